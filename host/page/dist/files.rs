@@ -1,13 +1,13 @@
 &[
     ("app.css", "text/css; charset=utf-8", include_str!("app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
-    ("chunk-B2RVGIKY.js", "text/javascript; charset=utf-8", include_str!("chunk-B2RVGIKY.js")),
+    ("chunk-BTYW4Z4F.js", "text/javascript; charset=utf-8", include_str!("chunk-BTYW4Z4F.js")),
     ("chunk-SQE76S5B.js", "text/javascript; charset=utf-8", include_str!("chunk-SQE76S5B.js")),
     ("dark.css", "text/css; charset=utf-8", include_str!("dark.css")),
     ("highlight-RCWK45D5.js", "text/javascript; charset=utf-8", include_str!("highlight-RCWK45D5.js")),
     ("icon.svg", "image/svg+xml", include_str!("icon.svg")),
-    ("inspector-3GM3TMP4.css", "text/css; charset=utf-8", include_str!("inspector-3GM3TMP4.css")),
+    ("inspector-V5XCSUJJ.css", "text/css; charset=utf-8", include_str!("inspector-V5XCSUJJ.css")),
     ("licences.txt", "text/plain; charset=utf-8", include_str!("licences.txt")),
     ("math-E7VCGOV5.js", "text/javascript; charset=utf-8", include_str!("math-E7VCGOV5.js")),
-    ("panel-4VWD5J6X.js", "text/javascript; charset=utf-8", include_str!("panel-4VWD5J6X.js")),
+    ("panel-N5WS4IQN.js", "text/javascript; charset=utf-8", include_str!("panel-N5WS4IQN.js")),
 ]

@@ -146,7 +146,10 @@ function EditArguments({ args, isBusy, onBack, onGive }: Editing) {
           value={text}
           disabled={isBusy}
           aria-invalid={problem !== null}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setProblem(null);
+          }}
           onKeyDown={(event) => {
             if (event.key !== "Escape") return;
             event.stopPropagation();

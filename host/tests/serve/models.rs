@@ -1,9 +1,10 @@
 //! The models that a turn may ask for.
 
+use crate::file::File;
 use crate::server::{Server, refusal};
-use crate::stream::events;
+use crate::stream::{Run, events};
 use serde_json::json;
-use stepwell_mock_llm::{MockLlm, Script};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 const SCRIPT: &str = r#"{"repeat": true, "hops": [{"steps": [{"text": "Hello"}]}]}"#;
 const OFFER: [&str; 4] = ["--offer", "openai-compatible/b/c", "--record", "full"];
@@ -38,4 +39,40 @@ async fn a_model_that_is_not_offered_is_refused() {
     let body = json!({ "message": "Hello", "model": "openai/gpt" });
     let refused = server.call("POST", "/threads/t/turns", Some(body)).await;
     assert_eq!(refusal(refused).await, (422, "invalid_input".to_owned()));
+}
+
+#[tokio::test]
+async fn after_a_restart_a_turn_goes_on_with_the_model_that_it_asked_for() {
+    let asks = Hop::new().tool_call_with_id("sum", "calculator", json!({"expression": "40 + 2"}));
+    let script = Script::new().hop(asks).hop(Hop::new().text("Done."));
+    let model = MockLlm::start(script).await.expect("a model");
+    let file = File::new("chosen-model");
+    let store = file.store();
+    let arguments = ["--store", &store, "--ask-before", "calculator"];
+    let arguments = [&OFFER[..], &arguments].concat();
+    let server = Server::before(&model, &arguments);
+    let body = json!({ "turnId": "r", "message": "?", "model": "openai-compatible/b/c" });
+    let begun = server.call("POST", "/threads/t/turns", Some(body)).await;
+    assert_eq!(begun.status(), 201);
+    let mut listener = Run::new(server.follow("t", "r", None).await);
+    while listener.until("CUSTOM").await["name"] != "interrupt" {}
+    drop(server);
+    let server = Server::before(&model, &arguments);
+    let answer = json!({ "resume": [
+        { "interruptId": "interrupt-sum", "status": "resolved", "payload": { "approved": true } },
+    ] });
+    // It may be that the turn is not gone on with yet.
+    while server
+        .act("t", "r", "resume", answer.clone())
+        .await
+        .status()
+        != 204
+    {
+        tokio::task::yield_now().await;
+    }
+    events(server.follow("t", "r", None).await).await;
+    let journal = server.get("/threads/t/turns/r/journal").await;
+    let journal = journal.text().await.expect("text");
+    assert!(journal.contains(r#""revived""#), "{journal}");
+    assert!(journal.contains(r#""body":{"model":"b/c""#), "{journal}");
 }
