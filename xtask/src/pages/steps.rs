@@ -273,10 +273,15 @@ impl Place {
                 }
             }
         }
+        if typed.background_until.is_some() {
+            shell.env("STEPWELL_LISTEN", self.with_ports("127.0.0.1:8000"));
+        }
+        let variables = typed.variables.iter();
         shell
             .env("HOME", &self.home)
-            .env("STEPWELL_LISTEN", self.with_ports("127.0.0.1:8000"))
-            .envs(typed.variables.iter().map(|(name, value)| (name, value)));
+            // By the way of the link: `..` of the checkout is where the page began.
+            .env("PWD", folder)
+            .envs(variables.map(|(name, value)| (name, value)));
         shell
     }
 
@@ -356,7 +361,7 @@ mod tests {
         let mut log = Log::create(&scratch, "log").unwrap();
         let mut place = Place::new(&scratch.join("place"), Path::new("/")).unwrap();
         let page = page(
-            "```console\n$ mkdir a && cd a\n$ pwd\n…/work/a\n$ echo $HOME\n…/place/home\n$ echo one; echo two\none\n…\n```\n",
+            "```console\n$ cd stepwell\n$ cd ..\n$ pwd\n…/place/work\n$ mkdir a && cd a\n$ pwd\n…/work/a\n$ echo $HOME\n…/place/home\n$ echo one; echo two\none\n…\n```\n",
         );
         for step in of_page(&page, &[]) {
             place.take(&mut log, &step).unwrap();
