@@ -70,7 +70,7 @@ enum Command {
         /// With the reference that each language's own tool makes of the sources. It builds every package.
         #[arg(long)]
         reference: bool,
-        /// Records README's moving picture of the page anew, docs/recording/page.webp.
+        /// Records README's moving pictures anew, of the page and of a notebook: docs/recording/*.webp.
         #[arg(long)]
         record: bool,
     },

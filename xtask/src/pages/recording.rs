@@ -1,22 +1,27 @@
-//! README's moving picture: a turn on the page of `stepwell serve`, with the script of `docs/recording`.
+//! README's moving pictures: a turn on the page of `stepwell serve`, and one in a notebook, by the scripts of
+//! `docs/recording`.
 
 use crate::{
+    bindings,
     context::Context,
     log::Log,
+    packages::python,
     process::{self, Background},
-    tools::{chromium, npm, venv::Venv},
+    tools::chromium,
 };
 use anyhow::{Context as _, ensure};
-use std::fs;
+use std::{ffi::OsStr, fs};
 
-/// What README's readers load.
-const MOST_BYTES: u64 = 300_000;
+/// What README's readers load of each.
+const MOST_BYTES: u64 = 150_000;
 
-/// Records it into `docs/recording/page.webp`.
+/// Records them into `docs/recording`.
 pub(super) fn make(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let sources = context.root.join("docs/recording");
-    npm::ensure(log, &context.root.join("host/page"))?;
-    let chromium = chromium::ensure(log)?;
+    page(context, log)?;
+    notebook(context, log)
+}
+
+fn page(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     log.build(
         process::cargo()
             .args(["build", "--package", "stepwell"])
@@ -25,34 +30,43 @@ pub(super) fn make(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut serve = process::command(context.debug().join("stepwell"));
     serve
         .args(["serve", "--listen", "127.0.0.1:0", "--script"])
-        .arg(sources.join("script.json"));
+        .arg(context.root.join("docs/recording/script.json"));
     let (_server, said) = Background::start(&mut serve, "web page at ")?;
     let address = said.split("web page at ").nth(1);
     let address = address.context("the server does not say where its page is")?;
+    record(context, log, "page", &[address.trim().as_ref()])
+}
 
-    let pictures = context.scratch().join("recording");
-    if pictures.exists() {
-        fs::remove_dir_all(&pictures)?;
-    }
-    fs::create_dir_all(&pictures)?;
-    log.run(
-        process::command("node")
-            .arg(sources.join("record.mjs"))
-            .arg(address.trim())
-            .arg(&pictures)
-            .env("STEPWELL_CHROMIUM", chromium),
-    )?;
-    let requirements = sources.join("requirements.txt");
-    let venv = Venv::ensure(context, log, "venv-recording", &requirements)?;
-    let file = sources.join("page.webp");
-    let mut assemble = venv.python();
-    assemble.arg(sources.join("assemble.py")).arg(&pictures);
-    let said = log.read(assemble.arg(&file))?;
-    log.say(said.trim())?;
+fn notebook(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let _sources = bindings::python::SOURCES.lock();
+    bindings::python::generate(context, log)?;
+    record(context, log, "notebook", &[])
+}
+
+fn record(
+    context: &Context,
+    log: &mut Log,
+    name: &str,
+    arguments: &[&OsStr],
+) -> anyhow::Result<()> {
+    let scripts = context.root.join("docs/recording");
+    let package = context.root.join("bindings/python");
+    let imported = std::env::join_paths([package.join("src"), package.join("tests")])?;
+    let file = scripts.join(name).with_extension("webp");
+    let venv = python::venv(context, log)?;
+    let mut script = venv.python();
+    script
+        .arg(scripts.join(name).with_extension("py"))
+        .arg(&file)
+        .args(arguments)
+        .env("PYTHONPATH", imported)
+        .env("STEPWELL_CHROMIUM", chromium::ensure(log)?);
+    let said = log.read(&mut script)?;
     let size = fs::metadata(&file)?.len();
+    log.say(&format!("{name}.webp: {}, {size} bytes", said.trim()))?;
     ensure!(
         size < MOST_BYTES,
-        "it has {size} bytes, too many for a README"
+        "{name}.webp has {size} bytes, too many for a README"
     );
     Ok(())
 }

@@ -5,8 +5,8 @@ use crate::{context::Context, log::Log, tools::venv::Venv};
 use anyhow::ensure;
 use std::{fs, path::PathBuf};
 
-/// `cargo xtask docs`: the site, with the languages' references beside its pages, and after README's picture is made
-/// anew, if that is wanted.
+/// `cargo xtask docs`: the site, with the languages' references beside its pages, and after README's pictures are
+/// made anew, if that is wanted.
 pub(crate) fn command(
     context: &Context,
     with_reference: bool,
