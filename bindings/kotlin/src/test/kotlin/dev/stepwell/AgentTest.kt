@@ -294,7 +294,7 @@ class AgentTest {
 
     @Test
     fun theFirstPrograms() {
-        for (program in listOf<(Array<String>) -> Unit>(hello::main, ask::main)) MockLlm().use { mock ->
+        for (program in listOf<(Array<String>) -> Unit>({ hello.main(it) }, { ask.main(it) })) MockLlm().use { mock ->
             val printed = ByteArrayOutputStream()
             val out = System.out
             System.setOut(PrintStream(printed))
