@@ -56,7 +56,7 @@ with TemporaryDirectory() as folder, lab(Path(folder), [MODEL.strip(), AGENT.str
     opened.run(0)
     page.add_style_tag(content=STYLE)
     opened.run(1)
-    page.get_by_text("(ipykernel) | Idle").wait_for()
+    page.get_by_text("[2]:").wait_for()
     pictures = Pictures(page.locator(".jp-WindowedPanel-outer").screenshot)
     pictures.look()
     page.wait_for_timeout(LONGEST)
