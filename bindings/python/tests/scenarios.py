@@ -34,6 +34,7 @@ from stepwell import (
 FOLDER = Path(__file__).resolve().parents[3] / "tests/scenarios"
 RUN = "run"
 EPOCH = datetime.fromtimestamp(0, timezone.utc)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def files() -> list[Path]:
@@ -263,7 +264,7 @@ class Host:
     def step(self, step: dict[str, Any]) -> dict[str, Any]:
         """Takes one step: what came of it."""
         if "at" in step:
-            self.now = EPOCH + timedelta(milliseconds=step["at"])
+            self.now = EPOCH + step["at"] * MILLISECOND
         name = step.get("run", RUN)
         error = None
         came: list[Outputs] = []
@@ -276,7 +277,7 @@ class Host:
         came.append(machine.poll_outputs())
         gives: dict[str, Any] = {"state": machine.state.value}
         if (wake := machine.poll_timeout()) is not None:
-            gives["wake_at"] = (wake - EPOCH) // timedelta(milliseconds=1)
+            gives["wake_at"] = (wake - EPOCH) // MILLISECOND
         if error is not None:
             gives["error"] = error
         effects = [effect for outputs in came for effect in outputs.effects]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenarios import Host, files, load, outcome_line
+from scenarios import EPOCH, MILLISECOND, Host, files, load, outcome_line
 
 from stepwell import RunMachine
 
@@ -74,7 +74,7 @@ def test_a_leg_of_the_ring() -> None:
         host = Host(scenario)
         if leg > 1:
             stored = json.loads((folder / f"{path.stem}.{leg - 1}.json").read_text(encoding="utf-8"))
-            host.now, host.written = stored["now"], stored["written"]
+            host.now, host.written = EPOCH + stored["now"] * MILLISECOND, stored["written"]
             for name, snapshot in stored["runs"].items():
                 host.runs[name] = RunMachine.restore(snapshot, host.config)
         for step in steps[len(steps) * (leg - 1) // legs : len(steps) * leg // legs]:
@@ -82,7 +82,7 @@ def test_a_leg_of_the_ring() -> None:
         if leg == legs:
             assert host.digests() == scenario["digests"], path.stem
         runs = {name: machine.snapshot() for name, machine in host.runs.items()}
-        stored = {"now": host.now, "runs": runs, "written": host.written}
+        stored = {"now": (host.now - EPOCH) // MILLISECOND, "runs": runs, "written": host.written}
         (folder / f"{path.stem}.{leg}.json").write_text(json.dumps(stored), encoding="utf-8")
         played += 1
     assert played >= 50
