@@ -1,13 +1,16 @@
 //! A registry on loopback: the files of folders, and for all else the way to the registry that has it.
 
-use anyhow::{Context as _, anyhow};
+use crate::process;
+use anyhow::Context as _;
+use serde_json::json;
 use std::{
-    fs::File,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread::{self, JoinHandle},
+    io::{BufRead as _, BufReader, Write as _},
+    path::PathBuf,
+    process::{Child, Stdio},
 };
-use tiny_http::{Header, Request, Response, Server};
+
+/// Python's own server: whatever tests the packages has Python.
+const PROGRAM: &str = include_str!("registry.py");
 
 /// A part of a registry's addresses.
 pub(super) struct Share {
@@ -22,31 +25,29 @@ pub(super) struct Share {
 /// A registry, for as long as it is kept.
 pub(super) struct Registry {
     address: String,
-    server: Arc<Server>,
-    serving: Option<JoinHandle<()>>,
+    server: Child,
 }
 
 impl Registry {
     /// Starts it at this port if that is free, else at any.
     pub(super) fn start(port: u16, shares: Vec<Share>) -> anyhow::Result<Self> {
-        let server = Server::http(("127.0.0.1", port))
-            .or_else(|_| Server::http(("127.0.0.1", 0)))
-            .map_err(|error| anyhow!("no registry on loopback: {error}"))?;
-        let address = server.server_addr().to_ip().context("it has no address")?;
-        let server = Arc::new(server);
-        let serving = thread::spawn({
-            let server = Arc::clone(&server);
-            move || {
-                for request in server.incoming_requests() {
-                    // A client that has gone wants no answer.
-                    let _ = answer(request, &shares);
-                }
-            }
+        let mut server = process::command("python3")
+            .args(["-c", PROGRAM])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("no registry on loopback: cannot start python3")?;
+        let shares = shares.into_iter().map(|share| {
+            json!({"begins": share.begins, "folders": share.folders, "beyond": share.beyond})
         });
+        let said = json!({"port": port, "shares": shares.collect::<Vec<_>>()});
+        writeln!(server.stdin.as_ref().context("no pipe to it")?, "{said}")?;
+        let mut port = String::new();
+        BufReader::new(server.stdout.take().context("no pipe from it")?).read_line(&mut port)?;
+        let port: u16 = port.trim().parse().context("the registry says no port")?;
         Ok(Self {
-            address: format!("http://{address}"),
+            address: format!("http://127.0.0.1:{port}"),
             server,
-            serving: Some(serving),
         })
     }
 
@@ -58,55 +59,9 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        self.server.unblock();
-        if let Some(serving) = self.serving.take() {
-            let _ = serving.join();
-        }
-    }
-}
-
-fn answer(request: Request, shares: &[Share]) -> std::io::Result<()> {
-    let path = request.url().split('?').next().unwrap_or_default();
-    let share = shares.iter().find_map(|share| {
-        let rest = path.strip_prefix(share.begins)?;
-        Some((share, rest))
-    });
-    let Some((share, rest)) = share.filter(|(_, rest)| !rest.contains("..")) else {
-        return request.respond(Response::empty(404));
-    };
-    let file = share
-        .folders
-        .iter()
-        .find_map(|folder| file(&folder.join(rest)));
-    if let Some(path) = file {
-        let response = Response::from_file(File::open(&path)?);
-        let kind = Header::from_bytes("content-type", kind(&path));
-        return request.respond(match kind {
-            Ok(kind) => response.with_header(kind),
-            Err(()) => response,
-        });
-    }
-    let beyond = format!("{}{rest}", share.beyond);
-    match Header::from_bytes("location", beyond) {
-        Ok(location) => request.respond(Response::empty(302).with_header(location)),
-        Err(()) => request.respond(Response::empty(400)),
-    }
-}
-
-/// The file at a path, or what stands for the folder there.
-fn file(path: &Path) -> Option<PathBuf> {
-    let index = ["index.html", "index.json"].map(|name| path.join(name));
-    [path.to_owned()]
-        .into_iter()
-        .chain(index)
-        .find(|path| path.is_file())
-}
-
-fn kind(path: &Path) -> &'static str {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("html") => "text/html",
-        Some("json") => "application/json",
-        _ => "application/octet-stream",
+        // It ends with its standard input.
+        drop(self.server.stdin.take());
+        let _ = self.server.wait();
     }
 }
 
@@ -145,16 +100,23 @@ mod tests {
         let registry = Registry::start(0, vec![share]).unwrap();
 
         let ours = asked(&registry, "/npm/ours?x=1");
-        assert!(ours.starts_with("HTTP/1.1 200"), "{ours}");
+        assert!(ours.starts_with("HTTP/1.0 200"), "{ours}");
         assert!(ours.to_lowercase().contains("application/json"), "{ours}");
         assert!(ours.ends_with("{}"), "{ours}");
         let other = asked(&registry, "/npm/other");
-        assert!(other.starts_with("HTTP/1.1 302"), "{other}");
+        assert!(other.starts_with("HTTP/1.0 302"), "{other}");
         assert!(other.contains("https://registry.example/other"), "{other}");
         for path in ["/other", "/npm/../Cargo.toml"] {
             let nothing = asked(&registry, path);
-            assert!(nothing.starts_with("HTTP/1.1 404"), "{nothing}");
+            assert!(nothing.starts_with("HTTP/1.0 404"), "{nothing}");
         }
+        // One that asks nothing holds up nobody.
+        let address = registry.address().trim_start_matches("http://");
+        let silent: Vec<_> = (0..8)
+            .map(|_| TcpStream::connect(address).unwrap())
+            .collect();
+        assert!(asked(&registry, "/npm/ours").ends_with("{}"));
+        drop(silent);
         drop(registry);
         fs::remove_dir_all(folder).unwrap();
     }
