@@ -242,7 +242,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Writes a [journal](stepwell_core::journal) of each turn, from which it can be lived through again:
+    /// Writes a [journal](stepwell_core::journal) of each turn, from which it can be replayed:
     /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
     /// that is said, but no key. A turn that is revived goes on in a journal of its own, under the run id of the hop
     /// that it is at.

@@ -1,4 +1,4 @@
-//! A journal: all inputs of a run with their times, as JSON lines, from which the run can be lived through again.
+//! A journal: all inputs of a run with their times, as JSON lines, from which the run can be replayed.
 //!
 //! The first line says how the run was set up: the configuration without any key, the thread, and the history it began
 //! on. Then each input is a line, `{"at":…,"input":{…}}`, followed by a line with what came of it: the state, the

@@ -50,7 +50,7 @@ pub struct Divergence {
     pub got: String,
 }
 
-/// One entry that was lived through.
+/// One entry that was replayed.
 pub(super) struct Lived<'a> {
     pub(super) entry: &'a Entry,
     pub(super) outputs: Vec<Output>,

@@ -1,4 +1,4 @@
-//! Journals: what is written down is lived through again, and a difference is named.
+//! Journals: what is written down is replayed, and a difference is named.
 
 use crate::durability::stored;
 use crate::invariants::cases;

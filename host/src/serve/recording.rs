@@ -182,7 +182,7 @@ impl Kept {
 
 impl Recorded {
     /// The journal with the requests, the events and the blocks in full; with its texts hidden, if that is asked for or
-    /// the server hides them always. It is lived through again for that, which takes a while for a long one.
+    /// the server hides them always. It is replayed for that, which takes a while for a long one.
     ///
     /// # Errors
     /// It cannot be read, its texts cannot be hidden, or it differs.
