@@ -6,7 +6,7 @@
 //! `restored` or `revived`. The last line, `end`, is missing if the host stopped on the way, and so may be the rest of
 //! the line before: what is there can still be replayed.
 //!
-//! [`JournalWriter`] writes one beside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] lives through it again
+//! [`JournalWriter`] writes one beside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] replays it
 //! and says where it went otherwise. A journal holds all that was said: [`Journal::redact`] hides the texts.
 //! [`Journal::to_full_text`] has the requests, the events and the blocks too, for whoever looks into a run.
 //!

@@ -58,7 +58,7 @@ pub(super) struct Lived<'a> {
 }
 
 impl Journal {
-    /// Lives through the journal again: the same inputs must give the same states, outputs and end.
+    /// Replays the journal: the same inputs must give the same states, outputs and end.
     ///
     /// # Errors
     /// The first input of which came something else.
@@ -161,7 +161,7 @@ impl Journal {
         Ok(text)
     }
 
-    /// Lives through the entries one by one, and gives the machine as it is at the end.
+    /// Replays the entries one by one, and gives the machine as it is at the end.
     pub(super) fn live(
         &self,
         config: RunConfig,

@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     /// Writes the journal of one turn: every input with its time, to be replayed.
     Record(record::Record),
-    /// Lives through a journal again, and says at which input it differs.
+    /// Replays a journal, and says at which input it differs.
     Replay(replay::Replay),
     /// Prints the states of a run and the moves between them.
     Statechart(statechart::Statechart),

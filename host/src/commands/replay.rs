@@ -8,7 +8,7 @@ use stepwell_core::journal::{Ending, Journal, Replayed};
 use stepwell_core::run::Outcome;
 use stepwell_demo::Failure;
 
-/// Lives through a journal again.
+/// Replays a journal.
 ///
 /// Prints what it came to: the inputs, the effects, the states, the outcome and the digest. Ends with code 1 where
 /// something else comes of an input than the journal says, and names the input.
