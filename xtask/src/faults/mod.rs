@@ -10,6 +10,7 @@ mod written;
 use crate::{
     context::Context,
     log::Log,
+    tools::rustup,
     workspace::{self, TestProgram},
 };
 use anyhow::{Context as _, bail};
@@ -147,19 +148,16 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Faulty> {
     let mut cargo = workspace::linting_cargo(context)?;
     cargo
         .current_dir(&copy.root)
-        .args([
-            "test",
-            "--no-run",
-            "--release",
-            "--package",
-            "stepwell-model",
-        ])
+        .args(["test", "--no-run", "--package", "stepwell-model"])
         .args(["--features", "search", "--target-dir"])
         .arg(&context.target);
     // A fault shows soon: what the compiler would take to make it faster is more than it would save.
+    workspace::optimised(&mut cargo, "1", &rustup::host(log)?);
     for package in ["stepwell-core", "stepwell-model"] {
-        let level = format!("profile.release.package.{package}.opt-level=1");
-        cargo.args(["--config", &level]);
+        for check in ["debug-assertions", "overflow-checks"] {
+            let off = format!("profile.dev.package.{package}.{check}=false");
+            cargo.args(["--config", &off]);
+        }
     }
     let programs = workspace::programs(log, &mut cargo)?;
     Ok(Faulty { faults, programs })

@@ -51,6 +51,7 @@ const QUICKLY: &[(&str, &str)] = &[
     ("CARGO_INCREMENTAL", "0"),
     ("CARGO_PROFILE_DEV_DEBUG", "none"),
     ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
 ];
 
 const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";
