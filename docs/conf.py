@@ -37,6 +37,9 @@ nitpicky = True
 
 myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
+# `cargo xtask docs` puts it there, of this version: no page asks another server for anything.
+mermaid_version = "11.12.1"
+mermaid_use_local = "mermaid/mermaid.esm.min.mjs"
 # A `console` block shows what was typed and what came of it; only the former is copied.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True

@@ -29,7 +29,7 @@ pub struct JournalReplay {
     pub is_closed: bool,
 }
 
-/// Lives through a journal again: the same inputs must give the same states, outputs and end. A text that is no
+/// Replays a journal: the same inputs must give the same states, outputs and end. A text that is no
 /// journal, and a run that goes otherwise than its journal says, is a `Journal` error, which names the place.
 #[uniffi::export]
 pub fn replay_journal(journal: &str) -> Result<JournalReplay, StepwellError> {

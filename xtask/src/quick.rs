@@ -1,12 +1,14 @@
-//! `cargo xtask test quick`: what a change needs before it is shown to anyone: format, the order of the modules, the table of
-//! features, Clippy, and the unit and scenario tests of the packages that it touches and of those that depend on them.
+//! `cargo xtask test quick`: what a change needs before it is shown to anyone: format, versions, the order of the modules, the
+//! files that are generated and committed, Clippy, and the unit and scenario tests of the packages that it touches and of
+//! those that depend on them.
 
 use crate::{
+    bindings,
     context::Context,
     features,
     log::Log,
     process::{self, Spent},
-    suites::{architecture, format},
+    suites::{architecture, format, versions},
     workspace::{self, Kind, TestProgram},
 };
 use anyhow::Context as _;
@@ -19,6 +21,10 @@ use std::{
 
 /// The integration tests that are quick too, and say most of a change.
 const SCENARIOS: &str = "scenarios";
+
+/// The package whose records and enums are the shapes of all languages, and where they are committed.
+const SHAPES: &str = "stepwell-ffi";
+const SHAPES_WRITTEN: &[&str] = &["bindings/web/", "bindings/flutter/"];
 
 /// Files of the whole workspace.
 const OF_ALL: &[&str] = &[
@@ -60,6 +66,8 @@ pub(crate) fn run(context: &Context, since: &str) -> anyhow::Result<ExitCode> {
     };
     let result = format::check(context, &mut log);
     step(&mut log, "format", result);
+    let result = versions::check(context, &mut log);
+    step(&mut log, "versions", result);
     let result = architecture::check(context, &mut log);
     step(&mut log, "architecture", result);
     let result = features::check(context, &mut log);
@@ -69,7 +77,17 @@ pub(crate) fn run(context: &Context, since: &str) -> anyhow::Result<ExitCode> {
         Ok(programs) => (programs, Ok(())),
         Err(error) => (Vec::new(), Err(error)),
     };
-    step(&mut log, "clippy", result);
+    let is_built = step(&mut log, "clippy", result);
+    let may_differ = affected.contains(SHAPES)
+        || changed.iter().any(|file| {
+            let mut folders = SHAPES_WRITTEN.iter();
+            folders.any(|folder| file.starts_with(folder))
+        });
+    if is_built && may_differ {
+        let result = build_programs(context, &mut log)
+            .and_then(|()| bindings::shapes::check_built(context, &mut log));
+        step(&mut log, "shapes", result);
+    }
     let wanted = programs.iter().filter(|program| {
         affected.contains(&program.package)
             && (program.kind == Kind::Unit || program.name == SCENARIOS)
@@ -110,6 +128,17 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
         .args(["--test", SCENARIOS])
         .args(workspace::FEATURES);
     workspace::programs(log, &mut cargo)
+}
+
+/// Builds the libraries and programs themselves, with the same features.
+fn build_programs(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let mut cargo = workspace::linting_cargo(context)?;
+    cargo
+        .args(["build", "--workspace", "--lib", "--bins"])
+        // With a test the dependencies have the features that tests want of them.
+        .args(["--test", SCENARIOS])
+        .args(workspace::FEATURES);
+    log.build(&mut cargo)
 }
 
 /// The packages of the workspace: the folder of each, from the root, and the others that it depends on.

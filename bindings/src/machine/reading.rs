@@ -161,8 +161,8 @@ impl RunMachine {
     }
 
     /// The lines of the journal that were written since the last call, to be appended to a file; empty without a
-    /// journal. They hold all that is said, but no key. A run that broke still gives them. `replay_journal` lives through
-    /// all of them again.
+    /// journal. They hold all that is said, but no key. A run that broke still gives them. `replay_journal` replays all
+    /// of them.
     pub fn take_journal(&self) -> String {
         let mut inner = self.lock();
         let journal = inner.journal.as_mut();

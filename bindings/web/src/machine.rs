@@ -285,7 +285,7 @@ impl RunMachine {
     }
 
     /// The lines of the journal that were written since the last call; empty without a journal. They hold all that is
-    /// said, but no key. The program's `stepwell replay` lives through them again.
+    /// said, but no key. The program's `stepwell replay` replays them.
     #[wasm_bindgen(js_name = takeJournal)]
     #[must_use]
     pub fn take_journal(&mut self) -> String {

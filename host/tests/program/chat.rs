@@ -352,7 +352,7 @@ async fn a_resumed_session_asks_again_what_was_not_answered() {
     assert_eq!(requests.len(), 2, "the model is not asked again");
     let messages = requests[1].body["messages"].as_array().expect("messages");
     assert_eq!(messages.last().expect("a result")["content"], "42");
-    for ending in ["", "-wal", "-shm"] {
+    for ending in ["", "-wal", "-shm", "-lock"] {
         let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
     }
 }

@@ -20,11 +20,26 @@ fn program() -> String {
     std::env::var(PROGRAM).expect("the suite names the program")
 }
 
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("stepwell-mcp-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the folder is made");
-    folder
+/// A folder of this test's own, for as long as it is kept.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("stepwell-mcp-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("the folder is made");
+        Self(folder)
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 async fn connect(config: McpServerConfig) -> McpServers {
@@ -117,7 +132,8 @@ pub(crate) async fn it_lists_calls_and_fails_over_stdio() {
 }
 
 pub(crate) async fn a_slow_call_is_cancelled_over_stdio() {
-    let log = folder("cancel").join("sent.jsonl");
+    let folder = Folder::new("cancel");
+    let log = folder.join("sent.jsonl");
     // What the client sends is kept on its way.
     let pipe = r#"tee "$1" | node "$0""#;
     let log_path = log.to_string_lossy().into_owned();
@@ -145,7 +161,8 @@ pub(crate) async fn a_slow_call_is_cancelled_over_stdio() {
 }
 
 pub(crate) async fn it_is_killed_in_the_middle_over_stdio() {
-    let file = folder("kill").join("pid");
+    let folder = Folder::new("kill");
+    let file = folder.join("pid");
     let start = r#"echo $$ > "$1"; exec node "$0""#;
     let path = file.to_string_lossy().into_owned();
     let arguments = ["-c".to_owned(), start.to_owned(), program(), path];

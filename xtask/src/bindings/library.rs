@@ -35,13 +35,18 @@ impl Library {
                     .current_dir(&context.root),
             )?;
         }
-        Ok(Self {
+        Ok(Self::built(context))
+    }
+
+    /// What has been built already.
+    pub(crate) fn built(context: &Context) -> Self {
+        Self {
             path: context
                 .debug()
                 .join(format!("{DLL_PREFIX}stepwell_ffi{DLL_SUFFIX}")),
             programs: context.debug(),
             root: context.root.clone(),
-        })
+        }
     }
 
     /// A generator, in the repository's root.

@@ -6,6 +6,15 @@ use crate::{context::Context, log::Log};
 /// Writes them where their packages have them, or says which is not as it should be.
 pub(crate) fn write(context: &Context, log: &mut Log, compares: bool) -> anyhow::Result<()> {
     let library = Library::build(context, log)?;
+    generate(&library, log, compares)
+}
+
+/// Says which is not as it should be, by the library that is there.
+pub(crate) fn check_built(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    generate(&Library::built(context), log, true)
+}
+
+fn generate(library: &Library, log: &mut Log, compares: bool) -> anyhow::Result<()> {
     let mut generator = library.generator(GENERATOR);
     generator.arg("shapes");
     if compares {

@@ -10,7 +10,7 @@ mod written;
 use crate::{
     context::Context,
     log::Log,
-    process,
+    tools::rustup,
     workspace::{self, TestProgram},
 };
 use anyhow::{Context as _, bail};
@@ -49,10 +49,15 @@ impl Faulty {
         context.made.faulty.get(|| build(context, log))
     }
 
+    /// The test program of this name, with no fault switched on.
+    pub(crate) fn program(&self, name: &str) -> anyhow::Result<&TestProgram> {
+        let program = self.programs.iter().find(|program| program.name == name);
+        program.with_context(|| format!("there is no test program `{name}`"))
+    }
+
     /// A trial of each fault that is written in this file, with the test program of this name.
     pub(crate) fn trials(&self, file: &str, test: &str) -> anyhow::Result<Vec<Trial<'_>>> {
-        let program = self.programs.iter().find(|program| program.name == test);
-        let program = program.with_context(|| format!("there is no test program `{test}`"))?;
+        let program = self.program(test)?;
         let of_file = self.faults.iter().enumerate();
         let of_file = of_file.filter(|(_, (of, _))| *of == file);
         Ok(of_file
@@ -139,22 +144,20 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Faulty> {
         }
         copy.write(name, &text)?;
     }
-    let mut cargo = process::cargo();
+    // What is compiled for the checker alone is linted here.
+    let mut cargo = workspace::linting_cargo(context)?;
     cargo
         .current_dir(&copy.root)
-        .args([
-            "test",
-            "--no-run",
-            "--release",
-            "--package",
-            "stepwell-model",
-        ])
+        .args(["test", "--no-run", "--package", "stepwell-model"])
         .args(["--features", "search", "--target-dir"])
         .arg(&context.target);
     // A fault shows soon: what the compiler would take to make it faster is more than it would save.
+    workspace::optimised(&mut cargo, "1", &rustup::host(log)?);
     for package in ["stepwell-core", "stepwell-model"] {
-        let level = format!("profile.release.package.{package}.opt-level=1");
-        cargo.args(["--config", &level]);
+        for check in ["debug-assertions", "overflow-checks"] {
+            let off = format!("profile.dev.package.{package}.{check}=false");
+            cargo.args(["--config", &off]);
+        }
     }
     let programs = workspace::programs(log, &mut cargo)?;
     Ok(Faulty { faults, programs })

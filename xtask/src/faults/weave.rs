@@ -1,12 +1,13 @@
 //! All faults of a file in one text: each changed function body stands before the function's own, and a switch chooses.
 //!
-//! So one build holds them all, and trying one costs no more than a run of the tests.
+//! So one build holds them all, and trying one costs no more than a run of the tests. What is not changed is linted as it
+//! is in the repository.
 
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 
 /// The module that is put into the crate: it says which fault is on.
 pub(crate) const SWITCH: &str = r#"
-#[allow(missing_docs)]
+#[allow(missing_docs, clippy::disallowed_methods)]
 pub(crate) mod __fault {
     static ON: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
         std::env::var("STEPWELL_FAULT").map_or(usize::MAX, |number| number.parse().expect("a number"))
@@ -68,7 +69,10 @@ pub(crate) fn weave(source: &str, changes: Vec<Change>) -> Woven {
         for (number, mut changes) in faults {
             changes.sort_by_key(|change| change.range.start);
             let begin = 1 + text.matches('\n').count();
-            let _ = write!(text, "if __fault == {number} {{ return {{ ");
+            let _ = write!(
+                text,
+                "#[allow(warnings)] {{ if __fault == {number} {{ return {{ "
+            );
             let mut at = start;
             for change in changes {
                 text.push_str(&source[at..change.range.start]);
@@ -76,7 +80,7 @@ pub(crate) fn weave(source: &str, changes: Vec<Change>) -> Woven {
                 at = change.range.end;
             }
             text.push_str(&source[at..end]);
-            text.push_str("\n}; }\n");
+            text.push_str("\n}; } }\n");
             lines.push((begin..1 + text.matches('\n').count(), number));
         }
     }
@@ -113,8 +117,8 @@ mod tests {
             ],
         );
         let expected = "fn f() -> u8 {\n    let __fault = crate::__fault::on();\n\
-                        if __fault == 0 { return { 0\n}; }\n\
-                        if __fault == 1 { return { let a = 2;\n    a - b\n}; }\n\
+                        #[allow(warnings)] { if __fault == 0 { return { 0\n}; } }\n\
+                        #[allow(warnings)] { if __fault == 1 { return { let a = 2;\n    a - b\n}; } }\n\
                         let a = 'ü';\n    a + b\n}\n";
         assert_eq!(woven.text, expected);
         let lines: Vec<_> = (1..=8).map(|line| woven.fault_at(line)).collect();

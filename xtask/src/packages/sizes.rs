@@ -66,7 +66,8 @@ const SMALLEST_FLAGS: &[&str] = &[
 /// tables of the one, and what the generator reads.
 const LEFT_OUT: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*) *(.rodata.UNIFFI_META_*) } } INSERT AFTER .text;\n";
 
-fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+/// Builds them all, and says how big they are.
+pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     weigh_smallest(context, log)?;
     for weighed in WEIGHED {
         weigh(context, log, weighed)?;

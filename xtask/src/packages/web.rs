@@ -7,6 +7,7 @@ use crate::{
     log::Log,
     process,
     tools::{npm, rustup},
+    workspace,
 };
 use serde_json::json;
 use std::{
@@ -35,18 +36,30 @@ pub(crate) fn module(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf
 }
 
 fn compiled(context: &Context) -> PathBuf {
-    let built = context.target.join(TARGET).join("web");
+    let profile = if context.in_suites { "debug" } else { "web" };
+    let built = context.target.join(TARGET).join(profile);
     built.join("stepwell_web.wasm")
+}
+
+/// As it is published; suites take one that is made in a third of the time.
+fn compile_module(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let mut cargo = process::cargo();
+    cargo
+        .args(["rustc", "-p", "stepwell-web", "--lib"])
+        .current_dir(&context.root);
+    if context.in_suites {
+        workspace::optimised(&mut cargo, "1", TARGET);
+        // As the profile does; the names take longer to read than all the rest.
+        cargo.args(["--", "-C", "strip=symbols"]);
+    } else {
+        cargo.args(["--profile", "web", "--target", TARGET]);
+    }
+    log.build(&mut cargo)
 }
 
 fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     rustup::target(log, TARGET)?;
-    log.build(
-        process::cargo()
-            .args(["build", "-p", "stepwell-web", "--lib", "--profile", "web"])
-            .args(["--target", TARGET])
-            .current_dir(&context.root),
-    )?;
+    compile_module(context, log)?;
     let folder = context.target.join("package/web");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

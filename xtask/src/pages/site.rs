@@ -1,9 +1,18 @@
 //! The site: Sphinx makes it of the pages, and takes a link or an anchor that leads nowhere for an error.
 
 use super::{check, recording, reference};
-use crate::{context::Context, log::Log, tools::venv::Venv};
-use anyhow::ensure;
-use std::{fs, path::PathBuf};
+use crate::{
+    context::Context,
+    faults::copy::files_below,
+    log::Log,
+    packages, process,
+    tools::{apt, venv::Venv},
+};
+use anyhow::{Context as _, ensure};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// `cargo xtask docs`: the site, with the languages' references beside its pages, and after README's pictures are
 /// made anew, if that is wanted.
@@ -20,6 +29,7 @@ pub(crate) fn command(
     };
     let made = recorded.and_then(|()| build(context, &mut log));
     let made = made.and_then(|site| {
+        mermaid(context, &mut log, &site)?;
         if with_reference {
             reference::build(context, &mut log, &site)?;
         }
@@ -63,4 +73,44 @@ pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf>
         pages.len()
     ))?;
     Ok(site)
+}
+
+/// What draws the diagrams, from npm: its module and the parts that it loads when it needs them.
+fn mermaid(context: &Context, log: &mut Log, site: &Path) -> anyhow::Result<()> {
+    apt::ensure(log, &["npm", "tar"], &["npm", "tar"])?;
+    let settings = fs::read_to_string(context.root.join("docs/conf.py"))?;
+    let version = settings.lines().find_map(|line| {
+        let value = line.strip_prefix("mermaid_version = \"")?;
+        value.strip_suffix('"')
+    });
+    let version = version.context("docs/conf.py does not say which mermaid")?;
+    let folder = context.scratch().join("mermaid");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    log.set_up(
+        process::command("npm")
+            .args(["pack", "--silent", &format!("mermaid@{version}")])
+            .current_dir(&folder),
+    )?;
+    log.set_up(
+        process::command("tar")
+            .args(["-xzf", &format!("mermaid-{version}.tgz"), "package/dist"])
+            .current_dir(&folder),
+    )?;
+    let (from, to) = (
+        folder.join("package/dist"),
+        site.join("_static").join("mermaid"),
+    );
+    for part in ["mermaid.esm.min.mjs", "chunks/mermaid.esm.min"] {
+        packages::copied(&from.join(part), &to.join(part))?;
+    }
+    // Maps to sources that are not there are half of it.
+    for file in files_below(&to)? {
+        if file.extension().is_some_and(|end| end == "map") {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
 }

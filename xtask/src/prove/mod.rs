@@ -9,6 +9,7 @@ mod model;
 mod mutants;
 mod proptests;
 mod simulation;
+mod sizes;
 mod threads;
 
 use crate::{context::Context, log::Log};
@@ -45,6 +46,7 @@ const STEPS: &[Step] = &[
     hosts::STEP,
     installs::STEP,
     simulation::STEP,
+    sizes::STEP,
     first_steps::STEP,
     fuzz::STEP,
     mutants::STEP,

@@ -6,7 +6,7 @@ use std::fs;
 
 pub(super) const SUITE: Suite = Suite {
     name: "demo",
-    about: "`cargo run` shows the secret-number turn; `demo --json` prints the conversation that is expected",
+    about: "the program of `cargo run` compiles with its own features and shows the secret-number turn; `demo --json` prints the conversation that is expected",
     run,
 };
 
@@ -14,13 +14,10 @@ const EXPECTED: &str = "host/tests/demo.expected.json";
 const LAST_WORDS: &str = "Alice's number is 42, Bob's is 7";
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    // It is what a user's first command builds, with its own choice of features.
-    log.build(process::cargo().arg("build").current_dir(&context.root))?;
-    let mut demo = process::cargo();
-    let printed = log.read(
-        demo.args(["run", "--quiet", "--", "demo", "--json"])
-            .current_dir(&context.root),
-    )?;
+    // What a user's first command builds, with its own choice of features; `prove first-steps` runs that command itself.
+    log.build(process::cargo().arg("check").current_dir(&context.root))?;
+    let program = context.program(log, "stepwell-demo")?;
+    let printed = log.read(process::command(&program).args(["demo", "--json"]))?;
     log.write(&printed)?;
     let actual: Value = serde_json::from_str(&printed)
         .context("`demo --json` printed what is not one JSON value")?;
@@ -36,12 +33,11 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         );
     }
 
-    let mut plain = process::cargo();
-    let shown = log.read(plain.args(["run", "--quiet"]).current_dir(&context.root))?;
+    let shown = log.read(&mut process::command(&program))?;
     log.write(&shown)?;
     ensure!(
         words(&shown).contains(LAST_WORDS),
-        "`cargo run` does not show `{LAST_WORDS}`"
+        "the demo does not show `{LAST_WORDS}`"
     );
     Ok(())
 }

@@ -28,7 +28,7 @@ mod swift;
 mod swift_package;
 mod targets;
 pub(crate) mod threads;
-mod versions;
+pub(crate) mod versions;
 mod wasm;
 mod web;
 mod workflows;

@@ -11,8 +11,9 @@ pub(super) const SUITE: Suite = Suite {
     name: "model",
     about: "the model checker: every order of events within bounds, a share of the states (core/docs/model-checker.md)",
     run: |context, log| {
-        let mut search = command(context, log, STATES)?;
-        log.run(&mut search)?;
+        // The core as it is, beside its faults: a build for it alone would take as long as all else here.
+        let program = Faulty::built(context, log)?.program(PROGRAM)?;
+        log.run(&mut search(program, STATES))?;
         faults_are_found(context, log)
     },
 };
@@ -38,18 +39,22 @@ pub(crate) fn faults_are_found(context: &Context, log: &mut Log) -> anyhow::Resu
     log.say(&format!("{} faults found", trials.len()))
 }
 
-/// The search, until it has seen so many distinct states.
+/// The search of the core as it is shipped, until it has seen so many distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
-    // What is compiled for the checker alone is linted here.
     let mut cargo = workspace::linting_cargo(context)?;
     cargo
         .args(["test", "--no-run", "--release", "-p", "stepwell-model"])
         .args(["--features", "search", "--test", PROGRAM]);
     let programs = workspace::programs(log, &mut cargo)?;
-    let program = programs.first().map(TestProgram::command);
-    let mut search = anyhow::Context::context(program, "the model checker is no test program")?;
+    let program = programs.first();
+    let program = anyhow::Context::context(program, "the model checker is no test program")?;
+    Ok(search(program, states))
+}
+
+fn search(program: &TestProgram, states: u64) -> Command {
+    let mut search = program.command();
     search
         .arg("--nocapture")
         .env("STEPWELL_STATES", states.to_string());
-    Ok(search)
+    search
 }

@@ -6,10 +6,10 @@ use std::fs;
 pub(super) const SUITE: Suite = Suite {
     name: "versions",
     about: "every package has the version of the top-level Cargo.toml",
-    run,
+    run: check,
 };
 
-fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+pub(crate) fn check(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let version = context.version()?;
     for package in &context.workspace.packages {
         ensure!(

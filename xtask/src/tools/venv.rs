@@ -41,7 +41,8 @@ impl Venv {
         )?;
         log.set_up(
             venv.python()
-                .args(["-m", "pip", "install", "--quiet", "-r"])
+                // Python compiles what it loads, which is a small part of what is installed.
+                .args(["-m", "pip", "install", "--quiet", "--no-compile", "-r"])
                 .arg(requirements),
         )?;
         fs::write(stamp, pinned)?;

@@ -295,7 +295,7 @@ final class RunMachine implements Finalizable {
   String get turn => _ask('turn') as String? ?? '';
 
   /// The lines of the journal that were written since the last call; empty without a journal. They hold all that is said,
-  /// but no key. The program's `stepwell replay` lives through them again.
+  /// but no key. The program's `stepwell replay` replays them.
   String takeJournal() {
     final lines = '$_journal';
     _journal.clear();

@@ -1,4 +1,4 @@
-"""Journals: the inputs of a run as text, from which it can be lived through again."""
+"""Journals: the inputs of a run as text, from which it can be replayed."""
 
 from __future__ import annotations
 

@@ -385,8 +385,7 @@ class RunMachine:
     def take_journal(self) -> str:
         """The lines of the journal that were written since the last call, to be appended to a file.
 
-        They hold all that is said, but no key. A run that broke still gives them. ``replay_journal`` lives through all of
-        them again.
+        They hold all that is said, but no key. A run that broke still gives them. ``replay_journal`` replays all of them.
         """
         return self._machine.take_journal()
 

@@ -240,8 +240,11 @@ impl Talk {
         let Some(text) = self.session.undo().await? else {
             return Ok(self.shown.remark("there is nothing to take back")?);
         };
-        self.shown
-            .remark("taken back; what you say next is said in its place")?;
+        self.shown.remark(if self.store.is_some() {
+            "taken back; what you say next is said in its place, and until then --resume has it still"
+        } else {
+            "taken back; what you say next is said in its place"
+        })?;
         self.initial = text;
         Ok(())
     }

@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// How many seeds a test run takes.
-const SEEDS: u64 = 2_000;
+/// How many seeds a test run takes beside those of the list: of the forty faults that the simulation has found, 24 came to
+/// light among as many. `cargo xtask prove simulation` takes two hundred times as many.
+const SEEDS: u64 = 500;
 
 /// Seeds that have found something, which are tried first: each fault that was found has one here.
 const FAILED_ONCE: &[u64] = &[
