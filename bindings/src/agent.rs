@@ -63,7 +63,8 @@ impl Agent {
             tools: Arc::new(Runner(Arc::clone(&runner))),
             approver: Arc::new(Runner(Arc::clone(&runner))),
             run_source: Some(Arc::new(Runner(Arc::clone(&runner)))),
-            trimmer: Some(Arc::new(Runner(runner))),
+            trimmer: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            decoder: Some(Arc::new(Runner(runner))),
             store: store.map(|store| store.inner()),
         });
         Arc::new(Self { agent })

@@ -100,6 +100,14 @@ pub enum Effect {
         /// The messages of the request, oldest first.
         messages: Vec<ContextMessage>,
     },
+    /// Decode the typed answer, which fits its schema, into the app's own type; answer with `output_decoded` or
+    /// `output_refused`. Only with `OutputType.decoded_by_host`. It may be asked again after a restore.
+    DecodeOutput {
+        /// The effect's id.
+        id: String,
+        /// The answer: any JSON.
+        value: JsonValue,
+    },
 }
 
 /// A message of a conversation that does not fit the model's context.
@@ -359,6 +367,10 @@ impl Effect {
                 tokens: overflow.tokens,
                 window: overflow.window,
                 messages: overflow.messages.into_iter().map(Into::into).collect(),
+            },
+            run::Effect::DecodeOutput { value } => Self::DecodeOutput {
+                id,
+                value: JsonValue::of(&value),
             },
         }
     }

@@ -28,6 +28,8 @@ mod log;
 #[cfg(feature = "uniffi")]
 mod machine;
 mod outcome;
+#[cfg(feature = "agent")]
+mod output;
 #[cfg(feature = "uniffi")]
 mod provider;
 mod registry;
@@ -60,8 +62,9 @@ pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
     DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
-    NetworkChangePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy,
-    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, Verification,
+    NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit, ResponseFormat,
+    Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition,
+    Verification,
 };
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,
@@ -91,6 +94,8 @@ pub use outcome::{
 };
 #[cfg(feature = "agent")]
 pub use outcome::{TurnError, require_whole};
+#[cfg(feature = "agent")]
+pub use output::OutputDecoder;
 #[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
@@ -114,7 +119,9 @@ pub use store::{
     ThreadRecord, TurnKey, Unfinished,
 };
 #[cfg(feature = "agent")]
-pub use task::{ApprovalTask, CreateRunTask, TaskRunner, ToolTask, TrimContextTask};
+pub use task::{
+    ApprovalTask, CreateRunTask, DecodeOutputTask, TaskRunner, ToolTask, TrimContextTask,
+};
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]

@@ -172,6 +172,13 @@ pub enum Failure {
         /// What it does not take, and what to do.
         message: String,
     },
+    /// The model did not give the typed answer that it was asked for, however often it was told what does not fit.
+    OutputInvalid {
+        /// What does not fit, and where.
+        reason: String,
+        /// The last answer, as the model wrote it.
+        text: String,
+    },
 }
 
 /// The kinds of a provider's errors that an app acts on.
@@ -305,6 +312,7 @@ impl From<run::Failure> for Failure {
                 Self::ContextTooLong { tokens, window }
             }
             run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
+            run::Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
         }
     }
 }

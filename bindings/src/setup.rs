@@ -5,6 +5,7 @@ use crate::error::StepwellError;
 use crate::journal::{JournalSink, Sink};
 use crate::json_value::JsonValue;
 use crate::machine::conversation;
+use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
 use crate::store::StoreSetup;
@@ -48,6 +49,9 @@ pub struct AgentSetup {
     /// Shortens a conversation that does not fit the model's context any more. Such a turn fails if absent.
     #[uniffi(default = None)]
     pub trim_context: Option<Arc<dyn Trimmer>>,
+    /// Decodes the typed answers, where `OutputType.decoded_by_host` says so.
+    #[uniffi(default = None)]
+    pub output_decoder: Option<Arc<dyn OutputDecoder>>,
     /// Which threads have a turn under way, and what is unread: a registry that was stored, or that several agents share.
     /// The agent has one of its own if absent.
     #[uniffi(default = None)]
@@ -101,6 +105,9 @@ impl AgentSetup {
         if let Some(trimmer) = self.trim_context {
             builder = builder.trim_context(Trimming(trimmer));
         }
+        if let Some(decoder) = self.output_decoder {
+            builder = builder.output_decoder(Decoding(decoder));
+        }
         if let Some(registry) = self.registry {
             builder = builder.registry(registry.shared());
         }
@@ -128,6 +135,16 @@ impl AgentSetup {
                 "give it a `trim_context`, or take another policy",
             ));
         }
+        let is_decoded = config
+            .output
+            .as_ref()
+            .is_some_and(|output| output.decoded_by_host);
+        if is_decoded && self.output_decoder.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no code that decodes its typed answers",
+                "give it an `output_decoder`, or leave `decoded_by_host` out",
+            ));
+        }
         Ok(())
     }
 
@@ -139,6 +156,7 @@ impl AgentSetup {
             ("client", self.client.is_some()),
             ("run_source", self.run_source.is_some()),
             ("trim_context", self.trim_context.is_some()),
+            ("output_decoder", self.output_decoder.is_some()),
         ];
         let is_given = |(_, is_given): &&(_, bool)| *is_given;
         given.iter().find(is_given).map(|(field, _)| *field)

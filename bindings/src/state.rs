@@ -13,6 +13,8 @@ pub enum StateKind {
     Streaming,
     /// Tools are running, or wait for the user to allow them.
     ExecutingTools,
+    /// The app decodes the typed answer.
+    Decoding,
     /// A request failed and is tried again: soon, or when there is a network.
     Waiting,
     /// The agent asks the user.
@@ -30,6 +32,7 @@ impl From<run::StateKind> for StateKind {
             run::StateKind::Opening => Self::Opening,
             run::StateKind::Waiting => Self::Waiting,
             run::StateKind::Streaming => Self::Streaming,
+            run::StateKind::Decoding => Self::Decoding,
             run::StateKind::ExecutingTools => Self::ExecutingTools,
             run::StateKind::Interrupted => Self::Interrupted,
             run::StateKind::Completed => Self::Completed,

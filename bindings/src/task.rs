@@ -6,12 +6,14 @@ use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
 use crate::json_value::JsonValue;
 use crate::machine::parse_parts;
+use crate::output::taken;
 use crate::run_source::NewRun;
 use crate::tool::{Decision, could_not_ask};
 use crate::transport::HttpTask;
 use crate::trim::{ContextOverflow, Trimmed, kept};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use stepwell_core::RunId;
@@ -33,6 +35,8 @@ pub trait TaskRunner: Send + Sync {
     fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError>;
     /// Has a conversation shortened, for an agent whose configuration says so.
     fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError>;
+    /// Has a typed answer decoded, for an agent whose configuration says so.
+    fn decode_output(&self, task: Arc<DecodeOutputTask>) -> Result<(), CallbackError>;
     /// Begins to send a request, for an agent that was made to send its requests so.
     fn send_request(&self, task: Arc<HttpTask>) -> Result<(), CallbackError>;
     /// Stops the task of this id: its answer is no longer wanted.
@@ -196,6 +200,38 @@ impl TrimContextTask {
     }
 }
 
+/// A typed answer, which fits its schema, to be decoded into the app's own type. A task that is dropped without an answer
+/// counts as refused.
+#[derive(Debug, uniffi::Object)]
+pub struct DecodeOutputTask {
+    id: u64,
+    value: JsonValue,
+    reply: Reply<Option<String>>,
+}
+
+#[uniffi::export]
+impl DecodeOutputTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The answer: any JSON.
+    pub fn value(&self) -> JsonValue {
+        self.value.clone()
+    }
+
+    /// The answer is taken. Says whether that was still wanted.
+    pub fn finish(&self) -> bool {
+        self.reply.give(None)
+    }
+
+    /// The answer does not fit; the model is told the reason, and asked again. Says whether that was still wanted.
+    pub fn refuse(&self, reason: String) -> bool {
+        self.reply.give(Some(reason))
+    }
+}
+
 /// The app's event loop, as the driver calls it.
 pub(crate) struct Runner(pub(crate) Arc<dyn TaskRunner>);
 
@@ -302,6 +338,20 @@ impl stepwell_io::Trimmer for Runner {
                 }))
             };
             kept(answered(runner, "nothing was left out", begin).await)
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::OutputDecoder for Runner {
+    fn decode(&self, value: Value) -> BoxFuture<'static, Result<(), String>> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let value = JsonValue::of(&value);
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.decode_output(Arc::new(DecodeOutputTask { id, value, reply }))
+            };
+            taken(answered(runner, "the answer was not decoded", begin).await)
         }
         .boxed()
     }

@@ -51,6 +51,8 @@ pub struct Finished {
     pub usage: TokenUsage,
     /// How many streams it took.
     pub hops: u32,
+    /// The typed answer: any JSON. Absent if there was to be none, or the turn has not ended well.
+    pub output: Option<JsonValue>,
 }
 
 /// The most events of one batch: a screen has no use for more at once.
@@ -278,6 +280,7 @@ impl From<stepwell_io::Finished> for Finished {
             messages: JsonValue::of(&finished.conversation.messages()),
             usage: finished.usage.into(),
             hops: finished.hops,
+            output: finished.output.as_ref().map(JsonValue::of),
         }
     }
 }

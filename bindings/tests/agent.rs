@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
-    CreateRunTask, Event, Failure, HttpTask, JournalSink, JsonValue, Listener, Outcome,
-    RegistryEvent, RunIds, StepwellError, TaskRunner, ThreadKey, ToolError, ToolFailureKind,
-    ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask, replay_journal,
+    CreateRunTask, DecodeOutputTask, Event, Failure, HttpTask, JournalSink, JsonValue, Listener,
+    Outcome, RegistryEvent, RunIds, StepwellError, TaskRunner, ThreadKey, ToolError,
+    ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask,
+    replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -139,6 +140,10 @@ impl TaskRunner for Watching {
     }
 
     fn trim_context(&self, _task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+
+    fn decode_output(&self, _task: Arc<DecodeOutputTask>) -> Result<(), CallbackError> {
         Ok(())
     }
 

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextOverflow, CreateRunTask,
-    Event, Failure, HttpTask, JsonValue, NewRun, Outcome, RegistryEvent, RunIds, RunRegistry,
-    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError,
-    ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, newest_messages,
+    DecodeOutputTask, Event, Failure, HttpTask, JsonValue, NewRun, Outcome, OutputDecoder,
+    OutputType, RegistryEvent, RunIds, RunRegistry, RunSource, SessionStore, Start, StepwellError,
+    StoreSetup, TaskRunner, ThreadKey, ToolError, ToolHandler, ToolInvocation, ToolTask,
+    TrimContextTask, Trimmed, Trimmer, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -123,12 +124,86 @@ impl TaskRunner for ByTasks {
         Ok(())
     }
 
+    fn decode_output(&self, task: Arc<DecodeOutputTask>) -> Result<(), CallbackError> {
+        match decoded(&task.value()) {
+            None => task.finish(),
+            Some(reason) => task.refuse(reason),
+        };
+        Ok(())
+    }
+
     fn send_request(&self, _task: Arc<HttpTask>) -> Result<(), CallbackError> {
         unreachable!("Stepwell sends the requests of this agent")
     }
 
     fn cancel(&self, _task: u64) -> Result<(), CallbackError> {
         Ok(())
+    }
+}
+
+/// What the app's type takes: at most 30 days.
+fn decoded(value: &JsonValue) -> Option<String> {
+    let value: Value = serde_json::from_str(value.as_str()).unwrap();
+    let is_long = value["days"].as_u64().unwrap() > 30;
+    is_long.then(|| "a trip has at most 30 days (at /days)".to_owned())
+}
+
+struct Decodes;
+
+#[async_trait::async_trait]
+impl OutputDecoder for Decodes {
+    async fn decode(&self, value: JsonValue) -> Result<Option<String>, CallbackError> {
+        Ok(decoded(&value))
+    }
+}
+
+#[tokio::test]
+async fn the_app_has_the_last_word_on_a_typed_answer() {
+    let answers = || {
+        Script::new()
+            .hop(says(r#"{"days":90}"#))
+            .hop(says(r#"{"days":3}"#))
+    };
+    let (here, there) = (serve(answers()).await, serve(answers()).await);
+    let schema = json!({"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]});
+    let typed = |server: &MockLlm| {
+        let mut config = config(&server.base_url());
+        config.output = Some(OutputType {
+            name: "Trip".to_owned(),
+            schema: JsonValue::of(&schema),
+            description: None,
+            mode: None,
+            retries: None,
+            decoded_by_host: true,
+        });
+        config
+    };
+    let refused = Agent::new(typed(&here), AgentSetup::default());
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("decodes its typed answers")
+    );
+    let setup = AgentSetup {
+        output_decoder: Some(Arc::new(Decodes)),
+        ..AgentSetup::default()
+    };
+    let own = Agent::new(typed(&here), setup).unwrap();
+    let runner = Arc::new(ByTasks(Backend::default()));
+    let elsewhere = Agent::for_runners(typed(&there), AgentSetup::default())
+        .unwrap()
+        .with_runner(runner, None, false);
+    for agent in [own, elsewhere] {
+        let finished = agent
+            .start_turn("A trip".into())
+            .unwrap()
+            .finish()
+            .await
+            .unwrap();
+        assert_eq!(finished.outcome, Outcome::Success);
+        assert_eq!(finished.output, Some(JsonValue::of(&json!({"days": 3}))));
+        assert_eq!(finished.hops, 2);
     }
 }
 

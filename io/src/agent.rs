@@ -6,6 +6,7 @@ use crate::driver::Driver;
 use crate::durable::{BeginFrom, Notices, StoreSetup, StoredTurn, in_time, not_stored};
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
+use crate::output::OutputDecoder;
 use crate::owner::Owner;
 use crate::setup::Setup;
 use crate::spans;
@@ -21,6 +22,7 @@ use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
 use stepwell_core::run::{RunEvent, SnapshotError, Start, StateKind};
+use stepwell_core::tool::OutputType;
 use stepwell_core::{RunId, ThreadId};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +46,8 @@ pub struct Agent {
     pub(crate) thread: Arc<Thread>,
     /// In the place of what the turns would share.
     code: Option<Arc<TurnCode>>,
+    /// What its turns answer, and who decodes that, where that is not the agent's own.
+    output: Option<Arc<(OutputType, Option<Arc<dyn OutputDecoder>>)>>,
 }
 
 /// Events that may wait for the app.
@@ -85,6 +89,7 @@ impl Agent {
             shared,
             thread,
             code: None,
+            output: None,
         }
     }
 
@@ -347,6 +352,7 @@ impl Agent {
             conversation: self.conversation(),
             usage: TokenUsage::default(),
             hops: 0,
+            output: None,
         }
     }
 
@@ -394,13 +400,40 @@ impl Agent {
         }
     }
 
+    /// The same conversations, whose turns have answers of this type, decoded by this code if there is any.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use serde_json::json;
+    /// use stepwell_io::OutputType;
+    /// # async fn example(agent: Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let cities = OutputType::new("Cities", json!({ "type": "array", "items": { "type": "string" } }))?;
+    /// let finished = agent.with_output(cities, None).send("Three cities in Norway").await?;
+    /// println!("{:?}", finished.output);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_output(&self, output: OutputType, decoder: Option<Arc<dyn OutputDecoder>>) -> Self {
+        let output = output.decoded_by_host(decoder.is_some());
+        Self {
+            output: Some(Arc::new((output, decoder))),
+            ..self.clone()
+        }
+    }
+
     /// What a turn that begins now is given.
     pub(crate) fn turn_setup(&self) -> Arc<Setup> {
-        let setup = self.shared.turn_setup();
-        match &self.code {
-            Some(code) => Arc::new(code.put_into(&setup, &self.shared.setup.config.tools)),
-            None => setup,
+        let mut setup = self.shared.turn_setup();
+        if let Some(code) = &self.code {
+            setup = Arc::new(code.put_into(&setup, &self.shared.setup.config.tools));
         }
+        if let Some((output, decoder)) = self.output.as_deref() {
+            let setup = Arc::make_mut(&mut setup);
+            Arc::make_mut(&mut setup.config).output = Some(output.clone());
+            setup.decoder.clone_from(decoder);
+        }
+        setup
     }
 
     /// Where its turns are kept.

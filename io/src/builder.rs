@@ -3,6 +3,7 @@ use crate::durable::{Attendance, StoreSetup};
 use crate::http_client::{HttpClient, HttpClientError};
 use crate::journal::JournalSink;
 use crate::observer::{MakeObserver, TurnObserver};
+use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
 use crate::setup::{MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
@@ -17,7 +18,7 @@ use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{ContextPolicy, Durability, RunConfig, RunIds, ToolInvocation};
-use stepwell_core::tool::{Tool, ToolError};
+use stepwell_core::tool::{OutputType, Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 
@@ -31,6 +32,7 @@ pub struct AgentBuilder {
     approver: Option<Arc<dyn Approver>>,
     run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
+    decoder: Option<Arc<dyn OutputDecoder>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
     observer: Option<MakeObserver>,
@@ -78,6 +80,7 @@ impl AgentBuilder {
             approver: None,
             run_source: None,
             trimmer: None,
+            decoder: None,
             journal: None,
             middleware: None,
             observer: None,
@@ -211,6 +214,34 @@ impl AgentBuilder {
     pub fn trim_context(mut self, trimmer: impl Trimmer) -> Self {
         self.config.context_guard.at_limit = ContextPolicy::Trim;
         self.trimmer = Some(Arc::new(trimmer));
+        self
+    }
+
+    /// Makes the turns' answers typed: each ends with JSON that fits the type's schema ([`Finished::output`]), or has failed
+    /// with [`Failure::OutputInvalid`](stepwell_core::run::Failure::OutputInvalid).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use serde_json::json;
+    /// use stepwell_io::OutputType;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let cities = OutputType::new("Cities", json!({ "type": "array", "items": { "type": "string" } }))?;
+    /// let agent = Agent::builder(endpoint).output(cities).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Finished::output`]: crate::Finished::output
+    #[must_use]
+    pub fn output(mut self, output: OutputType) -> Self {
+        self.config.output = Some(output);
+        self
+    }
+
+    /// Sets who decodes the typed answer into the app's own type, before it counts: what that refuses goes back to the
+    /// model. Asked only where [`OutputType::decoded_by_host`] says so.
+    #[must_use]
+    pub fn output_decoder(mut self, decoder: impl OutputDecoder) -> Self {
+        self.decoder = Some(Arc::new(decoder));
         self
     }
 
@@ -444,6 +475,7 @@ impl AgentBuilder {
             approver: self.approver,
             run_source: self.run_source,
             trimmer: self.trimmer,
+            decoder: self.decoder,
             journal: self.journal,
             middleware: self.middleware,
             observer: self.observer,

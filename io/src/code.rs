@@ -2,6 +2,7 @@
 
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
+use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
 use crate::setup::Setup;
 use crate::store::Store;
@@ -28,6 +29,9 @@ pub struct TurnCode {
     /// Shortens a conversation that does not fit the model's context, where
     /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so. The agent's own code does if there is none.
     pub trimmer: Option<Arc<dyn Trimmer>>,
+    /// Decodes the typed answer, where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says
+    /// so. The agent's own code does if there is none.
+    pub decoder: Option<Arc<dyn OutputDecoder>>,
 }
 
 impl fmt::Debug for TurnCode {
@@ -54,6 +58,9 @@ impl TurnCode {
         }
         if let Some(trimmer) = &self.trimmer {
             setup.trimmer = Some(Arc::clone(trimmer));
+        }
+        if let Some(decoder) = &self.decoder {
+            setup.decoder = Some(Arc::clone(decoder));
         }
         setup
     }

@@ -322,6 +322,7 @@ impl Driver {
             conversation: self.run.machine.conversation().clone(),
             usage,
             hops,
+            output: self.run.machine.output().cloned(),
         }
     }
 }

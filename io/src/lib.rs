@@ -50,6 +50,7 @@ mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod observer;
+mod output;
 mod owner;
 mod run_source;
 mod setup;
@@ -71,6 +72,7 @@ pub use handle::{TurnError, TurnHandle};
 pub use http_client::{HttpClient, HttpClientError, SendError};
 pub use journal::JournalSink;
 pub use observer::TurnObserver;
+pub use output::OutputDecoder;
 pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
 pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
@@ -86,13 +88,13 @@ pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, Thre
 pub use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Deadline,
     Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
-    OfflinePolicy, Outcome, PartialArgumentsUpdate, Problem, ProblemKind, RepeatLimit, RetryPolicy,
-    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
-    ToolCallUpdate, ToolInvocation, TurnLimit,
+    OfflinePolicy, Outcome, PartialArgumentsUpdate, PartialOutputUpdate, Problem, ProblemKind,
+    RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal,
+    TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, TurnLimit,
 };
 pub use stepwell_core::tool::{
-    OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,
-    ToolRegistry, ToolResult,
+    OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,
+    ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
 };
 
 /// The types that every program names.

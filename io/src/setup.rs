@@ -2,6 +2,7 @@ use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
 use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
+use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
 use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
@@ -21,6 +22,7 @@ pub(crate) struct Setup {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
+    pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) observer: Option<MakeObserver>,

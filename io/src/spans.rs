@@ -90,6 +90,7 @@ pub(crate) fn failure_name(failure: &Failure) -> &'static str {
         Failure::Stream { .. } => "stream",
         Failure::Reported { .. } => "reported",
         Failure::TimedOut { .. } => "timeout",
+        Failure::OutputInvalid { .. } => "output_invalid",
         _ => "_OTHER",
     }
 }

@@ -1,6 +1,7 @@
 use crate::handle::{TurnError, TurnHandle};
 use futures::Stream;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
@@ -33,6 +34,8 @@ pub struct Finished {
     pub usage: TokenUsage,
     /// How many streams it took.
     pub hops: u32,
+    /// The typed answer, if there was to be one and the turn has ended well.
+    pub output: Option<Value>,
 }
 
 /// What kept a turn from a whole answer: what awaiting a [`Turn`] gives in its place.

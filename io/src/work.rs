@@ -4,7 +4,8 @@ use crate::durable::Writer;
 use crate::run_source::{self, NewRun};
 use crate::setup::Setup;
 use crate::spans::HopSpan;
-use crate::{http, spans, tools, trim};
+use crate::{http, output, spans, tools, trim};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_core::dialect::HttpRequest;
@@ -84,6 +85,7 @@ impl Work {
             }
             effect @ Effect::Persist { .. } => self.persist(id, effect),
             Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
+            Effect::DecodeOutput { value } => self.decode(id, value),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
                 return;
@@ -199,6 +201,16 @@ impl Work {
             let _ = answers.send(answer).await;
         };
         tokio::spawn(work).abort_handle()
+    }
+
+    fn decode(&self, id: EffectId, value: Value) -> AbortHandle {
+        let decoder = self.setup.decoder.clone();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = output::decode(decoder, id, value).await;
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work.in_current_span()).abort_handle()
     }
 
     fn persist(&self, id: EffectId, effect: Effect) -> AbortHandle {

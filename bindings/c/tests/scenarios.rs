@@ -192,6 +192,10 @@ impl Host {
         if let Some(at) = machine.ask("timeoutAt").as_u64() {
             gives["wake_at"] = at.into();
         }
+        let output = machine.ask("output");
+        if !output.is_null() {
+            gives["output"] = output;
+        }
         let mut effects = Vec::new();
         for given in came {
             if given.get("refused").is_some() {

@@ -87,6 +87,13 @@ pub(crate) enum Told {
         effect: String,
         message: String,
     },
+    OutputDecoded {
+        effect: String,
+    },
+    OutputRefused {
+        effect: String,
+        reason: String,
+    },
     Persisted {
         effect: String,
     },
@@ -141,6 +148,8 @@ pub(crate) enum Question {
     ShownText,
     Messages,
     SharedState,
+    Output,
+    PartialOutput,
     PartialArguments { tool_call_id: String },
     AwaitedResult { tool_call_id: String },
     TimeoutAt,
@@ -244,6 +253,13 @@ impl Told {
                 effect: id(&effect)?,
                 message,
             },
+            Self::OutputDecoded { effect } => Input::OutputDecoded {
+                effect: id(&effect)?,
+            },
+            Self::OutputRefused { effect, reason } => Input::OutputRefused {
+                effect: id(&effect)?,
+                reason,
+            },
             Self::Persisted { effect } => Input::Persisted {
                 effect: id(&effect)?,
             },
@@ -286,6 +302,8 @@ impl Question {
             Self::ShownText => machine.shown_text().into(),
             Self::Messages => json!(machine.conversation().messages()),
             Self::SharedState => json!(machine.conversation().shared_state()),
+            Self::Output => json!(machine.output()),
+            Self::PartialOutput => json!(machine.partial_output().map(|output| output.value())),
             Self::PartialArguments { tool_call_id } => {
                 let arguments = machine.partial_arguments(tool_call_id);
                 json!(arguments.map(|arguments| arguments.value()))

@@ -21,6 +21,7 @@ from stepwell import (
     Limits,
     Outcome,
     Outputs,
+    OutputType,
     RepeatLimit,
     RetryPolicy,
     RunConfig,
@@ -82,8 +83,11 @@ def config(said: dict[str, Any]) -> RunConfig:
     device = dict(said.get("device", {}))
     delays = _seconds(retry, "first_delay", "max_delay", "max_retry_after")
     offline = _seconds(device, "offline")
+    form = said.get("output")
+    output = OutputType(**form) if form else None
     return RunConfig(
         **given,
+        output=output,
         run_ids=said.get("run_ids", "derived"),
         tools=[
             Tool(
@@ -172,6 +176,10 @@ def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
             return kind, event.tool_call_id, event.delta
         case stepwell.PartialArguments():
             return kind, event.tool_call_id, ""
+        case stepwell.PartialOutput():
+            return kind, str(event.hop), ""
+        case stepwell.OutputRefused():
+            return kind, None, f"{event.retries_left}, {event.reason}"
         case stepwell.ToolCallStart():
             return kind, None, event.tool_call_name
         case stepwell.ToolCallResult():
@@ -236,6 +244,8 @@ def _effect(effect: stepwell.Effect) -> dict[str, Any]:
             fields["blocks"] = [
                 {"sequence": block.sequence, "hop": block.hop, "content": block.content} for block in effect.blocks
             ]
+        case stepwell.DecodeOutput():
+            fields = {"value": effect.value}
         case stepwell.TrimContext():
             fields = {"tokens": effect.tokens, "window": effect.window}
             fields["messages"] = [{"message_id": each.message_id, "tokens": each.tokens} for each in effect.messages]
@@ -278,6 +288,8 @@ class Host:
         gives: dict[str, Any] = {"state": machine.state.value}
         if (wake := machine.poll_timeout()) is not None:
             gives["wake_at"] = (wake - EPOCH) // MILLISECOND
+        if machine.output is not None:
+            gives["output"] = machine.output
         if error is not None:
             gives["error"] = error
         effects = [effect for outputs in came for effect in outputs.effects]
@@ -336,7 +348,7 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
             named = _seconds(step, "retry_after")
         case "approve":
             arguments.append(step.get("arguments"))
-        case "deny":
+        case "deny" | "output_refused":
             arguments.append(step.get("reason"))
         case "context_trimmed":
             arguments.append(step["keep"])

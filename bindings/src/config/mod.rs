@@ -4,12 +4,14 @@ mod ag_ui;
 mod context;
 mod device;
 mod limits;
+mod output;
 mod tool_definition;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
 pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
+pub use output::{OutputMode, OutputType};
 pub use tool_definition::ToolDefinition;
 
 use crate::error::StepwellError;
@@ -110,6 +112,9 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub ag_ui: AgUiOptions,
+    /// What the answer is to be, if it is to be more than text.
+    #[uniffi(default = None)]
+    pub output: Option<OutputType>,
 }
 
 impl fmt::Debug for RunConfig {
@@ -307,6 +312,7 @@ impl RunConfig {
             device: self.device.into(),
             text: self.text.into(),
             context_guard: self.context_guard.into(),
+            output: self.output.map(OutputType::into_core).transpose()?,
         })
     }
 }

@@ -168,6 +168,29 @@ pub enum Event {
         /// How many tokens the request has now, as far as can be told.
         tokens: u64,
     },
+    /// What new pieces of the typed answer say, parsed while it streams. Applied in order, beginning with `null`, the
+    /// changes make the value of what came so far; each is final. An answer that is asked for again begins again, with an
+    /// `Add` of the whole (path `""`). Nothing of it is checked yet.
+    PartialOutput {
+        /// The hop whose answer it is.
+        hop: u32,
+        /// What changed, in order. May be empty if there is a `stopped`.
+        changes: Vec<ArgumentsChange>,
+        /// Why the answer is read no further while it streams, once it is not: it is no JSON.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stopped: Option<String>,
+    },
+    /// The typed answer does not fit: the model is told why, and asked again.
+    OutputRefused {
+        /// What does not fit, and where.
+        reason: String,
+        /// How often it may still be asked after this time.
+        retries_left: u32,
+        /// What the model is told, where the answer was no call of the final tool: an AG-UI user message of the app's, with
+        /// `correction` in its metadata, which the history has from now on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        correction: Option<JsonValue>,
+    },
     /// A text message begins, or goes on after its end.
     #[serde(skip)]
     TextMessageStart {

@@ -71,6 +71,20 @@ impl From<RunEvent> for Event {
                 left_out: left_out.into_iter().map(|id| id.into_string()).collect(),
                 tokens,
             },
+            RunEvent::PartialOutput(update) => Self::PartialOutput {
+                hop: update.hop,
+                changes: update.changes.into_iter().map(Into::into).collect(),
+                stopped: update.stopped,
+            },
+            RunEvent::OutputRefused {
+                reason,
+                retries_left,
+                correction,
+            } => Self::OutputRefused {
+                reason,
+                retries_left,
+                correction: correction.as_ref().map(JsonValue::of),
+            },
         }
     }
 }

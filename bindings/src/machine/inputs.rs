@@ -227,6 +227,23 @@ impl RunMachine {
         self.handle(Input::ContextNotTrimmed { effect, message }, now)
     }
 
+    /// The app has decoded the typed answer: it counts.
+    pub fn output_decoded(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::OutputDecoded { effect }, now)
+    }
+
+    /// The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be.
+    pub fn output_refused(
+        &self,
+        effect: &str,
+        reason: String,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::OutputRefused { effect, reason }, now)
+    }
+
     /// Blocks are stored.
     pub fn persisted(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;

@@ -106,6 +106,19 @@ impl RunMachine {
         .flatten()
     }
 
+    /// The typed answer: any JSON. Absent if there was to be none, and until the turn has ended well.
+    pub fn output(&self) -> Option<JsonValue> {
+        self.read(|machine| machine.output().map(JsonValue::of))
+            .flatten()
+    }
+
+    /// What is certain so far of the typed answer of the hop in progress: any JSON. Nothing of it is checked yet. To follow
+    /// each piece take the event `PartialOutput`.
+    pub fn partial_output(&self) -> Option<JsonValue> {
+        self.read(|machine| Some(JsonValue::of(&machine.partial_output()?.value())))
+            .flatten()
+    }
+
     /// What the turn has cost so far, over all its hops.
     pub fn usage(&self) -> TokenUsage {
         self.read(|machine| machine.usage().into())

@@ -67,6 +67,7 @@ impl From<Failure> for run::Failure {
             },
             Failure::ContextTooLong { tokens, window } => Self::ContextTooLong { tokens, window },
             Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
+            Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
         }
     }
 }

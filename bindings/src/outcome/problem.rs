@@ -105,6 +105,8 @@ kinds! {
     TimedOut
     /// What came is no answer in the provider's format.
     Unreadable
+    /// The model did not give the typed answer that it was asked for.
+    OutputInvalid
     /// The agent said that its run failed, and not why in words that are known.
     AgentFailed
     /// What was said could not be stored.

@@ -9,6 +9,7 @@ import type { Input } from "./turn.js";
 
 type Created = Extract<Effect, { type: "createRun" }>;
 type Overflow = Extract<Effect, { type: "trimContext" }>;
+type Typed = Extract<Effect, { type: "decodeOutput" }>;
 
 /**
  * Carries out an effect that is no stream, and gives what the machine is told. The messages are those of the conversation as
@@ -28,6 +29,8 @@ export async function answer(setup: Setup, effect: Effect, messages: Message[], 
       return writer?.write(effect) ?? ((machine) => machine.persistFailed(id, "this agent has no store", now()));
     case "trimContext":
       return trim(setup, effect, messages, signal);
+    case "decodeOutput":
+      return decode(setup, effect, signal);
     default:
       throw new TypeError(`no way to carry out ${effect.type}`);
   }
@@ -84,5 +87,16 @@ async function trim({ trimContext, clock: { now } }: Setup, { id, tokens, window
   } catch (error) {
     console.warn("stepwell: the conversation could not be shortened", error);
     return cannot("the app's code for it broke off");
+  }
+}
+
+async function decode({ outputDecoder, clock: { now } }: Setup, { id, value }: Typed, signal: AbortSignal): Promise<Input> {
+  const refused = (reason: string) => (machine: RunMachine) => machine.outputRefused(id, reason, now());
+  if (!outputDecoder) return refused("the agent has no `outputDecoder`");
+  try {
+    await outputDecoder(value, { signal });
+    return (machine) => machine.outputDecoded(id, now());
+  } catch (error) {
+    return refused(error instanceof Error ? error.message : String(error));
   }
 }

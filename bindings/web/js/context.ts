@@ -1,6 +1,6 @@
 // The app's code for what an agent alone cannot do: runs that a backend creates, conversations that are too long.
 
-import { type ContextMessage, type Message, newestMessages } from "./stepwell.js";
+import { type ContextMessage, type Json, type Message, newestMessages } from "./stepwell.js";
 
 /** A run that a backend is to create. */
 export interface NewRun {
@@ -53,3 +53,9 @@ export type Trimmer = (
   messages: Message[],
   context: { signal: AbortSignal },
 ) => string[] | Trimmed | undefined | Promise<string[] | Trimmed | undefined>;
+
+/**
+ * Decodes a typed answer, which fits its schema, into the app's own type. What it throws is what the model is told that does
+ * not fit: the answer is asked for again.
+ */
+export type OutputDecoder = (value: Json, context: { signal: AbortSignal }) => unknown;

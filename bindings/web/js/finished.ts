@@ -1,6 +1,6 @@
 // A turn that is over.
 
-import type { Message, Outcome, Problem, TokenUsage } from "./stepwell.js";
+import type { Json, Message, Outcome, Problem, TokenUsage } from "./stepwell.js";
 
 /** A turn that is over. */
 export interface Finished {
@@ -14,6 +14,8 @@ export interface Finished {
   usage: TokenUsage;
   /** How many streams it took. */
   hops: number;
+  /** The typed answer; absent if there was to be none, or the turn has not ended well. */
+  output?: Json;
 }
 
 /** A turn whose answer is not whole: what is wrong, and what to do. */

@@ -1,7 +1,7 @@
 /** Stepwell for browsers, workers and Node. */
 
 export * from "./agent.js";
-export { ContextOverflow, type NewRun, type RunSource, type Trimmed, type Trimmer } from "./context.js";
+export { ContextOverflow, type NewRun, type OutputDecoder, type RunSource, type Trimmed, type Trimmer } from "./context.js";
 export type { StoredTurn } from "./durable.js";
 export { type Finished, TurnError } from "./finished.js";
 export { init as default, initSync, RunMachine } from "./module.js";

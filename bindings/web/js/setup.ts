@@ -1,6 +1,6 @@
 // How an agent is set up.
 
-import type { RunSource, Trimmer } from "./context.js";
+import type { OutputDecoder, RunSource, Trimmer } from "./context.js";
 import { Durable } from "./durable.js";
 import { misuse } from "./module.js";
 import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
@@ -26,6 +26,8 @@ export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds"> {
    * `trim`.
    */
   trimContext?: Trimmer;
+  /** Decodes the typed answers, before they count. Asked only where there is an `output`. */
+  outputDecoder?: OutputDecoder;
   /** Where the runs of the hops come from, for a backend that creates each before its stream is opened. */
   runSource?: RunSource;
   /** One that the page has stored, or that several agents share. A new one if left out. */
@@ -59,6 +61,7 @@ export interface Setup {
   tools: Map<string, Tool>;
   approver: Approver | undefined;
   trimContext: Trimmer | undefined;
+  outputDecoder: OutputDecoder | undefined;
   runSource: RunSource | undefined;
   fetch: typeof globalThis.fetch;
   clock: Clock;
@@ -75,7 +78,7 @@ const wrong = (reason: string, advice: string): Error => Object.assign(misuse(re
 
 /** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
 export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
-  const { tools = [], approver, trimContext, runSource, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
+  const { tools = [], approver, trimContext, outputDecoder, runSource, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
   const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
   if (store) config.persistAttempts ??= 6;
@@ -86,8 +89,12 @@ export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "shar
   else if (config.contextGuard?.atLimit === "trim") {
     throw wrong("the agent has no code that says what to leave out of a full context", "give it a `trimContext`, or take another policy");
   }
+  if (outputDecoder && config.output) config.output = { ...config.output, decodedByHost: true };
+  else if (config.output?.decodedByHost && !outputDecoder) {
+    throw wrong("the agent has no code that decodes its typed answers", "give it an `outputDecoder`, or leave `decodedByHost` out");
+  }
   if (runSource) config.runIds = "host";
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const setup = { config, tools: byName, approver, trimContext, runSource, fetch, clock, journal };
+  const setup = { config, tools: byName, approver, trimContext, outputDecoder, runSource, fetch, clock, journal };
   return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
 }

@@ -363,9 +363,9 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.#outcome) {
       // The last of it is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
-      const { text, messages, usage, hop } = machine;
+      const { text, messages, usage, hop, output } = machine;
       this.#journal(machine, machine.endJournal());
-      return this.#finish({ outcome: this.#outcome, text, messages, usage, hops: hop + 1 });
+      return this.#finish({ outcome: this.#outcome, text, messages, usage, hops: hop + 1, ...(output === null ? {} : { output }) });
     }
     if (this.#rested.length > 0 && machine.isResting) {
       const snapshot = machine.snapshot();

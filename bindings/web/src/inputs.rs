@@ -249,6 +249,29 @@ impl RunMachine {
         Ok(self.handle(Input::ContextNotTrimmed { effect, message }, now_ms)?)
     }
 
+    /// The app has decoded the typed answer: it counts.
+    #[wasm_bindgen(js_name = outputDecoded)]
+    pub fn output_decoded(
+        &mut self,
+        effect: &str,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let effect = id(effect)?;
+        Ok(self.handle(Input::OutputDecoded { effect }, now_ms)?)
+    }
+
+    /// The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be.
+    #[wasm_bindgen(js_name = outputRefused)]
+    pub fn output_refused(
+        &mut self,
+        effect: &str,
+        reason: String,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let effect = id(effect)?;
+        Ok(self.handle(Input::OutputRefused { effect, reason }, now_ms)?)
+    }
+
     /// Blocks are stored.
     pub fn persisted(
         &mut self,

@@ -230,6 +230,21 @@ impl RunMachine {
         to_js(&arguments.map(|arguments| arguments.value())).unchecked_into()
     }
 
+    /// The typed answer; `null` if there was to be none, and until the turn has ended well.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn output(&self) -> JsonValue {
+        to_js(&self.machine.output()).unchecked_into()
+    }
+
+    /// What is certain so far of the typed answer of the hop in progress; `null` while nothing is.
+    #[wasm_bindgen(getter, js_name = partialOutput)]
+    #[must_use]
+    pub fn partial_output(&self) -> JsonValue {
+        let output = self.machine.partial_output();
+        to_js(&output.map(|output| output.value())).unchecked_into()
+    }
+
     /// What the turn has cost so far, over all its hops.
     #[wasm_bindgen(getter)]
     #[must_use]

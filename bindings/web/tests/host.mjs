@@ -71,6 +71,10 @@ function eventLine(event) {
       return { kind, grows: event.toolCallId, detail: event.delta };
     case "partialArguments":
       return { kind, grows: event.toolCallId, detail: "" };
+    case "partialOutput":
+      return { kind, grows: String(event.hop), detail: "" };
+    case "outputRefused":
+      return said(`${event.retriesLeft}, ${event.reason}`);
     case "TOOL_CALL_START":
       return said(event.toolCallName);
     case "TOOL_CALL_RESULT":
@@ -144,6 +148,8 @@ function effectFields(effect) {
       const { turn, status, outcome, blocks } = effect;
       return { turn, status, outcome: outcome && outcomeLine(outcome), blocks };
     }
+    case "decodeOutput":
+      return { value: effect.value };
     case "trimContext": {
       const messages = effect.messages.map(({ messageId, tokens }) => ({ message_id: messageId, tokens }));
       return { tokens: effect.tokens, window: effect.window, messages };
@@ -208,6 +214,7 @@ export class Host {
     const gives = { state: snake(machine.state) };
     const wake = machine.pollTimeout();
     if (wake !== undefined) gives.wake_at = wake;
+    if (machine.output !== null) gives.output = machine.output;
     if (error !== undefined) gives.error = error;
     if (effects.length > 0) gives.effects = effects.map(effectValue);
     if (events.length > 0) gives.events = events;
@@ -269,6 +276,10 @@ export class Host {
       case "context_not_trimmed":
       case "persist_failed":
         return machine[camel(step.input)](effect, step.message, now);
+      case "output_decoded":
+        return machine.outputDecoded(effect, now);
+      case "output_refused":
+        return machine.outputRefused(effect, step.reason, now);
       case "tool_finished":
         return machine.toolFinished(effect, step.content, now);
       case "approve":

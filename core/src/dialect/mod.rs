@@ -28,6 +28,7 @@ mod request;
 mod sealed;
 mod shown;
 mod template;
+mod typed_offer;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
 pub(crate) use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};
@@ -42,6 +43,7 @@ pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice,
 };
+pub(crate) use typed_offer::asks_natively;
 
 use crate::event::protobuf;
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};

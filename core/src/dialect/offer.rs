@@ -4,8 +4,8 @@ use super::encoding::{names, own_tools};
 use super::form::{OPENAI, formed, said, takes_format_beside_tools};
 use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, gemini};
 use crate::event::{Message, ToolDefinition};
-use crate::tool::parse_arguments;
 use crate::tool::schema::{Rules, Spelling, fit, hold};
+use crate::tool::{OutputType, parse_arguments};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub(crate) struct Offer {
     pub(crate) settings: GenerationSettings,
     /// What the model is told of the form of its answer, where the endpoint takes none.
     pub(crate) wish: Option<String>,
+    /// The tool whose arguments are the typed answer, if that is how it is asked for.
+    pub(crate) final_tool: Option<String>,
     /// What was left out or loosened, for the app.
     pub(crate) warnings: Vec<String>,
     /// Of the tools whose arguments the model writes otherwise than they are.
@@ -27,15 +29,18 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
+    /// With an `output`, the answer is asked for so.
     pub(crate) fn new(
         endpoint: &Endpoint,
         tools: &[ToolDefinition],
         settings: &GenerationSettings,
+        output: Option<&OutputType>,
     ) -> Self {
         let mut offer = Self {
             tools: Vec::with_capacity(tools.len()),
             settings: settings.clone(),
             wish: None,
+            final_tool: None,
             warnings: Vec::new(),
             spellings: BTreeMap::new(),
             rules: rules(endpoint.dialect),
@@ -59,16 +64,20 @@ impl Offer {
         {
             offer.settings.tool_choice = ToolChoice::Auto;
         }
-        if endpoint.dialect != Dialect::AgUi {
+        if let Some(output) = output {
+            offer.ask_for(output, endpoint);
+        } else if endpoint.dialect != Dialect::AgUi {
             offer.form_answer(endpoint);
         }
         offer
     }
 
-    /// The same for a hop in which the model is to call nothing, of the provider's own tools either.
+    /// The same for a hop in which the model is to call nothing, of the provider's own tools either; but for the final
+    /// tool, without which it could not answer.
     pub(crate) fn without_tools(&self, dialect: Dialect) -> Self {
         let mut offer = self.clone();
-        offer.tools.clear();
+        let is_final = |tool: &ToolDefinition| Some(&tool.name) == self.final_tool.as_ref();
+        offer.tools.retain(is_final);
         let GenerationSettings {
             tool_choice, extra, ..
         } = &mut offer.settings;
@@ -76,17 +85,20 @@ impl Offer {
             // What it calls so is forwarded to the agent.
             Dialect::AgUi => &[],
             // It wants the tools that the history has to do with to be there.
-            Dialect::Anthropic => {
+            Dialect::Anthropic if self.final_tool.is_none() => {
                 *tool_choice = ToolChoice::None;
                 &["tool_choice"]
             }
             _ => &["tools", "tool_choice", "parallel_tool_calls", "toolConfig"],
         };
         extra.retain(|name, _| !fields.contains(&name.as_str()));
+        if let Some(name) = &self.final_tool {
+            *tool_choice = ToolChoice::Named(name.clone());
+        }
         offer
     }
 
-    fn add(&mut self, tool: &ToolDefinition, endpoint: &Endpoint) {
+    pub(super) fn add(&mut self, tool: &ToolDefinition, endpoint: &Endpoint) {
         let provider = &endpoint.provider;
         let name = &tool.name;
         let parameters = tool.parameters.as_ref().filter(|schema| !schema.is_null());
@@ -217,7 +229,7 @@ impl Offer {
 ///
 /// # Errors
 /// Why it cannot.
-fn stands_beside(
+pub(super) fn stands_beside(
     tool: &ToolDefinition,
     own: &[Value],
     endpoint: &Endpoint,
@@ -274,7 +286,7 @@ mod tests {
                 let endpoint = provider.endpoint(Some(&api.name), "m", Some("http://h"), None);
                 let endpoint = endpoint.expect("complete");
                 let dialect = endpoint.dialect;
-                let offer = Offer::new(&endpoint, &[], &settings).without_tools(dialect);
+                let offer = Offer::new(&endpoint, &[], &settings, None).without_tools(dialect);
                 let extra = json!(offer.settings.extra);
                 match dialect {
                     Dialect::AgUi => assert_eq!(extra, fields),

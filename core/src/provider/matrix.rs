@@ -1,4 +1,5 @@
-use super::{Capabilities, Provider};
+use super::{Api, Capabilities, Provider};
+use crate::dialect::asks_natively;
 use std::fmt::Write;
 
 /// A column: its head, and what it asks of an API.
@@ -25,8 +26,9 @@ pub fn matrix_markdown<'a>(providers: impl IntoIterator<Item = &'a Provider>) ->
         // A string takes all.
         let _ = write!(table, " {head} |");
     }
-    table.push_str("\n|---|---|---|---|");
+    table.push_str(" typed answers |\n|---|---|---|---|");
     table.push_str(&":-:|".repeat(COLUMNS.len()));
+    table.push_str("---|");
     table.push('\n');
     for provider in providers {
         for api in provider.apis.iter() {
@@ -48,8 +50,18 @@ pub fn matrix_markdown<'a>(providers: impl IntoIterator<Item = &'a Provider>) ->
             for (_, can_do) in COLUMNS {
                 table.push_str(if can_do(can) { " ✓ |" } else { " |" });
             }
-            table.push('\n');
+            let _ = writeln!(table, " {} |", typed_answers(provider, api));
         }
     }
     table
+}
+
+/// How a typed answer is asked for, if the provider's schemas say all that its type does.
+fn typed_answers(provider: &Provider, api: &Api) -> &'static str {
+    let endpoint = provider.endpoint(Some(&api.name), "model", Some("http://localhost"), None);
+    match endpoint.map(|endpoint| asks_natively(&endpoint)) {
+        Ok([true, true]) => "schema",
+        Ok([true, false]) => "schema; beside tools a final tool",
+        _ => "final tool",
+    }
 }

@@ -8,6 +8,7 @@
 //!                └── continue ── ExecutingTools
 //! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
 //! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
+//! Streaming ─ a typed answer that the host decodes ▶ Decoding ─ decoded or refused ▶ Completed, Opening, ExecutingTools
 //! Streaming ─ the backend asks the user ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
 //! any active state ─ cancel, fail ▶ Completed
 //! ```
@@ -36,16 +37,18 @@ pub use machine::model_check;
 
 pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
-    Attached, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard, ContextMessage,
+    Attached, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT, ContextGuard, ContextMessage,
     ContextOverflow, ContextPolicy, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
     EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, Problem, ProblemKind, Refusal, RepeatLimit, ResumeError, RetryPolicy,
-    RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,
-    TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus, cut_messages,
+    PartialArgumentsUpdate, PartialOutputUpdate, Problem, ProblemKind, Refusal, RepeatLimit,
+    ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal,
+    TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus,
+    cut_messages,
 };
-pub(crate) use protocol::{NEARLY_FULL, is_cut};
+pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
 pub use states::active::Active;
+pub use states::decoding::Judged;
 pub use states::device::Reconnected;
 pub use states::dispose::Disposed;
 pub use states::executing_tools::Settled;
@@ -54,6 +57,6 @@ pub use states::interrupted::Resumed;
 pub use states::opening::{Refused, Shown};
 pub use states::streaming::{Ended, Flow, Lost};
 pub use states::{
-    Completed, EDGES, ExecutingTools, Idle, Interrupted, Opening, Run, State, Statechart,
+    Completed, Decoding, EDGES, ExecutingTools, Idle, Interrupted, Opening, Run, State, Statechart,
     Streaming, Waiting, statechart, statechart_mermaid,
 };

@@ -146,6 +146,12 @@ impl LiveSession {
             RunEvent::SteeringRefused { message, .. } => {
                 self.typed.retain(|typed| typed.id() != message.id());
             }
+            RunEvent::OutputRefused {
+                correction: Some(message),
+                ..
+            } => {
+                let _ = self.state.conversation.push((**message).clone());
+            }
             RunEvent::Completed(outcome) => {
                 turn.view.status = outcome.turn_status();
                 turn.view.outcome = Some(outcome.clone());

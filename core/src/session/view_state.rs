@@ -10,7 +10,7 @@ use super::view::{
 };
 use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
-use crate::run::{Block, BlockContent, TextOptions, TurnStatus, is_cut};
+use crate::run::{Block, BlockContent, TextOptions, TurnStatus, is_correction, is_cut};
 use crate::tool::{ToolFailureKind, ToolResult};
 use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
 use serde_json::Value;
@@ -322,6 +322,8 @@ impl ViewState {
             _ => None,
         };
         let (role, content) = match message {
+            // The app's own word to the model.
+            _ if is_correction(message) => return None,
             Message::User(message) => (Role::User, message.content.clone()),
             Message::Reasoning(message) if !message.content.is_empty() => {
                 (Role::Reasoning, message.content.as_str().into())

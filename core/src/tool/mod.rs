@@ -19,7 +19,9 @@
 //! ```
 
 mod arguments;
+mod json_in_text;
 mod label;
+mod output_type;
 mod partial;
 mod registry;
 mod result;
@@ -29,6 +31,7 @@ pub(crate) use arguments::without_halves;
 pub use arguments::{Arguments, Rejection, parse_arguments};
 pub use label::ToolLabel;
 pub(crate) use label::one_line;
+pub use output_type::{OutputMode, OutputType, OutputTypeError};
 pub use partial::{
     Change, InvalidArguments, MisplacedChange, OwnedChange, PartialArguments, PartialState,
 };

@@ -145,6 +145,7 @@ impl Calm {
                 let result = Ok("a result".into());
                 self.feed(Input::ToolFinished { effect, result });
             }
+            EffectId::Output { .. } => self.feed(Input::OutputDecoded { effect }),
             EffectId::Persist { .. } => self.feed(Input::Persisted { effect }),
             other => panic!("the host does not know {other}"),
         }

@@ -10,7 +10,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     Durability, EffectId, Input, LimitPolicy, Refusal, RunConfig, RunIds, StateKind,
 };
-use stepwell_core::tool::Tool;
+use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
 /// What a scene changes of the configuration that all scenes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -19,6 +19,8 @@ pub struct Setting {
     pub creates_runs: bool,
     pub sums_up: bool,
     pub fails_at_limit: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub types: bool,
 }
 
 /// The configuration of every scene: it must stay as it is, since the snapshots were made with it.
@@ -41,6 +43,13 @@ pub fn configure(config: &mut RunConfig, setting: Setting) {
     if setting.fails_at_limit {
         config.limits.at_limit = LimitPolicy::Fail;
     }
+    if setting.types {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}},
+            "required": ["n"]});
+        let output = OutputType::new("Number", schema).expect("a type");
+        let output = output.mode(OutputMode::Tool).retries(0);
+        config.output = Some(output.decoded_by_host(true));
+    }
 }
 
 pub struct Scene {
@@ -55,6 +64,7 @@ const PLAIN: Setting = Setting {
     creates_runs: false,
     sums_up: false,
     fails_at_limit: false,
+    types: false,
 };
 const STORES: Setting = Setting {
     stores: true,
@@ -323,6 +333,19 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
             .answers(Answer::Never);
         world.send("Go on");
         world.drive_until(|world| world.machine.hop() == 3);
+        world
+    });
+
+    let types = Setting {
+        types: true,
+        ..STORES
+    };
+    scene("decoding", types, &|world| {
+        let says = [text("There."), call("f", "final_result", "{\"n\":1}")];
+        let mut world = world.says(says);
+        world.send("Go on");
+        let effect = EffectId::Output { hop: 0 };
+        world.drive_until(|world| world.hands.contains(&effect));
         world
     });
 

@@ -87,6 +87,16 @@ impl World {
                 };
                 self.enter(2, answer);
             }
+            Effect::DecodeOutput { value } => {
+                let answer = match self.decodes.pop_front() {
+                    Some(decode) => match decode(&value) {
+                        Ok(()) => Input::OutputDecoded { effect: id },
+                        Err(reason) => Input::OutputRefused { effect: id, reason },
+                    },
+                    None => return,
+                };
+                self.enter(2, answer);
+            }
             other => panic!("the world does not know {other:?}"),
         }
     }

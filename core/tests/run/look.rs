@@ -32,6 +32,7 @@ impl Seen {
             Effect::CancelTool => "cancel",
             Effect::Persist { .. } => "persist",
             Effect::TrimContext { .. } => "trim",
+            Effect::DecodeOutput { .. } => "decode",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

@@ -36,6 +36,8 @@ mod media;
 mod misuse;
 mod moves;
 mod one_call;
+mod output;
+mod output_everywhere;
 mod parallel;
 mod partial;
 mod paused;

@@ -97,6 +97,9 @@ pub enum Cut {
 /// From what does not fit to what is kept, and what stands for the rest.
 pub type Trim = fn(&ContextOverflow) -> (Vec<MessageId>, Option<String>);
 
+/// What the host's decoder makes of a typed answer.
+pub type Decode = fn(&serde_json::Value) -> Result<(), String>;
+
 type ToolCode = Box<dyn FnMut(&ToolInvocation) -> Work>;
 
 pub struct World {
@@ -116,6 +119,8 @@ pub struct World {
     pub first_run: Option<RunId>,
     /// What the host leaves out of a conversation that is too long; it cannot once it is empty.
     pub trims: VecDeque<Trim>,
+    /// What the host's decoder makes of each typed answer; nothing comes of those that are left.
+    pub decodes: VecDeque<Decode>,
     pub cut: Cut,
     /// Whether tools that were told to stop give their results all the same.
     pub deaf_tools: bool,
@@ -177,6 +182,7 @@ impl World {
             runs: VecDeque::new(),
             first_run: None,
             trims: VecDeque::new(),
+            decodes: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,
             journal: None,

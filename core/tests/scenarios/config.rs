@@ -13,7 +13,7 @@ use stepwell_core::run::{
     BackgroundPolicy, ContextPolicy, Durability, KilledPolicy, LimitPolicy, Limits,
     NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
 };
-use stepwell_core::tool::{Tool, ToolRegistry};
+use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
 /// The configuration. A name that is not known here is an error of the schema's.
 pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
@@ -68,7 +68,29 @@ pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
         Some("trim") => ContextPolicy::Trim,
         Some(other) => panic!("no context policy {other}"),
     };
+    config.output = said.get("output").map(output);
     Arc::new(config)
+}
+
+fn output(said: &Value) -> OutputType {
+    let name = said["name"].as_str().expect("a name");
+    let mut output = OutputType::new(name, said["schema"].clone()).expect("a type");
+    if let Some(description) = said["description"].as_str() {
+        output = output.description(description);
+    }
+    if let Some(retries) = small(&said["retries"]) {
+        output = output.retries(retries);
+    }
+    let mode = match said["mode"].as_str() {
+        None | Some("auto") => OutputMode::Auto,
+        Some("native") => OutputMode::Native,
+        Some("tool") => OutputMode::Tool,
+        Some("prompt") => OutputMode::Prompt,
+        Some(other) => panic!("no mode {other}"),
+    };
+    output
+        .mode(mode)
+        .decoded_by_host(said["decoded_by_host"] == true)
 }
 
 /// `null` is none, absence the default.

@@ -134,6 +134,9 @@ impl Host {
         if let Some(at) = machine.poll_timeout() {
             gives.insert("wake_at".to_owned(), at.0.into());
         }
+        if let Some(output) = machine.output() {
+            gives.insert("output".to_owned(), output.clone());
+        }
         if let Some(error) = error {
             gives.insert("error".to_owned(), error.to_string().into());
         }
@@ -261,6 +264,13 @@ fn input(step: &Value) -> Input<'static> {
         "context_not_trimmed" => Input::ContextNotTrimmed {
             effect: effect(step),
             message: message(),
+        },
+        "output_decoded" => Input::OutputDecoded {
+            effect: effect(step),
+        },
+        "output_refused" => Input::OutputRefused {
+            effect: effect(step),
+            reason: text("reason").expect("a reason"),
         },
         "persisted" => Input::Persisted {
             effect: effect(step),

@@ -159,6 +159,16 @@ fn line(event: RunEvent) -> Line {
                 format!("{tokens}, without {}", ids.join(" ")),
             )
         }
+        RunEvent::PartialOutput(update) => Line {
+            kind: "partial_output".to_owned(),
+            grows: Some(update.hop.to_string()),
+            detail: String::new(),
+        },
+        RunEvent::OutputRefused {
+            reason,
+            retries_left,
+            ..
+        } => plain("output_refused", format!("{retries_left}, {reason}")),
     }
 }
 
@@ -227,6 +237,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
                 .collect();
             json!({ "tokens": overflow.tokens, "window": overflow.window, "messages": messages })
         }
+        Effect::DecodeOutput { value } => json!({ "value": value }),
         Effect::CloseStream | Effect::CancelTool => json!({}),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {

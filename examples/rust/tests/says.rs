@@ -52,6 +52,38 @@ async fn the_program_of_the_readme_prints_the_answer() {
     );
 }
 
+#[tokio::test]
+async fn the_typed_answer_is_asked_for_until_it_can_be_decoded() {
+    let script = Script::new()
+        .hop(Hop::new().text(r#"{"city":"Bergen"}"#))
+        .hop(Hop::new().text(r#"{"city":"Bergen","days":-3}"#))
+        .hop(Hop::new().text(r#"{"city":"Bergen","days":3}"#));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_trip"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "3 days in Bergen\n"
+    );
+    let told = |number: usize| {
+        let messages = model.requests()[number].body["messages"].clone();
+        let messages = messages.as_array().cloned().unwrap_or_default();
+        messages
+            .last()
+            .map(|last| last["content"].to_string())
+            .unwrap_or_default()
+    };
+    assert!(told(1).contains("days"), "{}", told(1));
+    assert!(told(2).contains("-3"), "{}", told(2));
+}
+
 /// What every language's first program is tried with.
 #[tokio::test]
 async fn what_goes_wrong_is_said() {

@@ -12,6 +12,7 @@ mod failures;
 mod journal;
 mod responses;
 mod tools;
+mod typed;
 
 use futures::StreamExt;
 use serde_json::{Value, json};

@@ -55,7 +55,8 @@ final class Agent {
   /// store that is full or out of reach, however long it takes; else a write is tried as often as
   /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns. `trimContext`
   /// shortens a conversation that does not fit the model's context any more; `runSource` is where the runs of the hops come
-  /// from, for a backend that creates each before its stream is opened. `registry` is one that the app has stored, or that
+  /// from, for a backend that creates each before its stream is opened. `outputDecoder` decodes the typed answers, before they
+  /// count. `registry` is one that the app has stored, or that
   /// several agents share.
   factory Agent(
     RunConfig config, {
@@ -69,6 +70,7 @@ final class Agent {
     bool waitForStore = false,
     JournalSink? journal,
     Trimmer? trimContext,
+    OutputDecoder? outputDecoder,
     RunSource? runSource,
     RunRegistry? registry,
   }) {
@@ -93,7 +95,16 @@ final class Agent {
         'give it a `trimContext`, or take another policy',
       );
     }
+    final output = config.output;
+    if (output != null && output.decodedByHost && outputDecoder == null) {
+      throw const StepwellException(
+        StepwellErrorKind.configuration,
+        'the agent has no code that decodes its typed answers',
+        'give it an `outputDecoder`, or leave `decodedByHost` out',
+      );
+    }
     final settings = config.copyWith(
+      output: outputDecoder == null ? null : output?.copyWith(decodedByHost: true),
       tools: [for (final tool in tools) tool.definition],
       persistAttempts: store == null ? null : config.persistAttempts ?? 6,
       contextGuard: trimContext == null ? null : config.contextGuard.copyWith(atLimit: ContextPolicy.trim),
@@ -104,6 +115,7 @@ final class Agent {
       {for (final tool in tools) tool.definition.name: tool},
       approver: approver,
       trimContext: trimContext,
+      outputDecoder: outputDecoder,
       runSource: runSource,
       client: client ?? http.Client(),
       ownsClient: client == null,

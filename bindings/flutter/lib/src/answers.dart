@@ -82,3 +82,15 @@ Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messa
     return (machine) => machine.contextNotTrimmed(id, "the app's code for it broke off: $error");
   }
 }
+
+/// Has a typed answer decoded.
+Future<Answer> decode(OutputDecoder? decoder, DecodeOutput effect) async {
+  final DecodeOutput(:id, :value) = effect;
+  if (decoder == null) return (machine) => machine.outputRefused(id, 'the agent has no `outputDecoder`');
+  try {
+    await decoder(value);
+    return (machine) => machine.outputDecoded(id);
+  } catch (error) {
+    return (machine) => machine.outputRefused(id, '$error');
+  }
+}

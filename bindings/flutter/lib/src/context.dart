@@ -59,3 +59,7 @@ final class Trimmed {
 /// Shortens a conversation: from what does not fit, and its messages, it gives what is kept. The turn fails where that is
 /// nothing, or it throws.
 typedef Trimmer = FutureOr<Trimmed?> Function(ContextOverflow overflow, List<JsonObject> messages);
+
+/// Decodes a typed answer, which fits its schema, into the app's own type. What it throws is what the model is told that does
+/// not fit: the answer is asked for again.
+typedef OutputDecoder = FutureOr<void> Function(Object? value);

@@ -4,7 +4,7 @@ import 'turn_exceptions.dart';
 
 /// A turn that is over.
 final class Finished {
-  const Finished(this.outcome, this.text, this.messages, this.usage, this.hops);
+  const Finished(this.outcome, this.text, this.messages, this.usage, this.hops, {this.output});
 
   final Outcome outcome;
 
@@ -19,6 +19,9 @@ final class Finished {
 
   /// How many streams it took.
   final int hops;
+
+  /// The typed answer; null if there was to be none, or the turn has not ended well.
+  final Object? output;
 
   /// Itself, if the answer is whole; else throws the [TurnException] of the kind.
   Finished get whole => switch (outcome.problem) {

@@ -202,6 +202,13 @@ final class RunMachine implements Finalizable {
   Outputs contextNotTrimmed(String effect, String message, {int? nowMs}) =>
       _input('contextNotTrimmed', nowMs, {'effect': effect, 'message': message});
 
+  /// The app has decoded the typed answer: it counts.
+  Outputs outputDecoded(String effect, {int? nowMs}) => _input('outputDecoded', nowMs, {'effect': effect});
+
+  /// The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be.
+  Outputs outputRefused(String effect, String reason, {int? nowMs}) =>
+      _input('outputRefused', nowMs, {'effect': effect, 'reason': reason});
+
   /// Blocks are stored.
   Outputs persisted(String effect, {int? nowMs}) => _input('persisted', nowMs, {'effect': effect});
 
@@ -269,6 +276,12 @@ final class RunMachine implements Finalizable {
 
   /// What is certain so far of the arguments of a call that streams. Only with `RunConfig.partialArguments`.
   Object? partialArguments(String toolCallId) => _ask('partialArguments', {'toolCallId': toolCallId});
+
+  /// The typed answer; null if there was to be none, and until the turn has ended well.
+  Object? get output => _ask('output');
+
+  /// What is certain so far of the typed answer of the hop in progress; null while nothing is.
+  Object? get partialOutput => _ask('partialOutput');
 
   /// The id of the effect under which the result of a tool call is awaited, by the provider's id for the call.
   String? awaitedResult(String toolCallId) => _ask('awaitedResult', {'toolCallId': toolCallId}) as String?;

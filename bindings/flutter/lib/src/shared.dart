@@ -7,6 +7,7 @@ final class _Shared {
     this.tools, {
     required this.approver,
     required this.trimContext,
+    required this.outputDecoder,
     required this.runSource,
     required this.client,
     required this.ownsClient,
@@ -19,6 +20,7 @@ final class _Shared {
   final Map<String, Tool> tools;
   final Approver? approver;
   final Trimmer? trimContext;
+  final OutputDecoder? outputDecoder;
   final RunSource? runSource;
   final http.Client client;
   final JournalSink? journal;

@@ -313,7 +313,8 @@ final class Turn {
       // The last of it is stored first.
       if (_writes > 0) return;
       _write(machine, machine.endJournal());
-      _finish(Finished(last.outcome, machine.text, machine.messages, machine.usage, machine.hop + 1));
+      final RunMachine(:text, :messages, :usage, :hop, :output) = machine;
+      _finish(Finished(last.outcome, text, messages, usage, hop + 1, output: output));
     } else if (_resting.isNotEmpty && machine.isResting) {
       for (final rested in _resting) {
         rested.complete(machine.snapshot);
@@ -357,7 +358,7 @@ final class Turn {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
-    final _Shared(:tools, :approver, :runSource, :trimContext) = _shared;
+    final _Shared(:tools, :approver, :runSource, :trimContext, :outputDecoder) = _shared;
     switch (effect) {
       case OpenStream(:final id, :final request):
         unawaited(_transport.open(id, request, machine));
@@ -380,6 +381,8 @@ final class Turn {
             if (sized.contains(message['id'])) message,
         ];
         unawaited(_work(id, (_) => trim(trimContext, effect, those)));
+      case DecodeOutput(:final id):
+        unawaited(_work(id, (_) => decode(outputDecoder, effect)));
     }
   }
 

@@ -20,6 +20,7 @@ sealed class TurnException implements Exception {
         ProblemKind.connectionFailed => ConnectionFailedException(problem, finished),
         ProblemKind.timedOut => TimedOutException(problem, finished),
         ProblemKind.unreadable => UnreadableException(problem, finished),
+        ProblemKind.outputInvalid => OutputInvalidException(problem, finished),
         ProblemKind.agentFailed => AgentFailedException(problem, finished),
         ProblemKind.notStored => NotStoredException(problem, finished),
         ProblemKind.stopped => StoppedException(problem, finished),
@@ -103,6 +104,11 @@ final class TimedOutException extends TurnException {
 /// What came is no answer in the provider's format.
 final class UnreadableException extends TurnException {
   const UnreadableException(super.problem, super.finished);
+}
+
+/// The model did not give the typed answer that it was asked for.
+final class OutputInvalidException extends TurnException {
+  const OutputInvalidException(super.problem, super.finished);
 }
 
 /// The agent said that its run failed, and not why in words that are known.

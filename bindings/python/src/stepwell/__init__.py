@@ -27,7 +27,7 @@ from ._ffi.effects import *
 from ._ffi.events import *
 from ._ffi.outcomes import *
 from ._ffi.turns import ContextOverflow, NewRun, StoredTurn, Trimmed
-from .agent import Agent, Approver, Decision, Recovered, RunSource, Trimmer
+from .agent import Agent, Approver, Decision, OutputDecoder, Recovered, RunSource, Trimmer
 from .config import JsonSchema
 from .display import TurnCard
 from .errors import (
@@ -47,6 +47,7 @@ from .errors import (
     MisuseError,
     NotFoundError,
     NotStoredError,
+    OutputInvalidError,
     OverloadedError,
     RateLimitError,
     RefusedError,
@@ -140,6 +141,8 @@ __all__ = [
     "NotFoundError",
     "NotStoredError",
     "OverloadedError",
+    "OutputDecoder",
+    "OutputInvalidError",
     "Parts",
     "Provider",
     "RateLimitError",

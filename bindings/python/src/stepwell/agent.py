@@ -22,6 +22,7 @@ from .registry import RegistryEvent, RunRegistry
 from .runner import Approver as Approver
 from .runner import Decision as Decision
 from .runner import RunSource as RunSource
+from .runner import OutputDecoder as OutputDecoder
 from .runner import Trimmer as Trimmer
 from .runner import TurnRunner
 from .sessions import SessionStore
@@ -63,6 +64,7 @@ class Agent(AgentOptions):
         client: HttpClient | None,
         run_source: RunSource | None,
         trim_context: Trimmer | None,
+        output_decoder: OutputDecoder | None,
         registry: RunRegistry | None,
     ) -> None:
         if config.context_guard.at_limit == "trim" and trim_context is None:
@@ -70,7 +72,14 @@ class Agent(AgentOptions):
                 "the agent has no code that says what to leave out of a full context",
                 "give it a `trim_context`, or take another policy",
             )
+        if config.output is not None and config.output.decoded_by_host and output_decoder is None:
+            raise ConfigurationError(
+                "the agent has no code that decodes its typed answers",
+                "give it an `output_decoder`, or leave `decoded_by_host` out",
+            )
         lowered = config.lower()
+        if lowered.output is not None and output_decoder is not None:
+            lowered.output.decoded_by_host = True
         if run_source is not None:
             lowered.run_ids = _ffi.RunIds.HOST
         if trim_context is not None:
@@ -79,6 +88,7 @@ class Agent(AgentOptions):
         self._client = client
         self._run_source = run_source
         self._trimmer = trim_context
+        self._decoder = output_decoder
         self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
@@ -225,7 +235,7 @@ class Agent(AgentOptions):
             raise MisuseError(
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
-        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer)
+        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer, self._decoder)
         agent = self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
         return agent, runner
 

@@ -138,6 +138,10 @@ class UnreadableError(TurnError):
     """What came is no answer in the provider's format."""
 
 
+class OutputInvalidError(TurnError):
+    """The model did not give the typed answer that it was asked for."""
+
+
 class AgentFailedError(TurnError):
     """The agent said that its run failed, and not why in words that are known."""
 
@@ -165,6 +169,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
     "connection_failed": ConnectionFailedError,
     "timed_out": TimedOutError,
     "unreadable": UnreadableError,
+    "output_invalid": OutputInvalidError,
     "agent_failed": AgentFailedError,
     "not_stored": NotStoredError,
     "stopped": StoppedError,

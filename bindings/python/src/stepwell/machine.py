@@ -200,6 +200,14 @@ class RunMachine:
         """Blocks could not be stored."""
         return _call(self._machine.persist_failed, effect, message, _now(now))
 
+    def output_decoded(self, effect: str, *, now: datetime | None = None) -> Outputs:
+        """The app has decoded the typed answer: it counts."""
+        return _call(self._machine.output_decoded, effect, _now(now))
+
+    def output_refused(self, effect: str, reason: str, *, now: datetime | None = None) -> Outputs:
+        """The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be."""
+        return _call(self._machine.output_refused, effect, reason, _now(now))
+
     def resume(self, answers: Mapping[str, Json], *, now: datetime | None = None) -> Outputs:
         """The user answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
         return _call(self._machine.resume, entries(answers), _now(now))
@@ -338,6 +346,16 @@ class RunMachine:
     def partial_arguments(self, tool_call_id: str) -> Json:
         """What is certain so far of the arguments of a call of the hop in progress; ``None`` while nothing is."""
         return self._machine.partial_arguments(tool_call_id)
+
+    @property
+    def output(self) -> Json:
+        """The typed answer; ``None`` if there was to be none, and until the turn has ended well."""
+        return self._machine.output()
+
+    @property
+    def partial_output(self) -> Json:
+        """What is certain so far of the typed answer of the hop in progress; ``None`` while nothing is."""
+        return self._machine.partial_output()
 
     @property
     def shared_state(self) -> Json:

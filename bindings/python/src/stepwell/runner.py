@@ -38,6 +38,10 @@ others; ``None`` if it cannot be shortened."""
 Trimmer = Callable[[ContextOverflow, list[dict[str, Json]]], Kept | Awaitable[Kept]]
 """Shortens a conversation that does not fit the model's context: it is given what does not fit, and its AG-UI messages."""
 
+OutputDecoder = Callable[[Json], object]
+"""Decodes a typed answer into the app's own type. What it raises, or an awaitable that it gives, is what the model is told
+that does not fit: the answer is asked for again."""
+
 
 class TurnRunner(_ffi.TaskRunner):
     """Carries out what one turn asks of the app, in the context of whoever began it.
@@ -54,6 +58,7 @@ class TurnRunner(_ffi.TaskRunner):
         client: HttpClient | None,
         run_source: RunSource | None,
         trimmer: Trimmer | None,
+        decoder: OutputDecoder | None = None,
     ) -> None:
         self.loop = loop
         """Where the app's code runs."""
@@ -65,6 +70,7 @@ class TurnRunner(_ffi.TaskRunner):
         self._client = client
         self._run_source = run_source
         self._trimmer = trimmer
+        self._decoder = decoder
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run_tool(self, task: _ffi.ToolTask) -> None:
@@ -82,6 +88,10 @@ class TurnRunner(_ffi.TaskRunner):
     def trim_context(self, task: _ffi.TrimContextTask) -> None:
         """Has a conversation shortened."""
         self._on_loop(self._begin, task.id(), self._trim_context, task)
+
+    def decode_output(self, task: _ffi.DecodeOutputTask) -> None:
+        """Has a typed answer decoded."""
+        self._on_loop(self._begin, task.id(), self._decode_output, task)
 
     def send_request(self, task: _ffi.HttpTask) -> None:
         """Begins to send a request."""
@@ -192,6 +202,21 @@ class TurnRunner(_ffi.TaskRunner):
         except BaseException:
             logger.warning("the conversation could not be shortened", exc_info=True)
             task.finish(None)
+
+    async def _decode_output(self, task: _ffi.DecodeOutputTask) -> None:
+        if self._decoder is None:
+            task.refuse("the agent has no `output_decoder`")
+            return
+        try:
+            decoded = self._decoder(task.value())
+            if inspect.isawaitable(decoded):
+                await decoded
+            task.finish()
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            task.refuse("the answer was not decoded")
+            raise
+        except BaseException as error:
+            task.refuse(str(error) or type(error).__name__)
 
     async def _send_request(self, task: _ffi.HttpTask) -> None:
         if self._client is None:

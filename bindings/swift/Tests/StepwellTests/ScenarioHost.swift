@@ -91,7 +91,21 @@ func config(_ said: Fields) throws -> RunConfig {
         },
         text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
         contextGuard: contextGuard(said.part("context_guard")),
-        agUi: agUi(said.part("ag_ui"))
+        agUi: agUi(said.part("ag_ui")),
+        output: try said["output"].map { try output($0 as? Fields ?? [:]) }
+    )
+}
+
+private func output(_ said: Fields) throws -> OutputType {
+    OutputType(
+        name: try said.needed("name"),
+        schema: JsonValue(text: try json(said.part("schema"))),
+        description: said.text("description"),
+        mode: said.text("mode").flatMap {
+            ["auto": OutputMode.auto, "native": .native, "tool": .tool, "prompt": .prompt][$0]
+        },
+        retries: said.small("retries"),
+        decodedByHost: said.flag("decoded_by_host")
     )
 }
 
@@ -242,6 +256,8 @@ private func line(_ event: Event) -> Line {
     case .reasoningMessageContent(let it): return said(it.delta, grows: it.messageId)
     case .toolCallArgs(let it): return said(it.delta, grows: it.toolCallId)
     case .partialArguments(let it): return said("", grows: it.toolCallId)
+    case .partialOutput(let it): return said("", grows: "\(it.hop)")
+    case .outputRefused(let it): return said("\(it.retriesLeft), \(it.reason)")
     case .toolCallStart(let it): return said(it.toolCallName)
     case .toolCallResult(let it): return said(it.content)
     case .stepStarted(let it): return said(it.stepName)
@@ -313,6 +329,7 @@ private func fields(_ effect: Effect) throws -> Fields {
         }
         fields = ["id": it.id, "turn": it.turn, "status": name(it.status), "blocks": blocks]
         fields["outcome"] = it.outcome.map { line($0) }
+    case .decodeOutput(let it): fields = ["id": it.id, "value": try parsed(it.value.text)]
     case .trimContext(let it):
         let messages: [Fields] = it.messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
         fields = ["id": it.id, "tokens": it.tokens, "window": it.window, "messages": messages]
@@ -364,6 +381,7 @@ final class ScenarioHost {
         }
         gives["state"] = StepwellTests.name(machine.state())
         gives["wake_at"] = machine.pollTimeout().map { wholeMilliseconds($0) }
+        gives["output"] = try machine.output().map { try parsed($0.text) }
         let effects = try came.flatMap(\.effects).map(fields)
         if !effects.isEmpty { gives["effects"] = effects }
         let events = lines(came.flatMap(\.events))
@@ -443,6 +461,9 @@ final class ScenarioHost {
                 effect: effect(), keep: keep, now: now, summary: step.text("summary"))
         case "context_not_trimmed":
             return try machine.contextNotTrimmed(effect: effect(), message: message(), now: now)
+        case "output_decoded": return try machine.outputDecoded(effect: effect(), now: now)
+        case "output_refused":
+            return try machine.outputRefused(effect: effect(), reason: step.needed("reason"), now: now)
         case "persisted": return try machine.persisted(effect: effect(), now: now)
         case "persist_failed": return try machine.persistFailed(effect: effect(), message: message(), now: now)
         case "resume": return try machine.resume(answers: answers(step), now: now)

@@ -103,7 +103,7 @@ impl ModelRequest<'_> {
     /// ```
     #[must_use]
     pub fn to_http(&self) -> HttpRequest {
-        let offer = Offer::new(self.endpoint, self.tools, self.settings);
+        let offer = Offer::new(self.endpoint, self.tools, self.settings, None);
         self.with_offer(&offer)
     }
 

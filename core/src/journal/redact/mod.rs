@@ -14,11 +14,11 @@ mod words;
 
 use super::digest::json;
 use super::format::{Entry, Gives, Journal, Origin, Step};
-use crate::dialect::Resumption;
+use crate::dialect::{Offer, Resumption};
 use crate::event::protobuf;
 use crate::provider;
 use crate::run::{EffectId, Input, RunConfig};
-use crate::tool::{Tool, ToolRegistry};
+use crate::tool::{OutputType, Tool, ToolRegistry};
 use alias::{Aliases, hidden, hide_bytes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -257,6 +257,12 @@ fn know(config: &RunConfig, aliases: &mut Aliases) {
             schema::names(parameters, &mut aliases.keys);
         }
     }
+    if let Some(output) = &config.output {
+        schema::names(output.schema(), &mut aliases.keys);
+        let (endpoint, tools) = (&config.endpoint, config.tools.definitions());
+        let offer = Offer::new(endpoint, tools, &config.settings, Some(output));
+        aliases.tools.extend(offer.final_tool);
+    }
 }
 
 /// The same value with its texts replaced.
@@ -337,6 +343,10 @@ fn redacted_config(config: &RunConfig, aliases: &mut Aliases) -> RunConfig {
         redacted.settings.extra = extra;
     }
     redacted.tools = redacted_tools(&config.tools, aliases);
+    redacted.output = config
+        .output
+        .as_ref()
+        .map(|output| redacted_output(output, aliases));
     redacted
 }
 
@@ -346,6 +356,20 @@ fn hidden_address(url: &str) -> String {
         Some((scheme, rest)) => format!("{scheme}://{}", hidden(rest)),
         None => hidden(url),
     }
+}
+
+fn redacted_output(output: &OutputType, aliases: &mut Aliases) -> OutputType {
+    let schema = schema::redact(output.schema(), aliases);
+    // A schema that is none any more takes everything.
+    let redacted = OutputType::new(output.name(), schema)
+        .or_else(|_| OutputType::new(output.name(), true.into()));
+    let Ok(redacted) = redacted else {
+        return output.clone();
+    };
+    redacted
+        .mode(output.wanted_mode())
+        .retries(output.most_retries())
+        .decoded_by_host(output.is_decoded_by_host())
 }
 
 fn redacted_tools(tools: &ToolRegistry, aliases: &mut Aliases) -> ToolRegistry {

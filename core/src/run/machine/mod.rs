@@ -21,6 +21,7 @@ use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};
 use crate::tool::PartialArguments;
 use crate::{RunId, ThreadId, Timestamp};
+use serde_json::Value;
 use std::sync::Arc;
 use step::Step;
 
@@ -280,6 +281,22 @@ impl RunMachine {
         }
     }
 
+    /// The typed answer, if there was to be one ([`RunConfig::output`]) and the turn has ended well.
+    #[must_use]
+    pub fn output(&self) -> Option<&Value> {
+        match &self.run {
+            AnyRun::Completed(run) => run.output(),
+            _ => None,
+        }
+    }
+
+    /// The typed answer as far as it has come in the hop in progress: what is certain of it so far. Nothing of it is checked
+    /// yet. To follow each piece take [`RunEvent::PartialOutput`](crate::run::RunEvent::PartialOutput) instead.
+    #[must_use]
+    pub fn partial_output(&self) -> Option<&PartialArguments> {
+        self.run.turn()?.partial_output()
+    }
+
     /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its
     /// [`snapshot`](Self::snapshot), and let go of it until then, or until [`poll_timeout`](Self::poll_timeout).
     #[must_use]
@@ -290,6 +307,7 @@ impl RunMachine {
             | StateKind::Opening
             | StateKind::Waiting
             | StateKind::Streaming
+            | StateKind::Decoding
             | StateKind::Completed => false,
         };
         rests && self.run.turn().is_some_and(Turn::is_at_rest)

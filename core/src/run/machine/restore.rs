@@ -5,8 +5,8 @@ use crate::json;
 use crate::run::protocol::{Input, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
-    Completed, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming, VERSION, Waiting,
-    tools_digest,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming,
+    VERSION, Waiting, tools_digest,
 };
 use crate::run::turn::Turn;
 use serde::Deserialize;
@@ -97,6 +97,7 @@ pub(super) fn read_any(
         StateKind::Opening => with::<Opening>(turn, &mut run),
         StateKind::Waiting => with::<Waiting>(turn, &mut run),
         StateKind::Streaming => with::<Streaming>(turn, &mut run),
+        StateKind::Decoding => with::<Decoding>(turn, &mut run),
         StateKind::ExecutingTools => with::<ExecutingTools>(turn, &mut run),
         StateKind::Interrupted => with::<Interrupted>(turn, &mut run),
         StateKind::Completed => with::<Completed>(turn, &mut run),

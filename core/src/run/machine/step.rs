@@ -6,7 +6,8 @@ use crate::run::states::active::Active;
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::streaming::Flow;
 use crate::run::states::{
-    Completed, Edge, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming, Waiting, on,
+    Completed, Decoding, Edge, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming,
+    Waiting, on,
 };
 
 /// What a state makes of an input: the machine after it, and whether the input was right.
@@ -47,7 +48,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch! { Idle Opening Waiting Streaming ExecutingTools Interrupted Completed }
+dispatch! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted Completed }
 
 fn wrong<S: State>(run: Run<S>, input: &Input<'_>) -> Step
 where
@@ -112,7 +113,8 @@ where
         | TimerKey::Retry
         | TimerKey::Tool(_)
         | TimerKey::Approval(_)
-        | TimerKey::Closing => run.into(),
+        | TimerKey::Closing
+        | TimerKey::Output => run.into(),
     }
 }
 
@@ -238,6 +240,35 @@ impl Node for Run<Streaming> {
         match timer {
             TimerKey::Silence => self.silent(now).into(),
             TimerKey::Closing => self.end(now).into(),
+            timer => fire_active(self, timer, now),
+        }
+    }
+}
+
+impl Node for Run<Decoding> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::OutputDecoded { .. } => self.decoded(now).into(),
+            Input::OutputRefused { reason, .. } => self.refused(reason, now).into(),
+            Input::CancelCall { call } if self.turn().has_open_call(call) => {
+                self.cancel_call(call, now);
+                self.into()
+            }
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Output => self.decoding_timed_out(now).into(),
             timer => fire_active(self, timer, now),
         }
     }

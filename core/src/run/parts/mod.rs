@@ -8,11 +8,13 @@ mod context_window;
 mod effects;
 mod network;
 mod partial_calls;
+mod partial_output;
 mod presenter;
 mod queue;
 mod recorder;
 mod steering;
 mod text_layer;
+mod typed_answer;
 
 pub(super) use answer::{Answer, Reading};
 pub(super) use bookmark::{Beginnings, Bookmark};
@@ -26,3 +28,4 @@ pub(super) use queue::{Entry, delta_event};
 pub(super) use recorder::stream::StreamOf;
 pub(super) use recorder::{Recorder, StreamNotes};
 pub(super) use steering::Steering;
+pub(super) use typed_answer::TypedAnswer;

@@ -227,7 +227,7 @@ fn open_update(queue: &mut Queue, place: Place) -> Option<&mut PartialArgumentsU
     }
 }
 
-fn stopped(arguments: &PartialArguments) -> Option<String> {
+pub(super) fn stopped(arguments: &PartialArguments) -> Option<String> {
     match arguments.state() {
         PartialState::Invalid(invalid) => Some(invalid.to_string()),
         PartialState::Open | PartialState::Complete => None,
@@ -235,7 +235,7 @@ fn stopped(arguments: &PartialArguments) -> Option<String> {
 }
 
 /// What one string grew by in several pieces is one change.
-fn add(changes: &mut Vec<OwnedChange>, change: Change<'_>) {
+pub(super) fn add(changes: &mut Vec<OwnedChange>, change: Change<'_>) {
     if let Change::Append { path, text } = change
         && let Some(OwnedChange::Append {
             path: last,

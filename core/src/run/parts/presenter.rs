@@ -1,10 +1,11 @@
 use super::partial_calls::PartialCalls;
+use super::partial_output::PartialOutput;
 use super::queue::{Entry, Queue};
 use super::text_layer::{Piece, TextLayer};
 use crate::conversation::{Applied, Conversation, Item};
 use crate::event::{Event, EventRef, Finding};
 use crate::run::protocol::{EffectId, RunConfig, RunEvent, TextOptions};
-use crate::tool::PartialArguments;
+use crate::tool::{OutputType, PartialArguments};
 use serde::{Deserialize, Serialize};
 
 /// Makes of what happens what the host is given, and keeps it until the host asks.
@@ -15,6 +16,9 @@ pub(crate) struct Presenter {
     /// The calls' arguments as they are parsed while they stream, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     partial: Option<PartialCalls>,
+    /// The typed answer as it is parsed while it streams, if there is to be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Box<PartialOutput>>,
     /// How text is shown, if not just as it comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<Box<TextLayer>>,
@@ -53,6 +57,21 @@ impl Presenter {
             .read_again(&config.tools, conversation);
     }
 
+    /// The answer is to be of this type, in the arguments of `tool` if there is one.
+    pub(crate) fn read_output(
+        &mut self,
+        output: Option<&OutputType>,
+        tool: Option<String>,
+        conversation: &Conversation,
+    ) {
+        let Some(output) = output else {
+            self.output = None;
+            return;
+        };
+        let reading = self.output.get_or_insert_default();
+        reading.set_up(output, tool, conversation);
+    }
+
     /// How text is shown from here on.
     pub(crate) fn show_text(&mut self, options: TextOptions) {
         let mut before = self.text.take().map(|layer| *layer);
@@ -68,8 +87,11 @@ impl Presenter {
     }
 
     /// A hop begins: the calls of the one before are over, and the text that it held back is not shown any more.
-    pub(crate) fn begin_hop(&mut self) {
+    pub(crate) fn begin_hop(&mut self, hop: u32) {
         self.forget_arguments();
+        if let Some(output) = &mut self.output {
+            output.begin_hop(hop);
+        }
         if let Some(text) = &mut self.text {
             text.forget();
         }
@@ -84,6 +106,28 @@ impl Presenter {
 
     pub(crate) fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
         self.partial.as_ref()?.get(tool_call_id)
+    }
+
+    pub(crate) fn partial_output(&self) -> Option<&PartialArguments> {
+        self.output.as_ref()?.reader()
+    }
+
+    /// A piece of the stream may be one of the typed answer.
+    #[inline]
+    fn read_piece(&mut self, event: EventRef<'_>, from: usize, conversation: &Conversation) {
+        let Some(output) = &mut self.output else {
+            return;
+        };
+        match event {
+            EventRef::TextMessageContent { message_id, delta } => {
+                output.text_delta(message_id, from, delta, &mut self.queue);
+            }
+            EventRef::ToolCallArgs {
+                tool_call_id,
+                delta,
+            } => output.arguments(tool_call_id, from, delta, conversation, &mut self.queue),
+            _ => {}
+        }
     }
 
     /// A piece of text is to be shown, from `from` to the end of what its item has; it came as `whole` if it has
@@ -163,6 +207,7 @@ impl Presenter {
                 {
                     partial.delta(tool_call_id, *from, delta, conversation, &mut self.queue);
                 }
+                self.read_piece(event, *from, conversation);
             }
             (_, Applied::Whole) => {}
         }
@@ -186,6 +231,25 @@ impl Presenter {
             }
             _ if is_shown => self.event(RunEvent::AgUi(event.clone())),
             _ => {}
+        }
+        if let Some(output) = &mut self.output {
+            output.event(event, conversation, &mut self.queue);
+            if let Applied::Delta { from, .. } = applied {
+                let piece = match event {
+                    Event::TextMessageContent(piece) => Some(EventRef::TextMessageContent {
+                        message_id: &piece.message_id,
+                        delta: &piece.delta,
+                    }),
+                    Event::ToolCallArgs(piece) => Some(EventRef::ToolCallArgs {
+                        tool_call_id: &piece.tool_call_id,
+                        delta: &piece.delta,
+                    }),
+                    _ => None,
+                };
+                if let Some(piece) = piece {
+                    self.read_piece(piece, *from, conversation);
+                }
+            }
         }
         let Some(partial) = &mut self.partial else {
             return;

@@ -4,7 +4,7 @@ use super::text_options::TextOptions;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::hash::fnv1a;
 use crate::pipeline::AnswerLimits;
-use crate::tool::ToolRegistry;
+use crate::tool::{OutputType, ToolRegistry};
 use crate::wire::FrameLimits;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -50,6 +50,9 @@ pub struct RunConfig {
     // As journals and snapshots have it.
     #[serde(default, rename = "context")]
     pub context_guard: ContextGuard,
+    /// What the answer is to be, if it is to be more than text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputType>,
 }
 
 impl RunConfig {
@@ -70,6 +73,7 @@ impl RunConfig {
             partial_arguments: false,
             text: TextOptions::default(),
             context_guard: ContextGuard::default(),
+            output: None,
         }
     }
 
@@ -228,7 +232,7 @@ impl RetryPolicy {
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     pub silence: Option<Duration>,
-    /// How long a tool may take, if it does not say so itself.
+    /// How long a tool may take, if it does not say so itself; and the host's decoder of a typed answer.
     pub tool: Option<Duration>,
     /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,

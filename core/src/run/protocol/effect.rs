@@ -5,6 +5,7 @@ use super::outcome::Outcome;
 use crate::dialect::HttpRequest;
 use crate::{CallKey, RunId, ThreadId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{fmt, str::FromStr};
 
 /// What an effect is for. Never a counter: the same effect has the same id after a restore.
@@ -38,6 +39,11 @@ pub enum EffectId {
         /// The hop.
         hop: u32,
     },
+    /// Decodes the typed answer of a hop.
+    Output {
+        /// The hop.
+        hop: u32,
+    },
 }
 
 impl fmt::Display for EffectId {
@@ -50,6 +56,7 @@ impl fmt::Display for EffectId {
             Self::Tool(call) => write!(f, "tool:{}:{}", call.hop, call.index),
             Self::Persist { sequence } => write!(f, "persist:{sequence}"),
             Self::Trim { hop } => write!(f, "trim:{hop}"),
+            Self::Output { hop } => write!(f, "output:{hop}"),
         }
     }
 }
@@ -103,6 +110,9 @@ impl FromStr for EffectId {
                     sequence: number()?,
                 },
                 "trim" => Self::Trim {
+                    hop: small(number())?,
+                },
+                "output" => Self::Output {
                     hop: small(number())?,
                 },
                 _ => return None,
@@ -170,5 +180,12 @@ pub enum Effect {
     TrimContext {
         /// What does not fit.
         overflow: ContextOverflow,
+    },
+    /// Decode the typed answer, which fits its schema, into the app's own type; answer with
+    /// [`OutputDecoded`](crate::run::Input::OutputDecoded) or [`OutputRefused`](crate::run::Input::OutputRefused). Only with
+    /// [`OutputType::decoded_by_host`](crate::tool::OutputType::decoded_by_host). It may be asked again after a restore.
+    DecodeOutput {
+        /// The answer.
+        value: Value,
     },
 }

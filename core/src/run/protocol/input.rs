@@ -154,6 +154,18 @@ pub enum Input<'a> {
         /// Why.
         message: String,
     },
+    /// The host's decoder has taken the typed answer.
+    OutputDecoded {
+        /// The effect answered.
+        effect: EffectId,
+    },
+    /// The host's decoder has not: the model is told the reason, and asked again if it may be.
+    OutputRefused {
+        /// The effect answered.
+        effect: EffectId,
+        /// What does not fit, and where, in words for the model.
+        reason: String,
+    },
 }
 
 impl Input<'_> {
@@ -188,6 +200,8 @@ impl Input<'_> {
             Self::NetworkAvailable => "NetworkAvailable",
             Self::ContextTrimmed { .. } => "ContextTrimmed",
             Self::ContextNotTrimmed { .. } => "ContextNotTrimmed",
+            Self::OutputDecoded { .. } => "OutputDecoded",
+            Self::OutputRefused { .. } => "OutputRefused",
         }
     }
 
@@ -209,7 +223,9 @@ impl Input<'_> {
             | Self::PersistFailed { effect, .. }
             | Self::ToolDeferred { effect }
             | Self::ContextTrimmed { effect, .. }
-            | Self::ContextNotTrimmed { effect, .. } => Some(*effect),
+            | Self::ContextNotTrimmed { effect, .. }
+            | Self::OutputDecoded { effect }
+            | Self::OutputRefused { effect, .. } => Some(*effect),
             Self::Start(_)
             | Self::Resume(_)
             | Self::Cancel
@@ -246,6 +262,9 @@ impl Input<'_> {
             }
             Self::ContextTrimmed { .. } | Self::ContextNotTrimmed { .. } => {
                 matches!(effect, EffectId::Trim { .. })
+            }
+            Self::OutputDecoded { .. } | Self::OutputRefused { .. } => {
+                matches!(effect, EffectId::Output { .. })
             }
             Self::Start(_)
             | Self::Resume(_)

@@ -4,6 +4,7 @@ mod block;
 mod call;
 mod config;
 mod context;
+mod correction;
 mod cut;
 mod device;
 mod effect;
@@ -24,6 +25,9 @@ pub use config::{
 };
 pub(crate) use context::NEARLY_FULL;
 pub use context::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
+pub use correction::CORRECTION;
+pub(super) use correction::correction;
+pub(crate) use correction::is_correction;
 pub(crate) use cut::is_cut;
 pub use cut::{CUT, cut_messages};
 pub(super) use cut::{NOT_RUN, asked, has_result, is_new, mark_as_cut, not_run, without_cut};
@@ -36,7 +40,9 @@ pub use limit::TurnLimit;
 pub use misuse::{Misuse, ResumeError};
 pub use outcome::{Deadline, Failure, Incomplete, Outcome};
 pub(super) use output::MOST_WAITING;
-pub use output::{Output, PartialArgumentsUpdate, RunEvent, SteeringRefusal, ToolCallUpdate};
+pub use output::{
+    Output, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal, ToolCallUpdate,
+};
 pub use problem::{Problem, ProblemKind};
 pub use state_kind::{EdgeRow, StateKind};
 pub use text_options::TextOptions;

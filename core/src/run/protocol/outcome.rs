@@ -223,6 +223,14 @@ pub enum Failure {
         /// What it does not take, and what to do.
         message: String,
     },
+    /// The model did not give the typed answer that it was asked for, however often it was told what does not fit.
+    #[error("the answer is not what was asked for: {reason}")]
+    OutputInvalid {
+        /// What does not fit, and where.
+        reason: String,
+        /// The last answer, as the model wrote it.
+        text: String,
+    },
 }
 
 /// [`Failure`] as it is read.
@@ -265,6 +273,10 @@ enum ReadFailure {
     },
     AttachmentRefused {
         message: String,
+    },
+    OutputInvalid {
+        reason: String,
+        text: String,
     },
 }
 

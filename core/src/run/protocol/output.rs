@@ -122,6 +122,19 @@ pub enum RunEvent {
         /// How many tokens the request has now, as far as can be told.
         tokens: u64,
     },
+    /// What new pieces of the typed answer say, parsed while it streams. Those that wait for the host come as one, as
+    /// deltas do.
+    PartialOutput(PartialOutputUpdate),
+    /// The typed answer does not fit: the model is told why, and asked again.
+    OutputRefused {
+        /// What does not fit, and where.
+        reason: String,
+        /// How often it may still be asked after this time.
+        retries_left: u32,
+        /// What the model is told, where the answer was no call of the final tool: a user message of the app's, which the
+        /// history has from now on. Its metadata has [`CORRECTION`](crate::run::CORRECTION).
+        correction: Option<Box<Message>>,
+    },
 }
 
 /// Where a tool call of this turn stands now.
@@ -196,6 +209,22 @@ pub struct PartialArgumentsUpdate {
     pub changes: Vec<OwnedChange>,
     /// Why the arguments are read no further, once they are not: they are no JSON. What was said stays, and the call
     /// goes its own way.
+    pub stopped: Option<String>,
+}
+
+/// What is new of the typed answer while it streams.
+///
+/// Applied in order, beginning with `null`, the changes make the value of what came so far. Each is final: strings grow,
+/// members and elements are added, and one that is whole stays. An answer that is asked for again begins again, with an
+/// [`Add`](OwnedChange::Add) of the whole (path `""`). Nothing of it is checked yet: the answer that counts is
+/// [`RunMachine::output`](crate::run::RunMachine::output), at the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartialOutputUpdate {
+    /// The hop whose answer it is.
+    pub hop: u32,
+    /// What changed, in order. May be empty if there is a `stopped`.
+    pub changes: Vec<OwnedChange>,
+    /// Why the answer is read no further while it streams, once it is not: it is no JSON.
     pub stopped: Option<String>,
 }
 

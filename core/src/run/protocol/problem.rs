@@ -80,6 +80,8 @@ kinds! {
     TimedOut: "send the message again, or allow it more time"
     /// What came is no answer in the provider's format.
     Unreadable: "check that the address and the provider's format belong together"
+    /// The model did not give the typed answer that it was asked for.
+    OutputInvalid: "make the type simpler, allow more retries, or ask another model"
     /// The agent said that its run failed, and not why in words that are known.
     AgentFailed: "see what it says; send the message again if that may help"
     /// What was said could not be stored.
@@ -153,6 +155,7 @@ impl Failure {
             Self::LimitReached { .. } => ProblemKind::LimitReached,
             Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
             Self::AttachmentRefused { .. } => ProblemKind::InvalidRequest,
+            Self::OutputInvalid { .. } => ProblemKind::OutputInvalid,
         }
     }
 }

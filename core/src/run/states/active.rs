@@ -1,6 +1,6 @@
 use super::Run;
 use super::data::{
-    Completed, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
@@ -16,7 +16,7 @@ macro_rules! active {
     ($($state:ident)*) => { $( impl Active for $state {} )* };
 }
 
-active! { Idle Opening Waiting Streaming ExecutingTools Interrupted }
+active! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted }
 
 impl<S: Active> Run<S> {
     /// The user stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.

@@ -3,6 +3,7 @@ use super::data::Completed;
 use crate::Timestamp;
 use crate::conversation::Conversation;
 use crate::run::protocol::{EffectId, Outcome};
+use serde_json::Value;
 
 impl Run<Completed> {
     /// The host could not store the blocks of that write: it goes out again, as often as the configuration says. In the
@@ -21,6 +22,13 @@ impl Run<Completed> {
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         self.state.outcome()
+    }
+
+    /// The typed answer, if there was to be one and the turn has ended well.
+    #[must_use]
+    pub fn output(&self) -> Option<&Value> {
+        let value = self.turn.output()?;
+        (*self.state.outcome() == Outcome::Success).then_some(value)
     }
 
     /// The conversation, for the next turn.

@@ -33,6 +33,12 @@ pub struct Streaming {
 #[non_exhaustive]
 pub struct ExecutingTools {}
 
+/// The host decodes the typed answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+#[non_exhaustive]
+pub struct Decoding {}
+
 /// A request failed and is tried again: soon, or when there is a network.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
@@ -145,13 +151,13 @@ macro_rules! states {
     )*};
 }
 
-states! { Idle Opening Waiting Streaming ExecutingTools Interrupted Completed }
+states! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted Completed }
 
 macro_rules! not_over {
     ($($name:ident)*) => { $( impl sealed::Sealed for $name {} )* };
 }
 
-not_over! { Idle Opening Waiting Streaming ExecutingTools Interrupted }
+not_over! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted }
 
 impl sealed::Sealed for Completed {
     fn ended(&self) -> Option<&Outcome> {

@@ -4,7 +4,7 @@ use super::Run;
 use super::active::Active;
 use super::any_run::next;
 use super::data::{
-    Completed, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
@@ -71,7 +71,7 @@ macro_rules! notes {
     )*};
 }
 
-notes! { Idle ExecutingTools Interrupted }
+notes! { Idle Decoding ExecutingTools Interrupted }
 
 impl Run<Idle> {
     /// The app goes to the background.

@@ -1,6 +1,8 @@
 //! The table of edges: the one place that says which state may follow which. A move that is not in it does not compile.
 
-use super::data::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
+use super::data::{
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting,
+};
 use crate::run::protocol::{EdgeRow, StateKind};
 use serde::Serialize;
 
@@ -52,7 +54,7 @@ pub mod on {
             )*
         };
     }
-    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen }
+    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Decode }
 }
 
 macro_rules! edges {
@@ -81,7 +83,15 @@ edges! {
         Continue => Opening,
         Reopen => Opening,
         Interrupt => Interrupted,
+        Decode => Decoding,
         Retry => Waiting,
+        Finish => Completed,
+        Cancel => Completed,
+        Fail => Completed,
+    }
+    Decoding {
+        Call => ExecutingTools,
+        Continue => Opening,
         Finish => Completed,
         Cancel => Completed,
         Fail => Completed,

@@ -4,6 +4,7 @@ pub(super) mod active;
 pub(super) mod any_run;
 mod completed;
 mod data;
+pub(super) mod decoding;
 pub(super) mod device;
 pub(super) mod dispose;
 mod edges;
@@ -19,7 +20,9 @@ mod waiting;
 #[cfg(feature = "model-check")]
 pub(super) mod walked;
 
-pub use data::{Completed, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting};
+pub use data::{
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+};
 pub use edges::{EDGES, Statechart, statechart, statechart_mermaid};
 pub(super) use edges::{Edge, on};
 pub(super) use snapshot::{VERSION, tools_digest};
@@ -126,6 +129,9 @@ impl<S: State> Run<S> {
             EffectId::Trim { .. } => Effect::TrimContext {
                 overflow: hop::overflow(turn),
             },
+            EffectId::Output { .. } => Effect::DecodeOutput {
+                value: turn.output_to_decode()?.clone(),
+            },
             EffectId::Persist { .. } => turn.persist(self.state.ended(), self.snapshot()),
         })
     }
@@ -159,6 +165,12 @@ impl<S: State> Run<S> {
     #[must_use]
     pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
         self.turn.partial_arguments(tool_call_id)
+    }
+
+    /// The typed answer as far as it has come: see [`RunMachine::partial_output`](super::RunMachine::partial_output).
+    #[must_use]
+    pub fn partial_output(&self) -> Option<&PartialArguments> {
+        self.turn.partial_output()
     }
 
     /// The conversation's id.

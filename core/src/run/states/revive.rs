@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::any_run::AnyRun;
-use super::data::{Completed, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
+use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
 use crate::Timestamp;
 use crate::run::parts::Stage;
 use crate::run::protocol::{EffectId, Failure};
@@ -16,6 +16,7 @@ impl AnyRun {
             Self::Opening(run) => run.revive(),
             Self::Waiting(run) => run.revive(now),
             Self::Streaming(run) => run.revive(now),
+            Self::Decoding(run) => run.revive(),
             Self::ExecutingTools(run) => run.revive(),
             Self::Interrupted(run) => run.revive(),
             Self::Completed(run) => run.revive(),
@@ -47,6 +48,14 @@ impl Run<Streaming> {
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.turn.give_again();
         self.host_died(now).into()
+    }
+}
+
+impl Run<Decoding> {
+    fn revive(mut self) -> AnyRun {
+        // Decoding twice does no more than decoding once.
+        self.turn.give_again();
+        self.into()
     }
 }
 

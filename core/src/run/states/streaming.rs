@@ -1,6 +1,6 @@
 use super::Run;
 use super::any_run::next;
-use super::data::{Completed, ExecutingTools, Interrupted, Streaming, Waiting};
+use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Streaming, Waiting};
 use super::edges::on;
 use crate::conversation::RunFailure;
 use crate::event::RunOutcome;
@@ -8,6 +8,7 @@ use crate::pipeline::StreamEnd;
 use crate::run::parts::Reading;
 use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, RunEvent, TimerKey};
 use crate::run::turn::rounds::Next;
+use crate::run::turn::typed::Judgement;
 use crate::{CallKey, Timestamp};
 
 /// Whether a stream goes on.
@@ -32,6 +33,8 @@ next! {
         Interrupted,
         /// The turn is over.
         Completed,
+        /// The host is to decode the typed answer.
+        Decoding,
         /// The body ended before the answer did, and the backend can resume it: it is opened again in a while.
         Waiting,
     }
@@ -48,6 +51,8 @@ next! {
         Opening,
         /// The same, and the agent asks the user.
         Interrupted,
+        /// The same, and the host is to decode the typed answer.
+        Decoding,
         /// The turn is over.
         Completed,
     }
@@ -59,6 +64,7 @@ impl From<Ended> for Lost {
             Ended::ExecutingTools(run) => run.into(),
             Ended::Opening(run) => run.into(),
             Ended::Interrupted(run) => run.into(),
+            Ended::Decoding(run) => run.into(),
             Ended::Completed(run) => run.into(),
             Ended::Waiting(run) => run.into(),
         }
@@ -211,6 +217,9 @@ impl Run<Streaming> {
             _ => {}
         }
         turn.leave_foreign_calls();
+        if let Some(outcome) = turn.cut_output() {
+            return self.finish(outcome).into();
+        }
         if !turn.has_open_calls() {
             let stop_reason = turn.conversation().summary().stop_reason.as_deref();
             if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
@@ -224,11 +233,18 @@ impl Run<Streaming> {
             }
             if !turn.is_paused() {
                 let outcome = turn.answered_outcome();
-                return self.finish(outcome).into();
+                if outcome != Outcome::Success || !turn.expects_output() {
+                    return self.finish(outcome).into();
+                }
             }
         }
         turn.leave_stream();
-        match turn.begin_round() {
+        let next = match turn.judge_answer() {
+            Some(Judgement::Decode) => return self.goto(on::Decode, Decoding {}).into(),
+            Some(Judgement::Next(next)) => next,
+            None => turn.begin_round(),
+        };
+        match next {
             Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
             Next::Ask => self.ask_next(on::Continue),
             Next::Over(outcome) => {

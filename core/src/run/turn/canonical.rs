@@ -51,6 +51,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         network,
         window,
         steering,
+        typed,
         beginnings,
         hop_state,
         status,
@@ -72,7 +73,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     if !abstraction.time {
         clocks.paused_at().hash(out);
     }
-    json(&(steering, broken_stream, window), out);
+    json(&(steering, broken_stream, window, typed), out);
     (hop, budget.rounds(), resume.len(), stopped_calls).hash(out);
     json(budget.reached(), out);
     (*status as u8).hash(out);
@@ -134,6 +135,10 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     }
     let summary = conversation.summary();
     json(&(&summary.outcome, &summary.failure), out);
+    // What the answer says decides whether it is the typed one.
+    if turn.expects_output() {
+        turn.answer_text().hash(out);
+    }
     // What is still to be recorded.
     if state == StateKind::Streaming {
         recorder.canon_stream(&turn.stream_of(), out);

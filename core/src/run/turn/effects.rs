@@ -57,6 +57,7 @@ impl Turn {
             EffectId::Approve(call) => self
                 .clocks
                 .set_from_now(TimerKey::Approval(call), timeouts.approval),
+            EffectId::Output { .. } => self.clocks.set(TimerKey::Output, timeouts.tool),
             EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
     }
@@ -86,6 +87,7 @@ impl Turn {
         match id {
             EffectId::Tool(call) => self.clocks.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
+            EffectId::Output { .. } => self.clocks.stop(TimerKey::Output),
             EffectId::CreateRun { .. }
             | EffectId::Open { .. }
             | EffectId::Persist { .. }

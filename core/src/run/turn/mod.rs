@@ -10,9 +10,11 @@ mod end;
 pub(super) mod rounds;
 mod stored;
 mod stream;
+pub(super) mod typed;
 
 use super::parts::{
     Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
+    TypedAnswer,
 };
 use super::protocol::{BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnStatus};
 use crate::conversation::Conversation;
@@ -47,6 +49,7 @@ pub(super) struct Turn {
     network: Network,
     window: ContextWindow,
     steering: Steering,
+    typed: TypedAnswer,
     beginnings: Beginnings,
     /// The state that the hop's first request carried, where a stream may be opened again.
     hop_state: Option<Value>,
@@ -64,10 +67,7 @@ pub(super) struct Turn {
 
 impl Turn {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
-        let mut presenter = Presenter::default();
-        presenter.read_arguments(&config, &history);
-        presenter.show_text(config.text);
-        Self {
+        let mut turn = Self {
             config,
             conversation: history,
             offer: OnceLock::new(),
@@ -82,11 +82,12 @@ impl Turn {
             effects: Effects::default(),
             clocks: Clocks::default(),
             recorder: Recorder::default(),
-            presenter,
+            presenter: Presenter::default(),
             budget: Budget::default(),
             network: Network::default(),
             window: ContextWindow::default(),
             steering: Steering::default(),
+            typed: TypedAnswer::default(),
             beginnings: Beginnings::default(),
             hop_state: None,
             status: TurnStatus::Streaming,
@@ -94,7 +95,18 @@ impl Turn {
             broken_stream: None,
             is_of_another_dialect: false,
             follows_cut: false,
-        }
+        };
+        turn.set_up_presenter();
+        turn
+    }
+
+    /// What is shown, and how, is as the configuration says.
+    fn set_up_presenter(&mut self) {
+        let final_tool = self.final_tool().map(str::to_owned);
+        let presenter = &mut self.presenter;
+        presenter.read_arguments(&self.config, &self.conversation);
+        presenter.read_output(self.config.output.as_ref(), final_tool, &self.conversation);
+        presenter.show_text(self.config.text);
     }
 
     /// The turn begins: from here on it is recorded and timed.
@@ -131,7 +143,8 @@ impl Turn {
         self.network.count_from(0);
         self.conversation.begin_hop(hop);
         self.take_steering_in();
-        self.presenter.begin_hop();
+        self.typed.begin_hop();
+        self.presenter.begin_hop(hop);
         self.beginnings.begin_hop(&self.conversation);
         let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
         self.hop_state = is_resumed.then(|| self.conversation.shared_state().clone());
@@ -172,9 +185,10 @@ impl Turn {
             endpoint,
             tools,
             settings,
+            output,
             ..
         } = &*self.config;
-        let make = || Offer::new(endpoint, tools.definitions(), settings);
+        let make = || Offer::new(endpoint, tools.definitions(), settings, output.as_ref());
         self.offer.get_or_init(make)
     }
 
@@ -260,6 +274,10 @@ impl Turn {
 
     pub(super) fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
         self.presenter.partial_arguments(tool_call_id)
+    }
+
+    pub(super) fn partial_output(&self) -> Option<&PartialArguments> {
+        self.presenter.partial_output()
     }
 
     /// The text since the last user message as the user is shown it.

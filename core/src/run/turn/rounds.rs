@@ -56,7 +56,7 @@ impl Turn {
     fn adopt_brought_calls(&mut self) {
         for id in self.conversation.take_brought_calls() {
             let call = self.conversation.call_of_history(&id);
-            if call.is_some_and(|(_, call)| self.config.tools.get(&call.function.name).is_some()) {
+            if call.is_some_and(|(_, call)| self.has_tool(&call.function.name)) {
                 self.conversation.adopt_call(&id);
             }
         }
@@ -65,10 +65,13 @@ impl Turn {
     /// The calls that the agent's own questions are about are the agent's: the answers decide on them. So are those of
     /// tools that the app does not have: an agent that asks is not done with its own.
     pub(in crate::run) fn leave_asked_calls(&mut self, interrupts: &[Interrupt]) {
+        let tools = self.config.tools.clone();
+        let final_tool = self.final_tool().map(str::to_owned);
+        let final_tool = final_tool.as_ref();
         for call in self.conversation.calls_mut() {
             let is_asked =
                 |interrupt: &Interrupt| interrupt.tool_call_id.as_ref() == Some(&call.id);
-            let is_foreign = self.config.tools.get(&call.name).is_none();
+            let is_foreign = tools.get(&call.name).is_none() && final_tool != Some(&call.name);
             if !call.status.is_final() && (is_foreign || interrupts.iter().any(is_asked)) {
                 call.status = ToolCallStatus::Completed;
             }
@@ -153,7 +156,10 @@ impl Turn {
         }
         self.budget.end_round();
         self.settle_round();
-        if !self.config.limits.continue_after_tools {
+        if self.output().is_some() && !self.is_steered() {
+            return Next::Over(Outcome::Success);
+        }
+        if !self.config.limits.continue_after_tools && !self.typed.is_asked_again() {
             return Next::Over(Outcome::Success);
         }
         Next::Ask
@@ -171,7 +177,7 @@ impl Turn {
         self.presenter.forget_arguments();
     }
 
-    fn open_calls(&self) -> Vec<CallKey> {
+    pub(super) fn open_calls(&self) -> Vec<CallKey> {
         self.conversation
             .calls()
             .iter()

@@ -7,7 +7,7 @@ use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
     Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
-    Recorder, Spent, Steering,
+    Recorder, Spent, Steering, TypedAnswer,
 };
 use crate::run::protocol::{RunConfig, TurnLimit, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
@@ -81,6 +81,12 @@ struct Stored {
         skip_serializing_if = "ContextWindow::is_untouched"
     )]
     window: ContextWindow,
+    #[serde(
+        rename = "output",
+        default,
+        skip_serializing_if = "TypedAnswer::is_untouched"
+    )]
+    typed: TypedAnswer,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -153,6 +159,7 @@ impl From<Stored> for Turn {
             network: Network::restored(device.is_offline, device.uncounted),
             window: stored.window,
             steering: stored.steering,
+            typed: stored.typed,
             beginnings: Beginnings::restored(stored.anchor, stored.hop_anchor),
             hop_state: stored.hop_state,
             status: stored.status,
@@ -182,8 +189,6 @@ impl Turn {
     pub(in crate::run) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
         self.config = config;
-        self.presenter
-            .read_arguments(&self.config, &self.conversation);
-        self.presenter.show_text(self.config.text);
+        self.set_up_presenter();
     }
 }

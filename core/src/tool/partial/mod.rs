@@ -73,6 +73,9 @@ pub struct PartialArguments {
     /// Up to the byte that was a mistake, if there was one.
     text: String,
     finished: bool,
+    /// The value stands in other text: what comes behind it is not read.
+    #[serde(skip)]
+    is_in_text: bool,
     #[serde(skip)]
     spelled: Option<Spelled>,
     /// All of it follows from the rest.
@@ -108,8 +111,17 @@ impl PartialArguments {
         }
     }
 
+    /// A value that the model writes in this way, and that other text may follow, which is not read.
+    pub(crate) fn in_text(spelling: Option<Spelling>) -> Self {
+        Self {
+            is_in_text: true,
+            ..Self::spelled(spelling)
+        }
+    }
+
     fn again(&self) -> Self {
         Self {
+            is_in_text: self.is_in_text,
             spelled: self.spelled.as_ref().map(Spelled::again),
             ..Self::default()
         }
@@ -229,6 +241,12 @@ impl PartialArguments {
         let read = said(spelled.as_mut(), feed, |feed| reader.read(text, from, feed));
         if let Err(stop) = read {
             self.text.truncate(stop.read);
+            if self.is_in_text && self.state() == PartialState::Complete {
+                // Without the character that is not of the value.
+                self.text.pop();
+                self.finished = true;
+                return;
+            }
             self.reader.state = PartialState::Invalid(stop.reason);
         }
     }

@@ -68,6 +68,11 @@ impl Mad {
                     summary: detail.is_multiple_of(3).then(|| "They talked.".to_owned()),
                 }
             }
+            EffectId::Output { .. } if detail.is_multiple_of(3) => Input::OutputRefused {
+                effect,
+                reason: "it is too long".to_owned(),
+            },
+            EffectId::Output { .. } => Input::OutputDecoded { effect },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
         }
     }

@@ -37,6 +37,7 @@ impl Mad {
                     has(&|id| matches!(id, EffectId::Open { .. }))
                 }
                 TimerKey::Retry => state == StateKind::Waiting,
+                TimerKey::Output => has(&|id| matches!(id, EffectId::Output { .. })),
                 TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
                 TimerKey::Approval(call) => has(&|id| *id == EffectId::Approve(*call)),
                 TimerKey::Turn => !matches!(
@@ -79,7 +80,15 @@ impl Mad {
             _ => None,
         });
         let steered = taken.collect::<BTreeSet<_>>().len();
-        let hops = ROUNDS as usize + 1 + (self.resumes + self.cuts) as usize + steered;
+        let refused = self
+            .outputs
+            .iter()
+            .filter(|output| matches!(output, Output::Event(RunEvent::OutputRefused { .. })));
+        let refused = refused.count();
+        let most = self.config.output.as_ref();
+        let most = most.map_or(0, |output| output.most_retries() as usize);
+        assert!(refused <= most, "it was asked for more often than it may");
+        let hops = ROUNDS as usize + 1 + (self.resumes + self.cuts) as usize + steered + refused;
         assert!(self.machine.hop() as usize <= hops);
         // I2.
         if let Some(outcome) = self.machine.outcome() {

@@ -28,7 +28,10 @@ impl Mad {
             assert!(
                 matches!(
                     id,
-                    EffectId::Persist { .. } | EffectId::CreateRun { .. } | EffectId::Trim { .. }
+                    EffectId::Persist { .. }
+                        | EffectId::CreateRun { .. }
+                        | EffectId::Trim { .. }
+                        | EffectId::Output { .. }
                 ) || is_deferred(id),
                 "{id} was not stopped"
             );

@@ -51,6 +51,17 @@ pub(super) fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
             },
             text("after"),
         ],
+        (_, 3, 1) => vec![text("Here: {\"n\":"), text(" 1}")],
+        (_, 4, 1) => vec![
+            call("c", "work", "{}"),
+            call("f", "final_result", r#"{"n":1}"#),
+        ],
+        (_, 3, 4) => vec![text("So."), call("f", "final_result", r#"{"n":"one"}"#)],
+        (_, 4, 4) => vec![text(r#"{"n":"one"}"#)],
+        (_, 3, 7) => vec![
+            call("f", "final_result", r#"{"n":2}"#),
+            call("g", "final_result", "{}"),
+        ],
         (Dialect::AgUi, 2, 3) => vec![Say::OpenCall(a_call("c", "work", "{"))],
         _ => common,
     }

@@ -2,6 +2,7 @@
 
 use crate::world::{config, offer};
 use proptest::prelude::*;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Resumption};
@@ -9,7 +10,7 @@ use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, KilledPolicy,
     LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
 };
-use stepwell_core::tool::Tool;
+use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
 /// What the run is configured to.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub struct Setting {
     partial: bool,
     /// How large the model's context window is, what happens at its end, and how text is shown.
     context: u8,
+    /// Whether the answer is typed, and how.
+    output: u8,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -36,21 +39,25 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<u8>(),
         any::<bool>(),
         any::<u8>(),
+        any::<u8>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, policy, turn, device, partial, context)| Setting {
-                dialect: if ag_ui {
-                    Dialect::AgUi
-                } else {
-                    Dialect::OpenAiChat
-                },
-                stores,
-                creates_runs,
-                policy,
-                turn,
-                device,
-                partial,
-                context,
+            |(ag_ui, stores, creates_runs, policy, turn, device, partial, context, output)| {
+                Setting {
+                    dialect: if ag_ui {
+                        Dialect::AgUi
+                    } else {
+                        Dialect::OpenAiChat
+                    },
+                    stores,
+                    creates_runs,
+                    policy,
+                    turn,
+                    device,
+                    partial,
+                    context,
+                    output,
+                }
             },
         )
 }
@@ -128,6 +135,22 @@ impl Setting {
             break_after_tools: self.context / 16 % 4 == 3,
             drop_blank: self.context / 64 == 3,
         };
+        if !self.output.is_multiple_of(3) {
+            let modes = [
+                OutputMode::Auto,
+                OutputMode::Tool,
+                OutputMode::Prompt,
+                OutputMode::Native,
+            ];
+            let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}},
+                "required": ["n"]});
+            let output = OutputType::new("Number", schema).expect("a type");
+            let output = output
+                .mode(modes[usize::from(self.output) / 4 % 4])
+                .retries(u32::from(self.output) / 16 % 3)
+                .decoded_by_host(self.output.is_multiple_of(2));
+            config.output = Some(output);
+        }
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }

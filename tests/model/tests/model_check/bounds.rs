@@ -10,7 +10,7 @@ use stepwell_core::run::{
     BackgroundPolicy, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RepeatLimit,
     RunConfig, RunIds,
 };
-use stepwell_core::tool::Tool;
+use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
 /// One corner of the space.
 #[derive(Clone, Debug)]
@@ -111,7 +111,9 @@ impl Bounds {
     pub fn last_hop(&self) -> u32 {
         let limits = self.config.limits;
         let summing_up = u32::from(limits.at_limit == LimitPolicy::SumUp);
-        limits.max_tool_rounds + summing_up
+        let output = self.config.output.as_ref();
+        let refused = output.map_or(0, OutputType::most_retries);
+        limits.max_tool_rounds + summing_up + refused
     }
 }
 
@@ -135,6 +137,14 @@ fn config(dialect: Dialect) -> RunConfig {
     config.timeouts.approval = Some(Duration::from_secs(900));
     config.timeouts.deferred = Some(Duration::from_secs(9000));
     config
+}
+
+/// An answer that is to be an object with a number.
+fn typed(mode: OutputMode) -> OutputType {
+    let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}},
+        "required": ["n"]});
+    let output = OutputType::new("Number", schema).expect("a type");
+    output.mode(mode).retries(1).decoded_by_host(true)
 }
 
 /// Two calls in two hops, with everything in it.
@@ -268,6 +278,27 @@ pub fn small() -> Vec<Bounds> {
                 config.limits.max_tool_calls = Some(3);
                 config.limits.at_limit = LimitPolicy::SumUp;
                 config.durability = Durability::None;
+            },
+        ),
+        Bounds::new(
+            "chat, typed by a final tool, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Final, Kind::Misfit];
+                bounds.crashes = 1;
+                bounds.failures = false;
+                config.output = Some(typed(OutputMode::Tool));
+            },
+        ),
+        Bounds::new(
+            "chat, typed in words, typing during the turn",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.steers = 1;
+                config.durability = Durability::None;
+                config.output = Some(typed(OutputMode::Prompt));
             },
         ),
     ]

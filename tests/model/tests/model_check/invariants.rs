@@ -40,7 +40,12 @@ impl World {
         if self.machine.is_resting() && !self.hands.iter().all(|(_, hand)| waits(hand)) {
             self.wrong("a run rests while the host is busy for it");
         }
-        let begun = |hand: &Hand| !matches!(hand, Hand::Write(_) | Hand::Committed | Hand::Create);
+        let begun = |hand: &Hand| {
+            !matches!(
+                hand,
+                Hand::Write(_) | Hand::Committed | Hand::Create | Hand::Decoding
+            )
+        };
         if self.is_over() && self.hands.iter().any(|(_, hand)| begun(hand)) {
             self.wrong("I12: something other than a write goes on after the end");
         }
@@ -91,8 +96,8 @@ impl World {
             if pending.iter().any(|entry| entry.0 == id) {
                 continue;
             }
-            if matches!(hand, Hand::Create) {
-                // Creating a run cannot be stopped; its answer comes too late.
+            if matches!(hand, Hand::Create | Hand::Decoding) {
+                // These cannot be stopped; their answers come too late.
                 self.hands.retain(|entry| entry.0 != id);
             } else {
                 self.wrong(format!(
@@ -148,6 +153,7 @@ impl World {
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
                 (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
                 (EffectId::Approve(call), _) => wanted.push(TimerKey::Approval(*call)),
+                (EffectId::Output { .. }, _) => wanted.push(TimerKey::Output),
                 _ => {}
             }
         }

@@ -198,7 +198,7 @@ impl World {
         let mut ids = Vec::new();
         let hop = self.machine.hop();
         for hop in hop.saturating_sub(1)..=hop + 1 {
-            ids.push(EffectId::CreateRun { hop });
+            ids.extend([EffectId::CreateRun { hop }, EffectId::Output { hop }]);
             for attempt in 0..self.bounds.config.retry.attempts + u32::from(self.bounds.device) {
                 ids.push(EffectId::Open { hop, attempt });
             }
@@ -246,6 +246,13 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
             Input::ToolFinished {
                 effect,
                 result: Ok("late".into()),
+            },
+        ],
+        EffectId::Output { .. } => vec![
+            Input::OutputDecoded { effect },
+            Input::OutputRefused {
+                effect,
+                reason: message(),
             },
         ],
         EffectId::Approve(_) => vec![Input::Decided {

@@ -42,6 +42,10 @@ pub enum Move {
     /// The user stops one call.
     Stops(CallKey),
     Defers(EffectId),
+    /// The host decodes the typed answer.
+    Decodes(EffectId),
+    /// The host's decoder refuses it.
+    Misdecodes(EffectId),
     Works(EffectId),
     Fails(EffectId),
     /// The store has the write; the run has not heard of it yet.
@@ -108,6 +112,8 @@ impl fmt::Display for Move {
             Self::Edited(id) => write!(f, "{id}: the user allows it with other arguments"),
             Self::Stops(call) => write!(f, "the user stops the call {call}"),
             Self::Defers(id) => write!(f, "{id}: the tool's result will come later"),
+            Self::Decodes(id) => write!(f, "{id}: the host decodes the answer"),
+            Self::Misdecodes(id) => write!(f, "{id}: the host cannot decode the answer"),
             Self::Works(id) => write!(f, "{id}: the tool gives a result"),
             Self::Fails(id) => write!(f, "{id}: the tool fails"),
             Self::Commits(id) => write!(f, "{id}: the store has it"),
@@ -156,6 +162,7 @@ impl World {
                         moves.push(Move::Defers(id));
                     }
                 }
+                Hand::Decoding => moves.extend([Move::Decodes(id), Move::Misdecodes(id)]),
                 Hand::Deferred => moves.extend([Move::Works(id), Move::Fails(id)]),
                 Hand::Write(_) => moves.extend([Move::Commits(id), Move::NotStored(id)]),
                 Hand::Committed => moves.push(Move::Acknowledges(id)),

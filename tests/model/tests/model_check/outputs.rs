@@ -98,6 +98,13 @@ impl World {
                 self.put(id, Hand::Approval);
             }
             Effect::RunTool { invocation } => self.begin_tool(id, &invocation),
+            Effect::DecodeOutput { .. } => {
+                let is_write = |hand: &Hand| matches!(hand, Hand::Write(_) | Hand::Committed);
+                if self.hands.iter().any(|(_, hand)| is_write(hand)) {
+                    self.wrong(format!("I6c: {id} is given before what it is of is stored"));
+                }
+                self.put(id, Hand::Decoding);
+            }
             Effect::Persist {
                 status,
                 blocks,

@@ -21,6 +21,10 @@ pub enum Kind {
     Answered,
     /// Agents only: the arguments never come to their end.
     Unended,
+    /// The final tool, with the typed answer that was asked for.
+    Final,
+    /// The final tool, with another.
+    Misfit,
 }
 
 impl Kind {
@@ -30,6 +34,7 @@ impl Kind {
             Self::Idempotent => "look",
             Self::Approval => "ask",
             Self::Unknown => "nobody",
+            Self::Final | Self::Misfit => "final_result",
         }
     }
 
@@ -47,6 +52,8 @@ pub enum Token {
     HalfText,
     /// The frame with the text, or what is left of it.
     Text,
+    /// The frame with a text that is the typed answer.
+    Fits,
     Call(Kind),
     /// Chat Completions: the chunk that says why the answer ends.
     Reason,
@@ -93,6 +100,9 @@ impl Said {
         }
         if bounds.texts && self.calls == 0 && self.text == 0 {
             tokens.extend([Token::HalfText, Token::Text]);
+            if bounds.config.output.is_some() {
+                tokens.push(Token::Fits);
+            }
             if !self.begun && !self.heartbeat {
                 tokens.push(Token::Heartbeat);
             }
@@ -121,7 +131,7 @@ impl Said {
         match token {
             Token::Heartbeat => self.heartbeat = true,
             Token::HalfText => self.text = 1,
-            Token::Text => self.text = 2,
+            Token::Text | Token::Fits => self.text = 2,
             Token::Call(_) => self.calls += 1,
             Token::Reason => self.end = 1,
             Token::Done | Token::Error | Token::Rubbish | Token::Question => self.end = 2,
@@ -151,7 +161,11 @@ impl Said {
             }
             Token::Call(kind) => {
                 let (index, name) = (self.calls, kind.tool());
-                let arguments = if kind == Kind::Malformed { "[" } else { "" };
+                let arguments = match kind {
+                    Kind::Malformed => "[",
+                    Kind::Final => r#"{\"n\":1}"#,
+                    _ => "",
+                };
                 chunk(
                     &format!(
                         r#"{{"tool_calls":[{{"index":{index},"id":"c{hop}{index}","type":"function","function":{{"name":"{name}","arguments":"{arguments}"}}}}]}}"#
@@ -159,6 +173,7 @@ impl Said {
                     "null",
                 )
             }
+            Token::Fits => chunk(r#"{"content":"{\"n\":1}"}"#, "null"),
             Token::Reason => chunk("{}", r#""stop""#),
             Token::Done => "data: [DONE]\n\n".to_owned(),
             Token::Error => "data: {\"error\":{\"message\":\"e\",\"code\":500}}\n\n".to_owned(),
@@ -206,7 +221,7 @@ impl Said {
                 }
                 call
             }
-            Token::Reason => unreachable!("an agent gives no reason"),
+            Token::Reason | Token::Fits => unreachable!("an agent says no such thing"),
             Token::Done => finished(""),
             Token::Error => "data: {\"type\":\"RUN_ERROR\",\"message\":\"e\"}\n\n".to_owned(),
             Token::Rubbish => "data: {]\n\n".to_owned(),

@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 12] = [
+const OWN: [Own; 13] = [
     own(
         "tools",
         "tools",
@@ -71,6 +71,12 @@ const OWN: [Own; 12] = [
     ),
     own("run_source", "run_source", "RunSource | None = None", ""),
     own("trim_context", "trim_context", "Trimmer | None = None", ""),
+    own(
+        "output_decoder",
+        "output_decoder",
+        "OutputDecoder | None = None",
+        "",
+    ),
     own("registry", "registry", "RunRegistry | None = None", ""),
 ];
 
@@ -85,7 +91,7 @@ from .._record import Json
 from ..arguments import checks_arguments
 from ..journals import JournalSink
 from ..registry import RunRegistry
-from ..runner import Approver, RunSource, Trimmer
+from ..runner import Approver, OutputDecoder, RunSource, Trimmer
 from ..sessions import SessionStore
 from ..stores import Store
 from ..tools import Tool, as_tool

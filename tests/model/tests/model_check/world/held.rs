@@ -10,6 +10,7 @@ pub enum Hand {
     Stream(Said),
     Approval,
     Tool,
+    Decoding,
     /// A tool whose result comes later, whatever becomes of the host.
     Deferred,
     Write(Arc<Write>),

@@ -302,6 +302,15 @@ impl World {
                 let decision = Decision::Denied { reason: None };
                 Input::Decided { effect, decision }
             }
+            Move::Decodes(effect) => {
+                self.take(effect);
+                Input::OutputDecoded { effect }
+            }
+            Move::Misdecodes(effect) => {
+                self.take(effect);
+                let reason = message();
+                Input::OutputRefused { effect, reason }
+            }
             Move::Works(effect) => {
                 self.take(effect);
                 if let EffectId::Tool(call) = effect {

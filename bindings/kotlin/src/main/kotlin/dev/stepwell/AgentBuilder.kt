@@ -58,6 +58,7 @@ public class AgentBuilder internal constructor(
     private var client: HttpTransport? = null
     private var runSource: RunSource? = null
     private var trimContext: Trimmer? = null
+    private var outputDecoder: OutputDecoder? = null
     private var registry: RunRegistry? = null
 
     /** Adds a tool: what it takes, and its code. */
@@ -134,6 +135,27 @@ public class AgentBuilder internal constructor(
         }
     }
 
+    /**
+     * Sets who decodes the typed answers, before they count: [decode] is given the answer, which fits its schema. What it
+     * throws is what the model is told that does not fit: the answer is asked for again. Asked only where
+     * [OutputType.decodedByHost] says so.
+     */
+    public fun outputDecoder(decode: suspend (JsonElement) -> Unit) {
+        outputDecoder = object : OutputDecoder {
+            override suspend fun decode(value: JsonElement): String? =
+                guarded {
+                    try {
+                        decode(value)
+                        null
+                    } catch (cancelled: CancellationException) {
+                        throw cancelled
+                    } catch (refused: Exception) {
+                        refused.message ?: refused.toString()
+                    }
+                }
+        }
+    }
+
     /** Uses a registry that the app has stored, or that several agents share. */
     public fun registry(registry: RunRegistry) {
         this.registry = registry
@@ -152,6 +174,7 @@ public class AgentBuilder internal constructor(
             client = client,
             runSource = runSource,
             trimContext = trimContext,
+            outputDecoder = outputDecoder,
             registry = registry,
         )
         return Agent(config(), setup)

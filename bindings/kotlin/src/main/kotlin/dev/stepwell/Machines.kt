@@ -34,6 +34,13 @@ public fun RunMachine.contextTrimmed(
 public fun RunMachine.contextNotTrimmed(effect: String, message: String): Outputs =
     contextNotTrimmed(effect, message, Instant.now())
 
+/** The app has decoded the typed answer: it counts. */
+public fun RunMachine.outputDecoded(effect: String): Outputs = outputDecoded(effect, Instant.now())
+
+/** The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be. */
+public fun RunMachine.outputRefused(effect: String, reason: String): Outputs =
+    outputRefused(effect, reason, Instant.now())
+
 /** The provider answered with a 2xx status: the body follows. */
 public fun RunMachine.opened(effect: String, contentType: String?): Outputs =
     opened(effect, contentType, Instant.now())

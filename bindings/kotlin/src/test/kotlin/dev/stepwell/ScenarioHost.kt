@@ -73,6 +73,16 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     text = TextOptions(said.part("text").flag("break_after_tools", default = true), said.part("text").flag("drop_blank")),
     contextGuard = contextGuard(said.part("context_guard")),
     agUi = agUi(said.part("ag_ui")),
+    output = (said["output"] as? JsonObject)?.let(::output),
+)
+
+private fun output(said: JsonObject) = OutputType(
+    name = said.text("name")!!,
+    schema = said.part("schema"),
+    description = said.text("description"),
+    mode = said.text("mode")?.let { OutputMode.valueOf(it.uppercase()) },
+    retries = said.long("retries")?.toUInt(),
+    decodedByHost = said.flag("decoded_by_host"),
 )
 
 private fun tool(said: JsonObject) = ToolDefinition(
@@ -190,6 +200,8 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.ReasoningMessageContent -> Triple(kind, event.messageId, event.delta)
         is Event.ToolCallArgs -> Triple(kind, event.toolCallId, event.delta)
         is Event.PartialArguments -> Triple(kind, event.toolCallId, "")
+        is Event.PartialOutput -> Triple(kind, event.hop.toString(), "")
+        is Event.OutputRefused -> said("${event.retriesLeft}, ${event.reason}")
         is Event.ToolCallStart -> said(event.toolCallName)
         is Event.ToolCallResult -> said(event.content)
         is Event.StepStarted -> said(event.stepName)
@@ -284,6 +296,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
             }
             put("messages", JsonArray(messages))
         }
+        is Effect.DecodeOutput -> put("value", effect.value)
         is Effect.CloseStream, is Effect.CancelTool -> Unit
     }
 }
@@ -325,6 +338,7 @@ internal class ScenarioHost(scenario: JsonObject) {
         return buildJsonObject {
             put("state", machine.state().name.lowercase())
             machine.pollTimeout()?.let { put("wake_at", it.toEpochMilli()) }
+            machine.output()?.let { put("output", it) }
             error?.let { put("error", it) }
             if (effects.isNotEmpty()) put("effects", JsonArray(effects.map(::json)))
             if (events.isNotEmpty()) put("events", JsonArray(events.map(::JsonPrimitive)))
@@ -392,6 +406,8 @@ internal class ScenarioHost(scenario: JsonObject) {
                 machine.contextTrimmed(effect(), keep, now, step.text("summary"))
             }
             "context_not_trimmed" -> machine.contextNotTrimmed(effect(), text("message"), now)
+            "output_decoded" -> machine.outputDecoded(effect(), now)
+            "output_refused" -> machine.outputRefused(effect(), text("reason"), now)
             "persisted" -> machine.persisted(effect(), now)
             "persist_failed" -> machine.persistFailed(effect(), text("message"), now)
             "resume" -> machine.resume(answers(step), now)

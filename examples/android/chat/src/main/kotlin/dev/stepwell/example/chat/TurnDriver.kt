@@ -8,6 +8,7 @@ import dev.stepwell.StateKind
 import dev.stepwell.ToolInvocation
 import dev.stepwell.approve
 import dev.stepwell.contextNotTrimmed
+import dev.stepwell.outputDecoded
 import dev.stepwell.deny
 import dev.stepwell.id
 import dev.stepwell.persistFailed
@@ -97,6 +98,7 @@ class TurnDriver(
                 is Effect.CloseStream, is Effect.CancelTool -> work.remove(effect.id)?.cancel()
                 is Effect.Persist -> stored = write(effect)
                 is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
+                is Effect.DecodeOutput -> launch { tell { outputDecoded(effect.id) } }
                 is Effect.TrimContext -> launch { tell { contextNotTrimmed(effect.id, "the chat is too long") } }
             }
         }

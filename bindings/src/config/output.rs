@@ -1,0 +1,77 @@
+use crate::error::StepwellError;
+use crate::json_value::JsonValue;
+use crate::same::same;
+use serde::Deserialize;
+use stepwell_core::tool;
+
+/// A typed answer: the turn ends with JSON that fits the schema, or has failed with `OutputInvalid`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputType {
+    /// What the type is called; the model is told it: letters, digits, `_` and `-`.
+    pub name: String,
+    /// The JSON Schema. Its root may be anything: an object, a list, a union, a number.
+    pub schema: JsonValue,
+    /// What the model is told of it, beside what the schema says.
+    #[uniffi(default = None)]
+    pub description: Option<String>,
+    /// How the model is held to it; as its provider can if absent.
+    #[uniffi(default = None)]
+    pub mode: Option<OutputMode>,
+    /// How often an answer that does not fit is asked for again; 2 if absent.
+    #[uniffi(default = None)]
+    pub retries: Option<u32>,
+    /// Whether the app decodes the answer too, after the schema was checked: with the effect `DecodeOutput`, or by an
+    /// `Agent` with its `output_decoder`.
+    #[uniffi(default = false)]
+    #[serde(default)]
+    pub decoded_by_host: bool,
+}
+
+/// How the model is held to a typed answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputMode {
+    /// By the provider's own schemas where it takes this one in full, beside tools if there are tools; else by a final tool;
+    /// else in words.
+    Auto,
+    /// By the provider's own schemas. What the provider has no words for is checked by Stepwell alone.
+    Native,
+    /// By a final tool, whose arguments are the answer. It is never run.
+    Tool,
+    /// In words, in the instructions.
+    Prompt,
+}
+
+same!(
+    OutputMode = tool::OutputMode {
+        Auto,
+        Native,
+        Tool,
+        Prompt
+    }
+);
+
+impl OutputType {
+    /// The core's type.
+    ///
+    /// # Errors
+    /// The name or the schema is none.
+    pub fn into_core(self) -> Result<tool::OutputType, StepwellError> {
+        let schema = serde_json::from_str(self.schema.as_str()).map_err(|error| {
+            let reason = format!("the schema of `{}` is no JSON: {error}", self.name);
+            StepwellError::configuration(&reason, "give the JSON Schema as a JSON text")
+        })?;
+        let output = tool::OutputType::new(self.name, schema).map_err(|error| {
+            StepwellError::configuration(&error, "look at the type of the answer")
+        })?;
+        let output = output
+            .mode(self.mode.map(Into::into).unwrap_or_default())
+            .retries(self.retries.unwrap_or(tool::OutputType::RETRIES))
+            .decoded_by_host(self.decoded_by_host);
+        Ok(match self.description {
+            Some(description) => output.description(description),
+            None => output,
+        })
+    }
+}

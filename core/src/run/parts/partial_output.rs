@@ -1,0 +1,232 @@
+//! The typed answer, parsed while it streams.
+
+use super::partial_calls::{add, stopped};
+use super::queue::{Place, Queue};
+use crate::conversation::Conversation;
+use crate::event::Event;
+use crate::run::protocol::{PartialOutputUpdate, RunEvent};
+use crate::tool::schema::Spelling;
+use crate::tool::{OutputType, OwnedChange, PartialArguments, PartialState};
+use crate::{MessageId, ToolCallId};
+use serde::{Deserialize, Serialize};
+
+/// After so many brackets that were no beginning the text is not looked at any more.
+const MOST_IN_VAIN: u32 = 32;
+
+/// Reads the answer of one hop. Stored is only how far it has come: the text is the conversation's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PartialOutput {
+    hop: u32,
+    source: Source,
+    /// Where the JSON begins in the source's text, and how much of that was read, in bytes.
+    from: usize,
+    read: usize,
+    /// So many changes were said of it.
+    said: usize,
+    /// So many brackets were no beginning.
+    in_vain: u32,
+    #[serde(skip)]
+    of: Option<Of>,
+    #[serde(skip)]
+    reader: PartialArguments,
+    /// The update that what follows may be merged with.
+    #[serde(skip)]
+    waiting: Option<Place>,
+}
+
+/// Where the hop's answer stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    #[default]
+    Unknown,
+    Text(MessageId),
+    Call(ToolCallId),
+}
+
+/// What is read.
+#[derive(Clone, Debug, PartialEq)]
+struct Of {
+    /// The tool whose arguments it is; else it is text.
+    tool: Option<String>,
+    spelling: Option<Spelling>,
+}
+
+impl PartialOutput {
+    /// Reads answers of this type; what was read before the run was stored is read again.
+    pub(crate) fn set_up(
+        &mut self,
+        output: &OutputType,
+        tool: Option<String>,
+        conversation: &Conversation,
+    ) {
+        let spelling = output.spelling().cloned();
+        self.reader = PartialArguments::in_text(spelling.clone());
+        self.of = Some(Of { tool, spelling });
+        let text = self.text(conversation);
+        let text = text.and_then(|text| text.get(self.from..self.from + self.read));
+        match text {
+            Some(text) => self.reader.push(text),
+            None => self.begin_hop(self.hop),
+        }
+    }
+
+    pub(crate) fn begin_hop(&mut self, hop: u32) {
+        self.hop = hop;
+        self.source = Source::Unknown;
+        self.in_vain = 0;
+        self.restart(0);
+    }
+
+    /// What was read so far.
+    pub(crate) fn reader(&self) -> Option<&PartialArguments> {
+        (self.source != Source::Unknown).then_some(&self.reader)
+    }
+
+    fn restart(&mut self, from: usize) {
+        (self.from, self.read, self.said) = (from, 0, 0);
+        self.reader.restart();
+        self.waiting = None;
+    }
+
+    fn text<'c>(&self, conversation: &'c Conversation) -> Option<&'c str> {
+        match &self.source {
+            Source::Unknown => None,
+            Source::Text(id) => match conversation.message(id)? {
+                crate::event::Message::Assistant(said) => said.content.as_deref(),
+                _ => None,
+            },
+            Source::Call(id) => {
+                // It is over once its result is in the history.
+                let (_, call) = conversation.call_of_history(id)?;
+                Some(&call.function.arguments)
+            }
+        }
+    }
+
+    /// A call begins: if it is the first of the final tool, the answer stands in its arguments.
+    pub(crate) fn event(&mut self, event: &Event, conversation: &Conversation, queue: &mut Queue) {
+        let tool = self.of.as_ref().and_then(|of| of.tool.as_deref());
+        if let Event::ToolCallStart(start) = event
+            && self.source == Source::Unknown
+            && tool == Some(&*start.tool_call_name)
+        {
+            self.source = Source::Call(start.tool_call_id.clone());
+            self.catch_up(conversation, queue);
+        }
+    }
+
+    /// A piece of a call's arguments has come, behind `from` bytes.
+    #[inline]
+    pub(crate) fn arguments(
+        &mut self,
+        id: &str,
+        from: usize,
+        delta: &str,
+        conversation: &Conversation,
+        queue: &mut Queue,
+    ) {
+        match &self.source {
+            Source::Call(call) if **call == *id => {}
+            _ => return,
+        }
+        if from == self.from + self.read {
+            self.take(delta, queue);
+        } else {
+            self.restart(0);
+            self.catch_up(conversation, queue);
+        }
+    }
+
+    /// A piece of a message's text has come, behind `from` bytes.
+    #[inline]
+    pub(crate) fn text_delta(&mut self, id: &str, from: usize, delta: &str, queue: &mut Queue) {
+        match &self.source {
+            Source::Text(message) if **message == *id => {
+                if from == self.from + self.read {
+                    self.take(delta, queue);
+                }
+            }
+            Source::Unknown if self.of.as_ref().is_some_and(|of| of.tool.is_none()) => {
+                self.look_for_beginning(id, from, delta, queue);
+            }
+            _ => {}
+        }
+    }
+
+    fn look_for_beginning(&mut self, id: &str, mut from: usize, mut text: &str, queue: &mut Queue) {
+        while self.in_vain < MOST_IN_VAIN
+            && let Some(at) = text.find(['{', '['])
+        {
+            self.source = Source::Text(id.into());
+            self.restart(from + at);
+            self.take(&text[at..], queue);
+            if self.source != Source::Unknown {
+                return;
+            }
+            from += at + 1;
+            text = &text[at + 1..];
+        }
+    }
+
+    fn catch_up(&mut self, conversation: &Conversation, queue: &mut Queue) {
+        if let Some(text) = self.text(conversation).map(str::to_owned) {
+            self.take(&text, queue);
+        }
+    }
+
+    fn take(&mut self, text: &str, queue: &mut Queue) {
+        if self.reader.state() == PartialState::Open {
+            self.tell(text, queue);
+            // What stood in brackets was no JSON, and nothing was said of it but that it began.
+            let is_text = matches!(self.source, Source::Text(_));
+            if is_text && self.is_no_json() && self.said <= 1 {
+                self.in_vain += 1;
+                self.source = Source::Unknown;
+                return;
+            }
+        }
+        self.read += text.len();
+    }
+
+    fn is_no_json(&self) -> bool {
+        matches!(self.reader.state(), PartialState::Invalid(_))
+    }
+
+    /// Queues what the text has to say, in the update that waits if there is one.
+    fn tell(&mut self, text: &str, queue: &mut Queue) {
+        let is_text = matches!(self.source, Source::Text(_));
+        if let Some(update) = self.waiting.and_then(|place| open_update(queue, place)) {
+            let before = update.changes.len();
+            self.reader
+                .push_with(text, |change| add(&mut update.changes, change));
+            self.said += update.changes.len() - before;
+            if !is_text || self.said > 1 {
+                update.stopped = stopped(&self.reader);
+            }
+            return;
+        }
+        let mut changes: Vec<OwnedChange> = Vec::new();
+        self.reader
+            .push_with(text, |change| add(&mut changes, change));
+        self.said += changes.len();
+        let stopped = stopped(&self.reader).filter(|_| !is_text || self.said > 1);
+        if changes.is_empty() && stopped.is_none() {
+            return;
+        }
+        let update = PartialOutputUpdate {
+            hop: self.hop,
+            changes,
+            stopped,
+        };
+        self.waiting = Some(queue.push_open(RunEvent::PartialOutput(update)));
+    }
+}
+
+/// The update at this place, if it may still be added to.
+fn open_update(queue: &mut Queue, place: Place) -> Option<&mut PartialOutputUpdate> {
+    match queue.open_event(place)? {
+        RunEvent::PartialOutput(update) => Some(update),
+        _ => None,
+    }
+}

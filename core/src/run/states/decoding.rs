@@ -1,0 +1,80 @@
+use super::Run;
+use super::any_run::next;
+use super::data::{Completed, Decoding, ExecutingTools};
+use super::edges::on;
+use crate::run::protocol::EffectId;
+#[cfg(doc)]
+use crate::run::protocol::TimerKey;
+use crate::run::turn::rounds::Next;
+use crate::{CallKey, Timestamp};
+
+next! {
+    /// What the host's word on the typed answer leads to.
+    Judged {
+        /// It is awaited still.
+        Decoding,
+        /// The answer asked for tools, too.
+        ExecutingTools,
+        /// The model is asked again, or the user has typed meanwhile.
+        Opening,
+        /// The turn is over.
+        Completed,
+    }
+}
+
+impl Run<Decoding> {
+    fn output_effect(&self) -> EffectId {
+        EffectId::Output {
+            hop: self.turn.hop(),
+        }
+    }
+
+    /// The host has decoded the answer.
+    pub fn decoded(mut self, now: Timestamp) -> Judged {
+        self.turn.tick(now);
+        if !self.turn.awaits(self.output_effect()) {
+            return self.into();
+        }
+        self.turn.answered(self.output_effect());
+        let next = self.turn.output_decoded();
+        self.go_on(next)
+    }
+
+    /// The host cannot decode the answer, for the reason given.
+    pub fn refused(mut self, reason: String, now: Timestamp) -> Judged {
+        self.turn.tick(now);
+        if !self.turn.awaits(self.output_effect()) {
+            return self.into();
+        }
+        self.turn.answered(self.output_effect());
+        let next = self.turn.output_refused(reason);
+        self.go_on(next)
+    }
+
+    /// The host has taken too long ([`TimerKey::Output`]).
+    pub fn decoding_timed_out(mut self, now: Timestamp) -> Run<Completed> {
+        self.turn.tick(now);
+        self.turn.withdraw(self.output_effect());
+        let failure = self
+            .turn
+            .output_invalid("the app did not say in time whether it can decode it".to_owned());
+        self.fail(failure)
+    }
+
+    /// The user stops one call that the model has asked for beside its answer: it will not be run.
+    pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
+        self.turn.tick(now);
+        self.turn.stop_before_it_begins(call);
+    }
+
+    fn go_on(mut self, next: Next) -> Judged {
+        match next {
+            Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
+            Next::Ask => self.ask_next(on::Continue),
+            Next::Over(outcome) => {
+                self.turn.close(&outcome);
+                self.goto(on::Finish, Completed::new(outcome)).into()
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The typed answer: what came is held against its type, and asked for again if it does not fit.
+
+use super::Turn;
+use super::rounds::Next;
+use crate::CallKey;
+use crate::conversation::ToolCallStatus;
+use crate::event::Message;
+use crate::run::protocol::{
+    BlockContent, EffectId, Failure, Incomplete, Outcome, RunEvent, correction,
+};
+use crate::tool::{ToolFailure, ToolFailureKind};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What is to become of a turn whose answer was held against its type.
+pub(in crate::run) enum Judgement {
+    /// The host is to decode it.
+    Decode,
+    /// It was taken, or refused.
+    Next(Next),
+}
+
+/// What the model is told of a final call that counts.
+const TAKEN: &str = "the answer was taken";
+
+impl Turn {
+    /// Whether the answer is to be more than text.
+    pub(in crate::run) fn expects_output(&self) -> bool {
+        self.config.output.is_some()
+    }
+
+    /// The tool whose arguments are the answer, if that is how it is asked for.
+    pub(super) fn final_tool(&self) -> Option<&str> {
+        // What nobody asks for is not looked for: the offer is made when it is needed.
+        self.config.output.as_ref()?;
+        self.offer().final_tool.as_deref()
+    }
+
+    /// Whether the client has the tool, or the answer is one.
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        self.config.tools.get(name).is_some() || self.final_tool() == Some(name)
+    }
+
+    /// The answer that was taken.
+    pub(in crate::run) fn output(&self) -> Option<&Value> {
+        self.typed.taken()
+    }
+
+    /// The answer that the host is to decode.
+    pub(in crate::run) fn output_to_decode(&self) -> Option<&Value> {
+        self.typed.to_decode()
+    }
+
+    /// How the turn ends if its answer is not whole, and cannot be read: that is no fault of the model's.
+    pub(in crate::run) fn cut_output(&self) -> Option<Outcome> {
+        let &call = self.final_calls().first()?;
+        let live = self.conversation.call(call)?;
+        let outcome = self.answered_outcome();
+        let is_whole = live.status != ToolCallStatus::Streaming
+            && serde_json::from_str::<serde::de::IgnoredAny>(self.written_arguments(live)).is_ok();
+        let is_cut = matches!(
+            outcome,
+            Outcome::Incomplete {
+                reason: Incomplete::Length | Incomplete::ContentFilter | Incomplete::Refusal
+            }
+        );
+        (is_cut && !is_whole).then_some(outcome)
+    }
+
+    /// Holds what the hop has brought against the answer's type. Nothing if it is no answer: no type is asked for, the
+    /// model asks for tools first, or the provider has paused.
+    pub(in crate::run) fn judge_answer(&mut self) -> Option<Judgement> {
+        let config = Arc::clone(&self.config);
+        let output = config.output.as_ref()?;
+        let calls = self.final_calls();
+        let (call, read) = match calls.split_first() {
+            Some((&first, others)) => {
+                for &other in others {
+                    self.refuse_call(other, "only one answer counts: the first was looked at");
+                }
+                if self.is_steered() {
+                    self.refuse_call(
+                        first,
+                        "the user has said more meanwhile: answer again with that in mind",
+                    );
+                    return Some(Judgement::Next(self.rest_of_round()));
+                }
+                let live = self.conversation.call(first)?;
+                let read = if live.status == ToolCallStatus::Streaming {
+                    Err("the arguments never came to their end".to_owned())
+                } else {
+                    output.read_arguments(self.written_arguments(live))
+                };
+                (Some(first), read)
+            }
+            None if self.has_open_calls() || self.is_paused() => return None,
+            None => (None, output.read_text(&self.answer_text())),
+        };
+        Some(match read {
+            Ok(value) if output.is_decoded_by_host() => {
+                self.typed.wait_for_host(value, call);
+                let hop = self.hop;
+                self.emit(EffectId::Output { hop });
+                Judgement::Decode
+            }
+            Ok(value) => Judgement::Next(self.take_output(value, call)),
+            Err(reason) => Judgement::Next(self.refuse_output(call, reason)),
+        })
+    }
+
+    /// The host has decoded the answer.
+    pub(in crate::run) fn output_decoded(&mut self) -> Next {
+        match self.typed.decoded() {
+            Some((value, call)) => self.take_output(value, call),
+            None => self.rest_of_round(),
+        }
+    }
+
+    /// The host has not.
+    pub(in crate::run) fn output_refused(&mut self, reason: String) -> Next {
+        let call = self.typed.decoded().and_then(|(_, call)| call);
+        self.refuse_output(call, reason)
+    }
+
+    /// The answer cannot be had.
+    pub(in crate::run) fn output_invalid(&self, reason: String) -> Failure {
+        let call = self
+            .typed
+            .call()
+            .and_then(|call| self.conversation.call(call));
+        let text = match call {
+            Some(call) => self.written_arguments(call).to_owned(),
+            None => self.answer_text(),
+        };
+        Failure::OutputInvalid { reason, text }
+    }
+
+    fn take_output(&mut self, value: Value, call: Option<CallKey>) -> Next {
+        if let Some(call) = call {
+            self.finish_call(call, Ok(TAKEN.into()));
+        }
+        self.typed.take(value);
+        self.rest_of_round()
+    }
+
+    /// Asks again, if that may be.
+    fn refuse_output(&mut self, call: Option<CallKey>, reason: String) -> Next {
+        let most = self.config.output.as_ref();
+        let most = most.map_or(0, |output| output.most_retries());
+        let Some(retries_left) = self.typed.refuse(call, most) else {
+            let failure = self.output_invalid(reason.clone());
+            if let Some(call) = call {
+                self.refuse_call(call, &format!("The answer was not taken: {reason}"));
+            }
+            return Next::Over(Outcome::Failed { failure });
+        };
+        let mut told = format!("The answer was not taken: {reason}. ");
+        let correction = match (call, self.final_tool()) {
+            (Some(call), Some(tool)) => {
+                told.push_str(&format!("Call `{tool}` again, with the whole answer."));
+                self.refuse_call(call, &told);
+                None
+            }
+            (_, tool) => {
+                told.push_str(&match tool {
+                    Some(tool) => format!("Call `{tool}` with the whole answer."),
+                    None => "Answer again with the whole JSON that fits the schema, and with nothing else."
+                        .to_owned(),
+                });
+                let message = correction(&self.ids.run_id, told);
+                let known = self.conversation.push(message.clone()).is_err();
+                let message = Box::new(message);
+                if !known {
+                    self.record(BlockContent::Message {
+                        message: message.clone(),
+                    });
+                }
+                Some(message)
+            }
+        };
+        self.event(RunEvent::OutputRefused {
+            reason,
+            retries_left,
+            correction,
+        });
+        self.rest_of_round()
+    }
+
+    fn refuse_call(&mut self, call: CallKey, message: &str) {
+        let failure = ToolFailure::new(ToolFailureKind::Rejected, message);
+        self.finish_call(call, Err(failure));
+    }
+
+    /// The answer has had its word: what it asked for beside it goes its way.
+    fn rest_of_round(&mut self) -> Next {
+        if self.has_open_calls() {
+            return self.begin_round();
+        }
+        self.settle_round();
+        if self.output().is_some() && !self.is_steered() {
+            return Next::Over(Outcome::Success);
+        }
+        Next::Ask
+    }
+
+    /// The calls of the final tool that have no result.
+    fn final_calls(&self) -> Vec<CallKey> {
+        let Some(tool) = self.final_tool() else {
+            return Vec::new();
+        };
+        let mut calls = self.open_calls();
+        calls.retain(|key| self.name_of(*key) == tool);
+        calls
+    }
+
+    /// Where the messages of the hop's answer begin.
+    fn answer_start(&self) -> usize {
+        // An agent's snapshot may have taken away what the stream began behind.
+        let messages = self.conversation.messages().iter();
+        let said = messages
+            .rev()
+            .position(|message| matches!(message, Message::User(_)));
+        let asked = said.map_or(0, |behind| self.conversation.messages().len() - behind);
+        self.stream_start().max(asked)
+    }
+
+    /// What the hop's stream has said in words.
+    pub(super) fn answer_text(&self) -> String {
+        let messages = self.conversation.messages();
+        let brought = messages.get(self.answer_start()..).unwrap_or_default();
+        let texts = brought.iter().filter_map(|message| match message {
+            Message::Assistant(said) => said.content.as_deref(),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,87 @@
+//! Typed answers, and the app's code that decodes them.
+
+use crate::{agent, serve, watch};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use stepwell_io::{Failure, Outcome, OutputType, RunEvent};
+use stepwell_mock_llm::{Hop, Script};
+
+fn trip() -> OutputType {
+    let schema = json!({"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]});
+    OutputType::new("Trip", schema).expect("a type")
+}
+
+fn decode(value: &Value) -> Result<u8, String> {
+    match value["days"].as_i64() {
+        Some(13) => panic!("on purpose"),
+        Some(days) => u8::try_from(days).map_err(|error| format!("{error} (at /days)")),
+        None => Err("no days".to_owned()),
+    }
+}
+
+fn answers(days: &[i64]) -> Script {
+    let hop = |days: &i64| Hop::new().text(json!({"days": days}).to_string());
+    days.iter().map(hop).fold(Script::new(), Script::hop)
+}
+
+fn refusals(events: &[RunEvent]) -> Vec<&str> {
+    let refused = events.iter().filter_map(|event| match event {
+        RunEvent::OutputRefused { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    refused.collect()
+}
+
+#[tokio::test]
+async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
+    let server = serve(answers(&[300, 13, 3])).await;
+    let agent = agent(&server)
+        .output(trip().decoded_by_host(true))
+        .output_decoder(decode)
+        .build()
+        .expect("complete");
+    let (events, finished) = watch(agent.send("A trip")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.output, Some(json!({"days": 3})));
+    let refused = refusals(&events);
+    assert!(refused[0].ends_with("(at /days)"), "{refused:?}");
+    assert!(refused[1].contains("on purpose"), "{refused:?}");
+    let last = server.requests()[1].body["messages"].clone();
+    let last = last.as_array().and_then(|all| all.last()).cloned();
+    let told = last
+        .map(|last| last["content"].to_string())
+        .unwrap_or_default();
+    assert!(told.contains("(at /days)"), "{told}");
+}
+
+#[tokio::test]
+async fn one_handle_on_a_conversation_asks_for_a_type_and_another_for_text() {
+    let server = serve(answers(&[3, 4])).await;
+    let plain = agent(&server).build().expect("complete");
+    let typed = plain.with_output(trip(), Some(Arc::new(decode)));
+    let finished = typed.send("A trip").finish().await;
+    assert_eq!(finished.output, Some(json!({"days": 3})));
+    let finished = plain.send("And?").finish().await;
+    assert_eq!(finished.output, None);
+    assert_eq!(
+        finished.conversation.messages().len(),
+        4,
+        "it is one conversation"
+    );
+}
+
+#[tokio::test]
+async fn without_code_for_it_the_turn_fails_and_says_so() {
+    let server = serve(answers(&[3])).await;
+    let output = trip().decoded_by_host(true).retries(0);
+    let agent = agent(&server).output(output).build().expect("complete");
+    let finished = agent.send("A trip").finish().await;
+    let Outcome::Failed {
+        failure: Failure::OutputInvalid { reason, text },
+    } = finished.outcome
+    else {
+        panic!("{:?}", finished.outcome);
+    };
+    assert!(reason.contains("no code"), "{reason}");
+    assert_eq!(text, r#"{"days":3}"#);
+}
