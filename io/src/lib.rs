@@ -63,6 +63,8 @@ mod tools;
 mod trim;
 mod turn;
 #[cfg(feature = "macros")]
+mod typed_output;
+#[cfg(feature = "macros")]
 mod typed_tools;
 mod work;
 
@@ -80,6 +82,8 @@ pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};
 pub use turn::{Finished, Turn, TurnFailed};
+#[cfg(feature = "macros")]
+pub use typed_output::{RunError, output_type};
 #[cfg(feature = "macros")]
 pub use typed_tools::{AgentTool, ToolFunction, ToolReply};
 

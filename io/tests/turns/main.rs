@@ -13,6 +13,7 @@ mod journal;
 mod responses;
 mod tools;
 mod typed;
+mod typed_run;
 mod typed_tools;
 
 use futures::StreamExt;
