@@ -32,7 +32,8 @@ fn says(texts: &[&str]) -> Script {
 fn told(server: &MockLlm, request: usize) -> String {
     let requests = server.requests();
     let last = messages(&requests[request], "user").pop();
-    last.map(|message| message["content"].to_string()).unwrap_or_default()
+    last.map(|message| message["content"].to_string())
+        .unwrap_or_default()
 }
 
 #[tokio::test]
@@ -43,7 +44,10 @@ async fn the_answer_is_a_value_of_the_type() {
     assert_eq!(trip.city, "Bergen");
     assert_eq!(trip.days.get(), 3);
     let request = server.requests()[0].body.to_string();
-    assert!(request.contains("Trip") && request.contains("At least one."), "{request}");
+    assert!(
+        request.contains("Trip") && request.contains("At least one."),
+        "{request}"
+    );
 }
 
 #[tokio::test]
@@ -55,7 +59,10 @@ async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
     ]))
     .await;
     let agent = agent(&server).build().expect("the agent is set up");
-    let trip = agent.run::<Trip>("Where to?").await.expect("it fits in the end");
+    let trip = agent
+        .run::<Trip>("Where to?")
+        .await
+        .expect("it fits in the end");
     assert_eq!(trip.days.get(), 3);
     assert!(told(&server, 1).contains("days"), "{}", told(&server, 1));
     assert!(told(&server, 2).contains("256"), "{}", told(&server, 2));
@@ -70,7 +77,11 @@ async fn what_never_fits_is_an_error_that_has_the_text() {
         panic!("{failed:?}");
     };
     assert_eq!(failed.problem.kind, ProblemKind::OutputInvalid);
-    assert!(failed.finished.text().ends_with("I said: Bergen"), "{}", failed.finished.text());
+    assert!(
+        failed.finished.text().ends_with("I said: Bergen"),
+        "{}",
+        failed.finished.text()
+    );
 }
 
 #[tokio::test]
@@ -112,15 +123,22 @@ async fn what_streams_of_the_answer_grows_into_it() {
     }
     assert_eq!(partial, json!({ "city": "Bergen", "days": 3 }));
     let finished = turn.await.expect("it is whole");
-    assert_eq!(finished.output_as::<Trip>().expect("it fits").city, "Bergen");
+    assert_eq!(
+        finished.output_as::<Trip>().expect("it fits").city,
+        "Bergen"
+    );
 }
 
 #[test]
 fn a_type_without_a_plain_name_has_one_for_the_model() {
-    let name = |output: Result<stepwell_io::OutputType, _>| output.expect("a schema").name().to_owned();
+    let name =
+        |output: Result<stepwell_io::OutputType, _>| output.expect("a schema").name().to_owned();
     assert_eq!(name(output_type::<Trip>()), "Trip");
     assert_eq!(name(output_type::<Vec<Trip>>()), "Array_of_Trip");
-    assert_eq!(name(output_type::<(Trip, Option<u8>)>()).len().min(64), name(output_type::<(Trip, Option<u8>)>()).len());
+    assert_eq!(
+        name(output_type::<(Trip, Option<u8>)>()).len().min(64),
+        name(output_type::<(Trip, Option<u8>)>()).len()
+    );
 }
 
 /// Its schema is written by hand, and is none.
