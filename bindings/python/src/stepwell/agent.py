@@ -258,7 +258,7 @@ class Agent(AgentOptions):
         runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer, decoder)
         of_type = self._agent
         if typed is not None and typed is not self._typed:
-            of_type = translates(of_type.with_output)(lower(typed.asked), None)
+            of_type = translates(of_type.with_output)(typed.asked.lower(), None)
         agent = of_type.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
         return agent, runner
 

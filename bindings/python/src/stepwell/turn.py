@@ -26,8 +26,6 @@ from .tools import Parts, shown
 if TYPE_CHECKING:
     from .plot import TurnPlot
 
-_PARTIAL: Any = getattr(_ffi.Event, "PARTIAL_OUTPUT")
-
 
 @names_arguments
 class Turn(AsyncIterator[Event]):
@@ -79,7 +77,7 @@ class Turn(AsyncIterator[Event]):
             return []
         given = await self._or_cancel(self._there().next_batch())
         for event in given:
-            if isinstance(event, _PARTIAL):
+            if isinstance(event, _ffi.Event.PARTIAL_OUTPUT):
                 self._partial.apply(event.changes)
         events = [lift_event(event) for event in given]
         self._over = not events
