@@ -1,9 +1,10 @@
-use crate::config::RunConfig;
+use crate::config::{OutputType, RunConfig};
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::language::http_client;
 use crate::listener::Listener;
 use crate::machine::{Start, conversation};
+use crate::output::{Decoding, OutputDecoder};
 use crate::registry::{RegistryEvent, RunRegistry};
 use crate::runtime::{on_runtime, runtime};
 use crate::setup::AgentSetup;
@@ -68,6 +69,21 @@ impl Agent {
             store: store.map(|store| store.inner()),
         });
         Arc::new(Self { agent })
+    }
+
+    /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
+    /// own, if `OutputType.decoded_by_host` says so.
+    #[uniffi::method(default(decoder = None))]
+    pub fn with_output(
+        &self,
+        output: OutputType,
+        decoder: Option<Arc<dyn OutputDecoder>>,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let code = |app| Arc::new(Decoding(app)) as Arc<dyn stepwell_io::OutputDecoder>;
+        let agent = self
+            .agent
+            .with_output(output.into_core()?, decoder.map(code));
+        Ok(Arc::new(Self { agent }))
     }
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled

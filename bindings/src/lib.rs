@@ -30,6 +30,8 @@ mod machine;
 mod outcome;
 #[cfg(feature = "agent")]
 mod output;
+#[cfg(feature = "agent")]
+mod partial_value;
 #[cfg(feature = "uniffi")]
 mod provider;
 mod registry;
@@ -96,6 +98,8 @@ pub use outcome::{
 pub use outcome::{TurnError, require_whole};
 #[cfg(feature = "agent")]
 pub use output::OutputDecoder;
+#[cfg(feature = "agent")]
+pub use partial_value::PartialValue;
 #[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};

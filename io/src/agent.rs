@@ -400,7 +400,8 @@ impl Agent {
         }
     }
 
-    /// The same conversations, whose turns have answers of this type, decoded by this code if there is any.
+    /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the
+    /// agent's own, if [`OutputType::decoded_by_host`] says so.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -415,7 +416,8 @@ impl Agent {
     /// ```
     #[must_use]
     pub fn with_output(&self, output: OutputType, decoder: Option<Arc<dyn OutputDecoder>>) -> Self {
-        let output = output.decoded_by_host(decoder.is_some());
+        let is_decoded = decoder.is_some() || output.is_decoded_by_host();
+        let output = output.decoded_by_host(is_decoded);
         Self {
             output: Some(Arc::new((output, decoder))),
             ..self.clone()
@@ -431,7 +433,9 @@ impl Agent {
         if let Some((output, decoder)) = self.output.as_deref() {
             let setup = Arc::make_mut(&mut setup);
             Arc::make_mut(&mut setup.config).output = Some(output.clone());
-            setup.decoder.clone_from(decoder);
+            if let Some(decoder) = decoder {
+                setup.decoder = Some(Arc::clone(decoder));
+            }
         }
         setup
     }

@@ -122,11 +122,15 @@ impl AgentBuilder {
 
     /// Adds a tool whose code is a type of the app's own.
     #[must_use]
-    pub fn tool_handler(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
+    pub fn tool_handler(self, tool: Tool, handler: impl ToolHandler) -> Self {
+        self.shared_handler(tool, Arc::new(handler))
+    }
+
+    pub(crate) fn shared_handler(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
         let name = tool.name().to_owned();
         match self.config.tools.add(tool) {
             Ok(()) => {
-                self.handlers.insert(name, Arc::new(handler));
+                self.handlers.insert(name, handler);
             }
             Err(error) => self.error = self.error.or(Some(error)),
         }

@@ -62,6 +62,10 @@ mod threads;
 mod tools;
 mod trim;
 mod turn;
+#[cfg(feature = "macros")]
+mod typed_output;
+#[cfg(feature = "macros")]
+mod typed_tools;
 mod work;
 
 pub use agent::{Agent, ReviveError};
@@ -78,6 +82,13 @@ pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};
 pub use turn::{Finished, Turn, TurnFailed};
+#[cfg(feature = "macros")]
+pub use typed_output::{RunError, output_type};
+#[cfg(feature = "macros")]
+pub use typed_tools::{AgentTool, ToolFunction, ToolReply};
+
+#[cfg(feature = "macros")]
+pub use stepwell_macros::tool;
 
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
@@ -96,6 +107,14 @@ pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,
     ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
 };
+
+/// What the code names that `#[tool]` makes.
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::typed_tools::{Returned, ReturnsValue, asynchronous, blocking};
+    pub use {schemars, serde};
+}
 
 /// The types that every program names.
 pub mod prelude {

@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py"])
+@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "trip.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -136,6 +136,11 @@ def test_programs_say_that_the_key_is_wrong(mock_llm: Start, name: str) -> None:
 @pytest.mark.parametrize("name", ["ask.py", "hello.py"])
 def test_hello(mock_llm: Start, name: str) -> None:
     assert run(str(EXAMPLES / name), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
+
+
+def test_a_typed_answer(mock_llm: Start) -> None:
+    mock = mock_llm(text('{"city":"Bergen","days":0}'), text('{"city":"Bergen","days":3}'))
+    assert run(str(EXAMPLES / "trip.py"), mock.base_url) == "3 days in Bergen\n"
 
 
 def test_scripted_needs_nothing() -> None:

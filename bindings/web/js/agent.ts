@@ -1,11 +1,13 @@
 // A conversation with a model and the page's tools.
 
+import type { OutputDecoder } from "./context.js";
 import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
 import { type Finished, TurnError } from "./finished.js";
 import { loaded, misuse, RunMachine } from "./module.js";
+import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
-import { type Json, type Message, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey } from "./stepwell.js";
+import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import { type Input, type Run, Turn } from "./turn.js";
 
@@ -37,6 +39,14 @@ export interface Recovered {
 export interface SendOptions {
   /** Cancels the turn. */
   signal?: AbortSignal;
+}
+
+/** How a typed answer is asked for. */
+export interface RunOptions<T> extends SendOptions {
+  /** What the answer is. */
+  output: Output<T>;
+  /** Is told what is certain so far, each time that more is: nothing of it is checked yet. */
+  onPartial?: (partial: DeepPartial<T>) => void;
 }
 
 /** A conversation with a model and the page's tools: a `RunMachine` for each turn, and `fetch` to carry out what it asks for. */
@@ -107,6 +117,40 @@ export class Agent {
     const { problem } = finished.outcome;
     if (problem) throw new TurnError(problem, finished);
     return finished;
+  }
+
+  /**
+   * Says something and gives the answer as a value of a type. What does not fit the type goes back to the model with the path
+   * and the reason, twice; then it throws a `TurnError`, with the text kept. Throws at once where the type has no schema.
+   */
+  async run<T>(said: string | Message, { output, onPartial, ...options }: RunOptions<T>): Promise<T> {
+    const { asked, read } = outputOf(output);
+    const turn = this.withOutput(asked, asked.decodedByHost ? read : undefined).send(said, options);
+    if (onPartial) {
+      let partial: Json = null;
+      for await (const event of turn) {
+        if (event.type !== "partialOutput") continue;
+        partial = event.changes.reduce(changed, partial);
+        onPartial(partial as DeepPartial<T>);
+      }
+    }
+    const finished = await turn.finish();
+    const { problem } = finished.outcome;
+    if (problem) throw new TurnError(problem, finished);
+    return read(finished.output ?? null);
+  }
+
+  /**
+   * The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's own,
+   * if `decodedByHost` says so.
+   */
+  withOutput(output: OutputType, decoder?: OutputDecoder): Agent {
+    const { setup, ...shared } = this.#shared;
+    const decodedByHost = decoder !== undefined || (output.decodedByHost ?? false);
+    const config = { ...setup.config, output: { ...output, decodedByHost } };
+    new RunMachine(config, this.#thread.key.thread).free();
+    const typed = { ...shared, setup: { ...setup, config, outputDecoder: decoder ?? setup.outputDecoder } };
+    return new (Agent as unknown as new (shared: Shared, thread: Thread) => Agent)(typed, this.#thread);
   }
 
   /**

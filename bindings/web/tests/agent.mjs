@@ -54,6 +54,36 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
     check("no redirect is followed", requests[0].redirect === "manual");
   }
   {
+    // A type as schema libraries have it.
+    const bergen = '{"city":"Bergen","days":3}';
+    const Trip = {
+      "~standard": {
+        version: 1,
+        vendor: "test",
+        jsonSchema: { input: ({ target }) => ({ $schema: target, title: "A trip", type: "object", properties: { city: { type: "string" }, days: { type: "integer" } }, required: ["city", "days"] }) },
+        validate: (value) => (value.days > 0 ? { value: { ...value, isTrip: true } } : { issues: [{ message: "no trip", path: ["days"] }] }),
+      },
+    };
+    const piece = (content) => sse({ choices: [{ delta: { content: content.slice(0, 12) } }] }, { choices: [{ delta: { content: content.slice(12) }, finish_reason: "stop" }] });
+    const { agent: one, requests } = agent([answer(says('{"city":"Bergen","days":0}')), answer(piece(bergen)), answer(says("[1,2]")), answer(says("Thanks."))]);
+    const partials = [];
+    const trip = await one.run("Where to?", { output: Trip, onPartial: (partial) => partials.push(JSON.stringify(partial)) });
+    check("the answer is what the type makes of it", trip.city === "Bergen" && trip.isTrip);
+    check("what streams is told", partials.at(-1) === bergen && partials.every((partial) => partial.startsWith("{")));
+    check("what the type refuses goes back", JSON.stringify(requests[1].body.messages.at(-1)).includes("no trip (at days)"));
+    check("the model is told of the type", JSON.stringify(requests[0].body).includes("A_trip"));
+    const sum = await one.run("Numbers?", { output: { name: "Numbers", schema: { type: "array", items: { type: "integer" } }, parse: (numbers) => numbers.length } });
+    check("a JSON Schema does too", sum === 2);
+    check("another turn is in words", (await one.sendAndWait("Thank you")).output === undefined);
+    const { agent: never, requests: none } = agent([]);
+    const { "~standard": { jsonSchema: _, ...mute } } = Trip;
+    const refused = await never.run("Where to?", { output: { "~standard": mute } }).catch((error) => error);
+    check("a type without a schema is an error at once", /JSON Schema/.test(refused.message) && none.length === 0);
+    const { agent: lost } = agent([answer(says("Bergen")), answer(says("Bergen!")), answer(says("I said: Bergen"))]);
+    const failed = await lost.run("Where to?", { output: Trip }).catch((error) => error);
+    check("what never fits is an error with the text", failed instanceof TurnError && failed.problem.kind === "outputInvalid" && failed.finished.text.endsWith("I said: Bergen"));
+  }
+  {
     const { agent: one } = agent([new TypeError("no route"), answer("busy", { status: 503 }), answer(says("Here."))]);
     check("it is tried again", (await one.sendAndWait("Hello")).text === "Here.");
   }

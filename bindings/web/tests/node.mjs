@@ -9,6 +9,7 @@ import { firstProgramUnderNode } from "./first_program_node.mjs";
 import { Host, playAll, same } from "./host.mjs";
 import { members } from "./members.mjs";
 import { programs } from "./programs.mjs";
+import { trip } from "./trip.mjs";
 import { scenarios } from "./scenarios.mjs";
 
 const stepwell = await import(pathToFileURL(resolve(process.argv[2], "node.js")));
@@ -46,7 +47,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { Agent, RunMachine, RunRegistry, type Effect, type Outputs, type RunConfig, type RunSource, type StepwellError, type Store, type Trimmer } from "../../../target/package/web/index.js";
+import init, { Agent, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Trimmer } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -64,4 +64,18 @@ async function handedOver(runSource: RunSource, stored: string): Promise<string>
 
 void resumed;
 void handedOver;
+void typed;
 answer("Hello", console.log).catch((error: StepwellError) => console.error(error.kind, error.advice));
+
+interface Trip {
+  city: string;
+  days: number;
+  stops: { name: string }[];
+}
+
+async function typed(agent: Agent, trip: Output<Trip>, schema: StandardSchema<Trip>): Promise<number> {
+  const onPartial = (partial: DeepPartial<Trip>) => console.log(partial.city?.length, partial.stops?.[0]?.name);
+  const { city, days } = await agent.run("Where to?", { output: trip, onPartial });
+  const [first] = await agent.run("And then?", { output: { name: "Trips", schema: { type: "array" }, parse: () => [{ city, days }] } });
+  return first!.days + (await agent.run("At last?", { output: schema })).days;
+}

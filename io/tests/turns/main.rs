@@ -13,6 +13,8 @@ mod journal;
 mod responses;
 mod tools;
 mod typed;
+mod typed_run;
+mod typed_tools;
 
 use futures::StreamExt;
 use serde_json::{Value, json};

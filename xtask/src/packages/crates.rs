@@ -17,6 +17,7 @@ pub(super) const PACKAGE: Package = Package {
 pub(crate) const CRATES: &[&str] = &[
     "stepwell-core",
     "stepwell-mock-llm",
+    "stepwell-macros",
     "stepwell-io",
     "stepwell-demo",
     "stepwell",

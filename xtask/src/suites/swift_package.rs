@@ -125,6 +125,13 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
             "the first program {name}: {output:?}"
         );
     }
+    let trip = r#"{"hops":[{"steps":[{"text":"{\"city\":\"Bergen\",\"days\":3}"}]}]}"#;
+    let model = mock_llm::start(context, log, Some(trip))?;
+    let output = start_one("Trip", model.base_url())?.wait_with_output()?;
+    ensure!(
+        output.stdout == b"3 days in Bergen\n",
+        "the typed answer: {output:?}"
+    );
     // Side by side: some of them pause before they try again.
     let contacts = first_contact::start(context, log)?;
     let running: Vec<_> = contacts

@@ -194,6 +194,28 @@ final class Agent {
   /// [Turn.finish] gives the turn however it ended.
   Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
 
+  /// Says something to the model, and gives its answer as a value of a type: `output` is what the model is asked for, `fromJson`
+  /// makes the value of it. What does not fit the schema, or `fromJson` throws at, goes back to the model with the reason; then
+  /// it throws an [OutputInvalidException], with the text kept.
+  ///
+  /// ```dart
+  /// const trip = OutputType(name: 'Trip', schema: {
+  ///   'type': 'object',
+  ///   'properties': {'city': {'type': 'string'}, 'days': {'type': 'integer'}},
+  ///   'required': ['city', 'days'],
+  /// });
+  /// final Trip(:city, :days) = await agent.run('Three days in Norway: where?', trip, Trip.fromJson);
+  /// ```
+  Future<T> run<T>(String text, OutputType output, T Function(JsonObject value) fromJson) async {
+    T read(Object? value) => fromJson(value! as JsonObject);
+    return read((await withOutput(output, read).sendAndWait(text)).output);
+  }
+
+  /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
+  /// own, if `decodedByHost` says so.
+  Agent withOutput(OutputType output, [OutputDecoder? decoder]) =>
+      Agent._(_shared.withOutput(output, decoder), _thread);
+
   /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
   /// before that turn, which stays. For an agent with a store; throws its [StoreException].
   Future<Turn> resend(String turn, String text) async {

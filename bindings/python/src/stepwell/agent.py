@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.agent import AgentOptions
@@ -17,6 +19,7 @@ from .events import Event
 from .journals import JournalSink, Sink
 from .machine import lower_start
 from .outcomes import Finished
+from .output import TypedOutput
 from .process import OwnProcess
 from .registry import RegistryEvent, RunRegistry
 from .runner import Approver as Approver
@@ -64,6 +67,7 @@ class Agent(AgentOptions):
         client: HttpClient | None,
         run_source: RunSource | None,
         trim_context: Trimmer | None,
+        output_type: Any,
         output_decoder: OutputDecoder | None,
         registry: RunRegistry | None,
     ) -> None:
@@ -72,6 +76,15 @@ class Agent(AgentOptions):
                 "the agent has no code that says what to leave out of a full context",
                 "give it a `trim_context`, or take another policy",
             )
+        self._typed: TypedOutput | None = None
+        if output_type is not None:
+            if config.output is not None or output_decoder is not None:
+                raise ConfigurationError(
+                    "the agent has an `output_type`, and an `output` or an `output_decoder` beside it", "leave one out"
+                )
+            self._typed = TypedOutput(output_type)
+            config = dataclasses.replace(config, output=self._typed.asked)
+            output_decoder = self._typed.read
         if config.output is not None and config.output.decoded_by_host and output_decoder is None:
             raise ConfigurationError(
                 "the agent has no code that decodes its typed answers",
@@ -105,12 +118,13 @@ class Agent(AgentOptions):
     def __repr__(self) -> str:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
 
-    def send(self, text: str) -> Turn:
+    def send(self, text: str, *, output_type: Any = None) -> Turn:
         """Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
 
-        To be called where an event loop runs.
+        With an ``output_type`` the answer is a value of it, in the place of the agent's: ``Finished.output``. What does not
+        fit the type goes back to the model with the reason. To be called where an event loop runs.
         """
-        return self._begin(lambda agent: agent.start_turn(text))
+        return self._begin(lambda agent: agent.start_turn(text), output_type)
 
     def start(
         self,
@@ -146,19 +160,23 @@ class Agent(AgentOptions):
         start = lower_start(text, run_id, parent_run_id, message, None)
         return self._begin(lambda agent: agent.branch(parent, start))
 
-    def send_sync(self, text: str) -> SyncTurn:
+    def send_sync(self, text: str, *, output_type: Any = None) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
 
         The caller's thread waits, so the code of an async program awaits ``send`` instead.
         """
-        return SyncTurn(lambda: self.send(text))
+        return SyncTurn(lambda: self.send(text, output_type=output_type))
 
-    def run_sync(self, text: str, *, raise_on_error: bool = True) -> Finished:
+    def run_sync(self, text: str, *, output_type: Any = None, raise_on_error: bool = True) -> Finished:
         """Says something to the model and waits for the end of the turn; see ``send_sync``.
+
+        With an ``output_type`` its answer is a value of that type; see ``send``::
+
+            trip = agent.run_sync("Three days in Norway", output_type=Trip).output
 
         Raises a ``TurnError`` where the answer is not whole, unless ``raise_on_error`` is ``False``.
         """
-        finished = self.send_sync(text).finish()
+        finished = self.send_sync(text, output_type=output_type).finish()
         return finished.raise_for_failure() if raise_on_error else finished
 
     def revive_sync(self, snapshot: str) -> SyncTurn:
@@ -181,7 +199,7 @@ class Agent(AgentOptions):
         """
         agent, runner = self._here()
         recovered = await told(agent.recover())
-        turns = [None if found.turn is None else Turn(found.turn, runner) for found in recovered]
+        turns = [None if found.turn is None else Turn(found.turn, runner, self._typed) for found in recovered]
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
 
     async def resend(self, turn: str, text: str) -> Turn:
@@ -190,7 +208,7 @@ class Agent(AgentOptions):
         It goes on from the conversation before that turn, which stays. For an agent with a store.
         """
         agent, runner = self._here()
-        return Turn(await told(agent.resend(turn, text)), runner)
+        return Turn(await told(agent.resend(turn, text)), runner, self._typed)
 
     def thread(self, thread: ThreadKey | str) -> Agent:
         """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
@@ -222,11 +240,12 @@ class Agent(AgentOptions):
         agent, _ = self._here()
         return await told(agent.delete_thread(lower(thread_key(thread))))
 
-    def _begin(self, begin: Callable[[_ffi.Agent], _ffi.Turn]) -> Turn:
-        agent, runner = self._here()
-        return Turn(translates(begin)(agent), runner)
+    def _begin(self, begin: Callable[[_ffi.Agent], _ffi.Turn], output_type: Any = None) -> Turn:
+        typed = self._typed if output_type is None else TypedOutput(output_type)
+        agent, runner = self._here(typed)
+        return Turn(translates(begin)(agent), runner, typed)
 
-    def _here(self) -> tuple[_ffi.Agent, TurnRunner]:
+    def _here(self, typed: TypedOutput | None = None) -> tuple[_ffi.Agent, TurnRunner]:
         """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
         self._process.begin()
         try:
@@ -235,8 +254,12 @@ class Agent(AgentOptions):
             raise MisuseError(
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
-        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer, self._decoder)
-        agent = self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
+        decoder = self._decoder if typed is None else typed.read
+        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer, decoder)
+        of_type = self._agent
+        if typed is not None and typed is not self._typed:
+            of_type = translates(of_type.with_output)(typed.asked.lower(), None)
+        agent = of_type.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
         return agent, runner
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:

@@ -247,6 +247,11 @@ class SyncTurn(Iterator[Event]):
         return _thread.wait_for(self._turn.usage())
 
     @property
+    def partial_output(self) -> Json:
+        """As ``Turn.partial_output``."""
+        return self._turn.partial_output
+
+    @property
     def timeline(self) -> list[Span]:
         """As ``Turn.timeline``."""
         return self._turn.timeline

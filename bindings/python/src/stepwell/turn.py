@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Generator, Mapping
 from types import TracebackType
@@ -16,6 +17,7 @@ from .errors import InvalidArgumentError, MisuseError, StepwellError, told, tran
 from .events import Completed, Event, Interrupt, ToolFailureKind, lift_event
 from .machine import entries
 from .outcomes import Finished, Outcome, TokenUsage
+from .output import TypedOutput
 from .process import OwnProcess
 from .runner import TurnRunner
 from .timeline import Span, Timeline
@@ -33,9 +35,11 @@ class Turn(AsyncIterator[Event]):
     is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
     """
 
-    def __init__(self, turn: _ffi.Turn, runner: TurnRunner) -> None:
+    def __init__(self, turn: _ffi.Turn, runner: TurnRunner, typed: TypedOutput | None = None) -> None:
         self._turn = turn
         self._runner = runner
+        self._typed = typed
+        self._partial = _ffi.PartialValue()
         self._timeline = Timeline()
         self._process = OwnProcess("turn")
         self._ready: deque[Event] = deque()
@@ -71,7 +75,11 @@ class Turn(AsyncIterator[Event]):
             return events
         if self._over:
             return []
-        events = [lift_event(event) for event in await self._or_cancel(self._there().next_batch())]
+        given = await self._or_cancel(self._there().next_batch())
+        for event in given:
+            if isinstance(event, _ffi.Event.PARTIAL_OUTPUT):
+                self._partial.apply(event.changes)
+        events = [lift_event(event) for event in given]
         self._over = not events
         if self._timeline.take(events):
             try:
@@ -93,10 +101,12 @@ class Turn(AsyncIterator[Event]):
         """
         if self._finished is None:
             try:
-                self._finished = lift(await self._or_cancel(self._there().finish()))
+                finished: Finished = lift(await self._or_cancel(self._there().finish()))
             except _ffi.StepwellError as error:
                 raise translated(error) from None
-            assert self._finished is not None
+            if self._typed is not None and finished.output is not None:
+                finished = dataclasses.replace(finished, output=self._typed.read(finished.output))
+            self._finished = finished
             self.outcome = self._finished.outcome
             self._over = True
             self._timeline.count_all(self._finished.usage)
@@ -227,6 +237,15 @@ class Turn(AsyncIterator[Event]):
         """What the turn has cost so far, over all its hops."""
         usage: TokenUsage = lift(await told(self._there().usage()))
         return usage
+
+    @property
+    def partial_output(self) -> Json:
+        """What has come so far of a typed answer, as JSON: dicts and lists; ``None`` while nothing has.
+
+        A text may still grow, and what is whole stays; nothing of it is checked yet. The event ``PartialOutput`` says that
+        there is more. What it takes grows with the answer, so ask for what is shown.
+        """
+        return self._partial.value()
 
     @property
     def timeline(self) -> list[Span]:

@@ -1,10 +1,10 @@
 //! A question, two tool calls, an answer: with the key in OPENAI_API_KEY, or with a base URL as the argument.
-use serde_json::json;
-use stepwell_io::{Agent, Tool, ToolInvocation, provider};
+use stepwell_io::{Agent, provider, tool, tools};
 
-async fn secret_number(call: ToolInvocation) -> Result<String, std::io::Error> {
-    let is_alice = call.arguments.value["name"] == "alice";
-    Ok(if is_alice { "42" } else { "7" }.to_owned())
+/// The secret number of a person.
+#[tool]
+async fn get_secret_number(name: String) -> u32 {
+    if name == "alice" { 42 } else { 7 }
 }
 
 #[tokio::main]
@@ -12,9 +12,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = std::env::args().nth(1);
     let key = std::env::var("OPENAI_API_KEY").ok().map(Into::into);
     let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
-    let takes = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
-    let tool = Tool::new("get_secret_number", "The secret number of a person.").parameters(takes);
-    let agent = Agent::builder(endpoint).tool(tool, secret_number).build()?;
+    let agent = Agent::builder(endpoint)
+        .tools(tools![get_secret_number])
+        .build()?;
     let turn = agent.send("What are Alice's and Bob's secret numbers?");
     let finished = turn.await.map_err(|failed| failed.to_string())?;
     println!("{}", finished.text());

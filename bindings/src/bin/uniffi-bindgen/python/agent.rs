@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 13] = [
+const OWN: [Own; 14] = [
     own(
         "tools",
         "tools",
@@ -71,6 +71,13 @@ const OWN: [Own; 13] = [
     ),
     own("run_source", "run_source", "RunSource | None = None", ""),
     own("trim_context", "trim_context", "Trimmer | None = None", ""),
+    own(
+        "output_decoder",
+        "output_type",
+        "Any = None",
+        "What the answers are, as a type of the app's own: a dataclass, a TypedDict, a Pydantic model, a list or a union of \
+         them, … `Finished.output` is of it. In the place of `output`, which is for a JSON Schema.",
+    ),
     own(
         "output_decoder",
         "output_decoder",

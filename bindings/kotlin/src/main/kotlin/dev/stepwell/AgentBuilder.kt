@@ -141,19 +141,7 @@ public class AgentBuilder internal constructor(
      * [OutputType.decodedByHost] says so.
      */
     public fun outputDecoder(decode: suspend (JsonElement) -> Unit) {
-        outputDecoder = object : OutputDecoder {
-            override suspend fun decode(value: JsonElement): String? =
-                guarded {
-                    try {
-                        decode(value)
-                        null
-                    } catch (cancelled: CancellationException) {
-                        throw cancelled
-                    } catch (refused: Exception) {
-                        refused.message ?: refused.toString()
-                    }
-                }
-        }
+        outputDecoder = Decoding(decode)
     }
 
     /** Uses a registry that the app has stored, or that several agents share. */

@@ -38,8 +38,11 @@ public fun jsonSchema(descriptor: SerialDescriptor, json: Json = Json): JsonObje
     require(!descriptor.isNullable && (kind == StructureKind.CLASS || kind == StructureKind.OBJECT)) {
         "a tool's arguments are the properties of a class, and ${descriptor.serialName} is none: put it into one"
     }
-    return SchemaWriter(json).root(descriptor)
+    return schemaOf(descriptor, json)
 }
+
+/** The JSON Schema of any type that has one. */
+internal fun schemaOf(descriptor: SerialDescriptor, json: Json): JsonObject = SchemaWriter(json).root(descriptor)
 
 private class SchemaWriter(private val json: Json) {
     /** The classes around the place that is being described. */

@@ -1,0 +1,99 @@
+package dev.stepwell
+
+import java.io.ByteArrayOutputStream
+import java.io.PrintStream
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertTrue
+import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.SerialName
+import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.Json
+import org.junit.jupiter.api.Test
+
+@Serializable
+@SerialName("Journey")
+data class Journey(val city: String, @Description("At least one.") val days: Int) {
+    init {
+        require(days > 0) { "$days days are no journey" }
+    }
+}
+
+/** Answers that are a `@Serializable` type. */
+class TypedOutputTest {
+    private val bergen = """{\"city\":\"Bergen\",\"days\":3}"""
+
+    private fun says(text: String) = MockLlm.text(text)
+
+    private fun agent(mock: MockLlm) = agent("openai-compatible", "any", baseUrl = mock.baseUrl)
+
+    @Test
+    fun theAnswerIsAnObjectOfTheClass() = runBlocking {
+        MockLlm(says(bergen), says("[$bergen]"), says("7")).use { mock ->
+            agent(mock).use { agent ->
+                assertEquals(Journey("Bergen", 3), agent.run<Journey>("Where to?"))
+                assertEquals(listOf(Journey("Bergen", 3)), agent.run<List<Journey>>("Others?"))
+                assertEquals(7, agent.run<Int>("How many?"))
+            }
+            val request = mock.requests().first().toString()
+            assertContains(request, "Journey")
+            assertContains(request, "At least one.")
+        }
+    }
+
+    @Test
+    fun whatDoesNotFitGoesBackToTheModel() = runBlocking {
+        val misfits = listOf("""{\"city\":\"Bergen\"}""", """{\"city\":\"Bergen\",\"days\":0}""")
+        MockLlm(says(misfits[0]), says(misfits[1]), says(bergen)).use { mock ->
+            assertEquals(3, agent(mock).use { it.run<Journey>("Where to?") }.days)
+            val requests = mock.requests().map { it.toString() }
+            assertContains(requests[2], "0 days are no journey")
+        }
+    }
+
+    @Test
+    fun whatNeverFitsIsAnErrorWithTheText() = runBlocking {
+        MockLlm(says("Bergen"), says("Bergen!"), says("I said: Bergen")).use { mock ->
+            val failed = assertFailsWith<TurnException.OutputInvalid> {
+                agent(mock).use { it.run<Journey>("Where to?") }
+            }
+            assertTrue(failed.finished.text.endsWith("I said: Bergen"), failed.finished.text)
+        }
+    }
+
+    @Test
+    fun theAnswerIsSeenWhileItStreams() = runBlocking {
+        MockLlm("""{"steps":[{"text":"${bergen.take(14)}"},{"text":"${bergen.drop(14)}"}]}""").use { mock ->
+            val partial = PartialValue()
+            agent(mock).use { agent ->
+                agent.withOutput(outputType<Journey>()).use { typed ->
+                    typed.send("Where to?").collect { if (it is Event.PartialOutput) partial.apply(it.changes) }
+                }
+            }
+            assertEquals(Json.parseToJsonElement("""{"city":"Bergen","days":3}"""), partial.value())
+        }
+    }
+
+    @Test
+    fun aTypeWithoutASchemaIsToldAtOnce() = runBlocking<Unit> {
+        MockLlm(says("never")).use { mock ->
+            assertFailsWith<IllegalArgumentException> { agent(mock).use { it.run<Open>("Where to?") } }
+            assertEquals(0, mock.requests().size)
+        }
+    }
+
+    @Test
+    fun theFirstProgramPrintsTheAnswer() {
+        MockLlm(says(bergen)).use { mock ->
+            val (printed, console) = ByteArrayOutputStream() to System.out
+            System.setOut(PrintStream(printed))
+            try {
+                trip.main(arrayOf(mock.baseUrl))
+            } finally {
+                System.setOut(console)
+            }
+            assertEquals("3 days in Bergen\n", printed.toString())
+        }
+    }
+}

@@ -1,0 +1,134 @@
+"""Answers that are of a type of the app's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict, Union
+
+import pytest
+from conftest import MockLlm, text
+from pydantic import BaseModel, Field, field_validator
+
+from stepwell import Agent, ConfigurationError, InvalidArgumentError, OutputInvalidError, OutputType, PartialOutput
+
+Start = Callable[..., MockLlm]
+
+
+@dataclass
+class Trip:
+    """A journey."""
+
+    city: str
+    days: Annotated[int, "At least one."]
+
+    def __post_init__(self) -> None:
+        if self.days < 1:
+            raise ValueError(f"{self.days} days are no trip")
+
+
+class Stay(BaseModel):
+    hotel: str
+    nights: int = Field(ge=1)
+
+    @field_validator("hotel")
+    @classmethod
+    def is_known(cls, hotel: str) -> str:
+        if hotel == "Nowhere":
+            raise ValueError("nobody knows that hotel")
+        return hotel
+
+
+class Refused(TypedDict):
+    kind: Literal["refused"]
+    why: str
+
+
+def agent(mock: MockLlm, **options: Any) -> Agent:
+    return Agent(provider="openai-compatible", model="any", base_url=mock.base_url, **options)
+
+
+BERGEN = '{"city":"Bergen","days":3}'
+
+
+def told(mock: MockLlm, request: int) -> str:
+    return json.dumps(mock.requests()[request].body["messages"][-1])
+
+
+@pytest.mark.parametrize(
+    ("hint", "answer", "value"),
+    [
+        (Trip, BERGEN, Trip("Bergen", 3)),
+        (Stay, '{"hotel":"Grand","nights":2}', Stay(hotel="Grand", nights=2)),
+        (Refused, '{"kind":"refused","why":"no time"}', {"kind": "refused", "why": "no time"}),
+        (list[Trip], f"[{BERGEN}]", [Trip("Bergen", 3)]),
+        (Union[Trip, Stay], '{"hotel":"Grand","nights":2}', Stay(hotel="Grand", nights=2)),
+        (int, "7", 7),
+    ],
+)
+def test_the_answer_is_of_the_type(mock_llm: Start, hint: Any, answer: str, value: object) -> None:
+    mock = mock_llm(text(answer))
+    assert agent(mock).run_sync("Where to?", output_type=hint).output == value
+
+
+def test_the_model_is_told_of_the_type(mock_llm: Start) -> None:
+    mock = mock_llm(text(BERGEN))
+    agent(mock, output_type=Trip).run_sync("Where to?")
+    request = json.dumps(mock.requests()[0].body)
+    assert all(words in request for words in ("Trip", "A journey.", "At least one."))
+
+
+def test_what_does_not_fit_goes_back_to_the_model(mock_llm: Start) -> None:
+    mock = mock_llm(text('{"city":"Bergen"}'), text('{"city":"Bergen","days":0}'), text(BERGEN))
+    assert agent(mock, output_type=Trip).run_sync("Where to?").output == Trip("Bergen", 3)
+    assert "days" in told(mock, 1)
+    assert "0 days are no trip" in told(mock, 2)
+
+
+def test_a_validator_of_pydantic_is_heard(mock_llm: Start) -> None:
+    mock = mock_llm(text('{"hotel":"Nowhere","nights":1}'), text('{"hotel":"Grand","nights":1}'))
+    assert agent(mock).run_sync("Where?", output_type=Stay).output.hotel == "Grand"
+    assert "nobody knows that hotel" in told(mock, 1)
+
+
+def test_what_never_fits_is_an_error_with_the_text(mock_llm: Start) -> None:
+    mock = mock_llm(text("Bergen"), text("Bergen!"), text("I said: Bergen"))
+    with pytest.raises(OutputInvalidError) as failed:
+        agent(mock).run_sync("Where to?", output_type=Trip)
+    assert failed.value.finished.text.endswith("I said: Bergen")
+
+
+async def test_the_answer_is_seen_while_it_streams(mock_llm: Start) -> None:
+    mock = mock_llm({"steps": [{"text": BERGEN[:12]}, {"text": BERGEN[12:]}]})
+    turn = agent(mock).send("Where to?", output_type=Trip)
+    seen = [turn.partial_output async for event in turn if isinstance(event, PartialOutput)]
+    assert seen[-1] == {"city": "Bergen", "days": 3}
+    assert (await turn).output == Trip("Bergen", 3)
+
+
+async def test_one_turn_has_a_type_and_the_next_has_none(mock_llm: Start) -> None:
+    mock = mock_llm(text(BERGEN), text("You are welcome."))
+    one = agent(mock)
+    assert (await one.send("Where to?", output_type=Trip)).output == Trip("Bergen", 3)
+    thanked = await one.send("Thank you")
+    assert (thanked.output, thanked.text) == (None, "You are welcome.")
+
+
+class Opaque:
+    def __init__(self, inside) -> None:  # type: ignore[no-untyped-def]
+        self.inside = inside
+
+
+def test_a_type_without_a_schema_is_told_at_once(mock_llm: Start) -> None:
+    mock = mock_llm(text("never"))
+    with pytest.raises(InvalidArgumentError, match="output_type"):
+        agent(mock, output_type=Opaque)
+    with pytest.raises(InvalidArgumentError, match="output_type"):
+        agent(mock).run_sync("Where to?", output_type=list[Opaque])
+    assert mock.requests() == []
+
+
+def test_one_type_is_enough(mock_llm: Start) -> None:
+    with pytest.raises(ConfigurationError, match="leave one out"):
+        agent(mock_llm(), output_type=Trip, output=OutputType(name="Trip", schema={}))

@@ -1,0 +1,58 @@
+import Foundation
+
+extension Agent {
+    /// Says something to the model, and gives its answer as a value of the app's type.
+    ///
+    ///     struct Trip: ToolArguments {
+    ///         let city: String
+    ///         let days: Int
+    ///         static let descriptions = ["days": "At least one."]
+    ///     }
+    ///
+    ///     let trip = try await agent.run("Three days in Norway's rainiest city", Trip.self)
+    ///
+    /// Any `Decodable` type does whose JSON Schema can be read off it; see `ToolArguments`. What does not fit the type goes
+    /// back to the model with the path and the reason, twice; then the turn has failed. Cancelling the task cancels the turn.
+    ///
+    /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `TurnError` where the answer is not whole, or
+    ///   does not fit: `.OutputInvalid`, with its text.
+    public func run<Answer: Decodable>(_ text: String, _ type: Answer.Type = Answer.self) async throws -> Answer {
+        let agent = try withOutput(output: outputType(of: type), decoder: Decoding<Answer>())
+        let finished = try await agent.sendAndWait(text)
+        return try decodeArguments(type, from: finished.output ?? JsonValue(text: "null"))
+    }
+}
+
+/// The type of an answer, read off a type of the app's, for `RunConfig.output` and `Agent.withOutput`: with other retries, say,
+/// or for a turn whose events are wanted. Throws `SchemaError` if the type has no schema.
+public func outputType<Answer: Decodable>(of type: Answer.Type) throws -> OutputType {
+    let name = String(describing: type).map { letter in
+        letter.isASCII && (letter.isLetter || letter.isNumber) ? letter : "_"
+    }
+    return OutputType(name: String(name.prefix(64)), schema: try jsonSchema(of: type))
+}
+
+/// Decodes the typed answers, before they count.
+private final class Decoding<Answer: Decodable>: OutputDecoder {
+    func decode(value: JsonValue) async throws -> String? {
+        do {
+            _ = try decodeArguments(Answer.self, from: value)
+            return nil
+        } catch {
+            return reason(of: error)
+        }
+    }
+}
+
+/// What does not fit, and where, for the model to read.
+private func reason(of error: any Error) -> String {
+    let context: DecodingError.Context
+    switch error as? DecodingError {
+    case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found), .dataCorrupted(let found):
+        context = found
+    default:
+        return String(describing: error)
+    }
+    let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }
+    return path.isEmpty ? context.debugDescription : "\(context.debugDescription) (at \(path.joined(separator: ".")))"
+}

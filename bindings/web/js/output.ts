@@ -1,0 +1,83 @@
+// Answers that are of a type of the app's.
+
+import { misuse } from "./module.js";
+import type { ArgumentsChange, Json, OutputType } from "./stepwell.js";
+
+/**
+ * A type of a schema library that follows Standard Schema and Standard JSON Schema, as those of Zod do from 4.2 on
+ * (https://standardschema.dev). Its JSON Schema is what the model is asked for, `validate` what reads the answer.
+ */
+export interface StandardSchema<T> {
+  readonly "~standard": {
+    validate(value: unknown): StandardResult<T> | Promise<StandardResult<T>>;
+    readonly types?: { readonly output: T } | undefined;
+    readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): Record<string, unknown> } | undefined;
+  };
+}
+
+/** What Standard Schema's `validate` gives. */
+export type StandardResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string; readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined }[] };
+
+/** The type of an answer by its JSON Schema. `parse` reads the answer; what it throws is what the model is told that does not fit. */
+export interface JsonOutput<T> extends Omit<OutputType, "decodedByHost"> {
+  parse?: (value: Json) => T | Promise<T>;
+}
+
+/** The type of an answer. */
+export type Output<T> = StandardSchema<T> | JsonOutput<T>;
+
+/** What is known of a value while it streams: what is there is as it will be, but the end of a text. */
+export type DeepPartial<T> = T extends (infer Element)[]
+  ? DeepPartial<Element>[]
+  : T extends object
+    ? { [Name in keyof T]?: DeepPartial<T[Name]> }
+    : T;
+
+/** What the model is asked for, and what reads it. @internal */
+export interface Read<T> {
+  asked: OutputType;
+  read(value: Json): T | Promise<T>;
+}
+
+/** Throws where the type has no schema. @internal */
+export function outputOf<T>(output: Output<T>): Read<T> {
+  if (!("~standard" in output)) {
+    const { parse, ...asked } = output;
+    return { asked: { ...asked, decodedByHost: parse !== undefined }, read: parse ?? ((value) => value as T) };
+  }
+  const standard = output["~standard"];
+  if (!standard.jsonSchema) {
+    throw misuse("the type of the answer does not tell its JSON Schema", "take a library that follows Standard JSON Schema, or give `{ name, schema, parse }`");
+  }
+  const { $schema: _, ...schema } = standard.jsonSchema.input({ target: "draft-2020-12" });
+  const title = typeof schema.title === "string" ? schema.title.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) : "";
+  return {
+    asked: { name: title || "Answer", schema: schema as Json, decodedByHost: true },
+    read: async (value) => {
+      const result = await standard.validate(value);
+      if (result.issues) throw new TypeError(result.issues.map(inWords).join("; "));
+      return result.value;
+    },
+  };
+}
+
+type Issue = Extract<StandardResult<unknown>, { issues: readonly unknown[] }>["issues"][number];
+
+function inWords({ message, path = [] }: Issue): string {
+  const names = path.map((part) => String(typeof part === "object" ? part.key : part));
+  return names.length === 0 ? message : `${message} (at ${names.join(".")})`;
+}
+
+/** The value with a change of its stream, in place. @internal */
+export function changed(value: Json, change: ArgumentsChange): Json {
+  if (change.op === "end") return value;
+  // In a box, so that the whole is a member too.
+  const box: Json = { value };
+  const names = `/value${change.path}`.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const last = names.pop()!;
+  const around = names.reduce((inside: any, name) => inside[name], box);
+  around[last] = change.op === "append" ? around[last] + change.text : change.value;
+  return box.value as Json;
+}

@@ -1,0 +1,159 @@
+//! The code of a tool.
+
+use crate::function::{Argument, Function, Parameter, is_flattened, name_of};
+use crate::options::Options;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Error, Ident, ItemFn, ReturnType};
+
+/// A type of the function's name, which knows the tool. A function is a value and this is no value, so both can be there.
+pub(crate) fn tool(
+    item: &ItemFn,
+    function: &Function,
+    options: &Options,
+) -> syn::Result<TokenStream> {
+    let (visibility, ident) = (&item.vis, &item.sig.ident);
+    let name = name(ident, options)?;
+    let about = format!("The tool `{name}`, for `stepwell_io::tools!`.");
+    let arguments = arguments(function);
+    let made = made(item, function, &definition(&name, function, options));
+    Ok(quote! {
+        #[doc = #about]
+        #[allow(non_camel_case_types)]
+        #visibility struct #ident {}
+
+        impl ::stepwell_io::ToolFunction for #ident {
+            fn tool() -> ::stepwell_io::AgentTool {
+                #arguments
+                #[allow(unused_imports)]
+                use ::stepwell_io::__private::ReturnsValue as _;
+                #made
+            }
+        }
+    })
+}
+
+/// The name that the model calls the tool by.
+fn name(function: &Ident, options: &Options) -> syn::Result<String> {
+    let (name, span) = match &options.name {
+        Some(name) => (name.value(), name.span()),
+        None => (name_of(function), function.span()),
+    };
+    let is_one = (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    if is_one {
+        Ok(name)
+    } else {
+        let message = format!(
+            "`{name}` is not a tool name: use 1 to 64 of the letters a–z and A–Z, digits, `_` and `-`; \
+             `#[tool(name = \"…\")]` gives it another one"
+        );
+        Err(Error::new(span, message))
+    }
+}
+
+fn definition(name: &str, function: &Function, options: &Options) -> TokenStream {
+    let description = &function.description;
+    let flags = [
+        (options.requires_approval, quote!(.requires_approval())),
+        (options.idempotent, quote!(.idempotent())),
+        (options.repeatable, quote!(.repeatable())),
+    ];
+    let flags = flags
+        .into_iter()
+        .filter_map(|(is_set, flag)| is_set.then_some(flag));
+    let timeout = options.timeout.iter();
+    let label = options.label.iter();
+    quote! {
+        ::stepwell_io::Tool::new(#name, #description)
+            #(#flags)*
+            #(.timeout(#timeout))*
+            #(.label(#label))*
+    }
+}
+
+/// The type that the model's arguments are read as. Its name is one that no type of the function's is likely to have.
+fn arguments(function: &Function) -> TokenStream {
+    let arguments: Vec<&Argument> = own_arguments(function).collect();
+    let deny = (!is_flattened(&arguments)).then(|| quote!(#[serde(deny_unknown_fields)]));
+    let fields = arguments.iter().map(|argument| {
+        let Argument {
+            name,
+            kind,
+            attributes,
+        } = argument;
+        quote!(#(#attributes)* #name: #kind)
+    });
+    quote! {
+        #[derive(::stepwell_io::__private::serde::Deserialize, ::stepwell_io::__private::schemars::JsonSchema)]
+        #[serde(crate = "::stepwell_io::__private::serde")]
+        #[schemars(crate = "::stepwell_io::__private::schemars")]
+        #deny
+        struct __Arguments {
+            #(#fields),*
+        }
+    }
+}
+
+fn own_arguments(function: &Function) -> impl Iterator<Item = &Argument> {
+    function
+        .parameters
+        .iter()
+        .filter_map(|parameter| match parameter {
+            Parameter::Argument(argument) => Some(argument),
+            Parameter::Context { .. } => None,
+        })
+}
+
+/// What makes the tool of its definition and a closure that calls the function.
+fn made(item: &ItemFn, function: &Function, tool: &TokenStream) -> TokenStream {
+    let ident = &item.sig.ident;
+    let (arguments, context) = (hygienic("arguments"), hygienic("context"));
+    let values = function.parameters.iter().map(|parameter| match parameter {
+        Parameter::Argument(argument) => {
+            let name = &argument.name;
+            quote!(#arguments.#name)
+        }
+        Parameter::Context { is_reference: true } => quote!(&#context),
+        Parameter::Context {
+            is_reference: false,
+        } => quote!(#context),
+    });
+    let called = quote!(#ident(#(#values),*));
+    let arguments = match own_arguments(function).next() {
+        Some(_) => quote!(#arguments),
+        None => quote!(_),
+    };
+    let has_context = own_arguments(function).count() < function.parameters.len();
+    let context = match has_context {
+        true => quote!(#context),
+        false => quote!(_),
+    };
+    // What is wrong with the result is told where its type stands.
+    let place = match &item.sig.output {
+        ReturnType::Type(_, kind) => kind.span(),
+        ReturnType::Default => ident.span(),
+    };
+    let answer = quote_spanned!(place=> .answer());
+    if item.sig.asyncness.is_some() {
+        quote! {
+            ::stepwell_io::__private::asynchronous(#tool, |#arguments: __Arguments, #context| async move {
+                ::stepwell_io::__private::Returned(#called.await)#answer
+            })
+        }
+    } else {
+        quote! {
+            ::stepwell_io::__private::blocking(#tool, |#arguments: __Arguments, #context| {
+                ::stepwell_io::__private::Returned(#called)#answer
+            })
+        }
+    }
+}
+
+/// The name of a variable that no name of the function's can be taken for.
+fn hygienic(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}

@@ -1,0 +1,275 @@
+//! Tools whose arguments and results are types of the app's: by `#[tool]` on a function, or by a closure.
+
+use crate::builder::AgentBuilder;
+use crate::tools::{Blocking, ToolAnswer, ToolHandler};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::any::Any;
+use std::fmt::{self, Display};
+use std::sync::Arc;
+use stepwell_core::run::ToolInvocation;
+use stepwell_core::tool::{Tool, ToolFailure, ToolOutput};
+
+/// A tool with its code, as [`tools!`](crate::tools) makes it of a function.
+#[derive(Clone)]
+pub struct AgentTool {
+    /// How the model sees it, and how it may be run.
+    pub tool: Tool,
+    pub(crate) handler: Arc<dyn ToolHandler>,
+}
+
+impl fmt::Debug for AgentTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentTool")
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A function with [`#[tool]`](crate::tool): the type that stands beside it, under its name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    note = "write `#[tool]` on the function of this name"
+)]
+pub trait ToolFunction {
+    /// The tool, with the function as its code.
+    fn tool() -> AgentTool;
+}
+
+/// The tools that are made of functions with [`#[tool]`](macro@crate::tool), for
+/// [`AgentBuilder::tools`](crate::AgentBuilder::tools).
+#[macro_export]
+macro_rules! tools {
+    ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction>::tool()),*] };
+}
+
+impl AgentBuilder {
+    /// Adds tools that are made of functions: see [`#[tool]`](macro@crate::tool).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{tool, tools};
+    ///
+    /// /// The secret number of a person.
+    /// #[tool]
+    /// async fn get_secret_number(
+    ///     /// The first name.
+    ///     name: String,
+    /// ) -> u32 {
+    ///     if name == "alice" { 42 } else { 7 }
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).tools(tools![get_secret_number]).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tools(self, tools: impl IntoIterator<Item = AgentTool>) -> Self {
+        let add = |builder: Self, tool: AgentTool| builder.shared_handler(tool.tool, tool.handler);
+        tools.into_iter().fold(self, add)
+    }
+
+    /// Adds a tool whose arguments are a type of the app's: it gives the tool its parameters, in place of those that it
+    /// has. The code is an async closure from the arguments and the call to a result, which is written as JSON; a string
+    /// is shown to the model as it is. [`ToolAnswer`] is for results that come later, or are more than text.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use stepwell_io::Tool;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Person {
+    ///     /// The first name.
+    ///     name: String,
+    /// }
+    ///
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let secret_number = Tool::new("get_secret_number", "The secret number of a person.");
+    /// let agent = Agent::builder(endpoint)
+    ///     .typed_tool(secret_number, |person: Person, _| async move {
+    ///         match person.name.as_str() {
+    ///             "alice" => Ok(42),
+    ///             _ => Err("nobody knows it"),
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn typed_tool<A, F, Fut, T, E, M>(self, tool: Tool, code: F) -> Self
+    where
+        A: JsonSchema + DeserializeOwned + Send + 'static,
+        F: Fn(A, ToolInvocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: ToolReply<M>,
+        E: Display,
+    {
+        let code = Arc::new(code);
+        self.tools([asynchronous(tool, move |arguments, call| {
+            let code = Arc::clone(&code);
+            async move { Returned(code(arguments, call).await).answer() }
+        })])
+    }
+}
+
+/// What a typed tool may give: what is [`Serialize`], or a [`ToolAnswer`].
+///
+/// `M` tells the two apart, and is never written out.
+pub trait ToolReply<M> {
+    /// What the model is shown, or that it comes later.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    fn reply(self) -> Result<ToolAnswer, serde_json::Error>;
+}
+
+impl ToolReply<ToolAnswer> for ToolAnswer {
+    fn reply(self) -> Result<ToolAnswer, serde_json::Error> {
+        Ok(self)
+    }
+}
+
+impl<T: Serialize + 'static> ToolReply<Value> for T {
+    fn reply(self) -> Result<ToolAnswer, serde_json::Error> {
+        let value: &dyn Any = &self;
+        // It is stored as JSON itself; here it is what the model is to see.
+        if let Some(output) = value.downcast_ref::<ToolOutput>() {
+            return Ok(output.clone().into());
+        }
+        if value.is::<()>() {
+            return Ok("done".into());
+        }
+        Ok(serde_json::to_value(self)?.into())
+    }
+}
+
+/// The JSON Schema of a type, without what the model has no use for.
+pub(crate) fn json_schema<T: JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings
+            .transforms
+            .push(Box::new(schemars::transform::RecursiveTransform(
+                without_number_format,
+            )));
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.to_value()
+}
+
+/// `uint32`, `double` and so on are formats of OpenAPI's, which some providers refuse; the bounds stay.
+fn without_number_format(schema: &mut schemars::Schema) {
+    let is_text =
+        |schema: &schemars::Schema| schema.get("type").is_some_and(|kind| kind == "string");
+    if !is_text(schema) {
+        schema.remove("format");
+    }
+}
+
+/// A tool of a function that is async.
+#[doc(hidden)]
+pub fn asynchronous<A, F, Fut>(tool: Tool, code: F) -> AgentTool
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+    F: Fn(A, ToolInvocation) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'static,
+{
+    let code = Arc::new(code);
+    let handler = move |call: ToolInvocation| {
+        let code = Arc::clone(&code);
+        async move { code(arguments(&call)?, call).await }
+    };
+    AgentTool {
+        tool: tool.parameters(json_schema::<A>()),
+        handler: Arc::new(handler),
+    }
+}
+
+/// A tool of a function that may block.
+#[doc(hidden)]
+pub fn blocking<A, F>(tool: Tool, code: F) -> AgentTool
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+    F: Fn(A, ToolInvocation) -> Result<ToolAnswer, ToolFailure> + Send + Sync + 'static,
+{
+    let handler = move |call: ToolInvocation, _| code(arguments(&call)?, call);
+    AgentTool {
+        tool: tool.parameters(json_schema::<A>()),
+        handler: Arc::new(Blocking(Arc::new(handler))),
+    }
+}
+
+/// The arguments as the tool's own type, which may want more than its schema says.
+fn arguments<A: DeserializeOwned>(call: &ToolInvocation) -> Result<A, ToolFailure> {
+    read(&call.arguments.value).map_err(|reason| {
+        ToolFailure::error(format!(
+            "the arguments of `{}` cannot be taken: {reason}",
+            call.name
+        ))
+    })
+}
+
+/// The value as a type of the app's.
+///
+/// # Errors
+/// What does not fit, and where, in words for the model.
+pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let place = error.path().to_string();
+        let reason = error.into_inner();
+        match place.as_str() {
+            "." => reason.to_string(),
+            _ => format!("{reason} (at {place})"),
+        }
+    })
+}
+
+/// What a function gave: a result, or a value that is one without an error.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Returned<T>(pub T);
+
+impl<T, E> Returned<Result<T, E>> {
+    #[doc(hidden)]
+    pub fn answer<M>(self) -> Result<ToolAnswer, ToolFailure>
+    where
+        T: ToolReply<M>,
+        E: Display,
+    {
+        let value = self
+            .0
+            .map_err(|error| ToolFailure::error(error.to_string()))?;
+        let unwritten = |error| ToolFailure::error(format!("its result is no JSON: {error}"));
+        value.reply().map_err(unwritten)
+    }
+}
+
+/// What is no `Result`: a method of the type itself is found before one of a trait.
+#[doc(hidden)]
+pub trait ReturnsValue {
+    #[doc(hidden)]
+    type Value;
+
+    #[doc(hidden)]
+    fn answer<M>(self) -> Result<ToolAnswer, ToolFailure>
+    where
+        Self::Value: ToolReply<M>;
+}
+
+impl<T> ReturnsValue for Returned<T> {
+    type Value = T;
+
+    fn answer<M>(self) -> Result<ToolAnswer, ToolFailure>
+    where
+        T: ToolReply<M>,
+    {
+        Returned(Ok::<_, std::convert::Infallible>(self.0)).answer()
+    }
+}

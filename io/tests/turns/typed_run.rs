@@ -1,0 +1,161 @@
+//! Answers that are a type of the app's.
+
+use super::{agent, messages, serve};
+use futures::StreamExt;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use stepwell_io::{ProblemKind, RunError, RunEvent, output_type};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
+
+/// A journey.
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Trip {
+    city: String,
+    /// At least one.
+    days: std::num::NonZeroU8,
+}
+
+/// What a model may say of a wish.
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Trips(Vec<Trip>),
+    Refused { why: String },
+}
+
+fn says(texts: &[&str]) -> Script {
+    let hop = |script: Script, text: &&str| script.hop(Hop::new().text(*text));
+    texts.iter().fold(Script::new(), hop)
+}
+
+fn told(server: &MockLlm, request: usize) -> String {
+    let requests = server.requests();
+    let last = messages(&requests[request], "user").pop();
+    last.map(|message| message["content"].to_string())
+        .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn the_answer_is_a_value_of_the_type() {
+    let server = serve(says(&[r#"{"city":"Bergen","days":3}"#])).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let trip: Trip = agent.run("Where to?").await.expect("it fits");
+    assert_eq!(trip.city, "Bergen");
+    assert_eq!(trip.days.get(), 3);
+    let request = server.requests()[0].body.to_string();
+    assert!(
+        request.contains("Trip") && request.contains("At least one."),
+        "{request}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
+    let server = serve(says(&[
+        r#"{"city":"Bergen"}"#,
+        r#"{"city":"Bergen","days":256}"#,
+        r#"{"city":"Bergen","days":3}"#,
+    ]))
+    .await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let trip = agent
+        .run::<Trip>("Where to?")
+        .await
+        .expect("it fits in the end");
+    assert_eq!(trip.days.get(), 3);
+    assert!(told(&server, 1).contains("days"), "{}", told(&server, 1));
+    assert!(told(&server, 2).contains("256"), "{}", told(&server, 2));
+}
+
+#[tokio::test]
+async fn what_never_fits_is_an_error_that_has_the_text() {
+    let server = serve(says(&["Bergen", "Bergen!", "I said: Bergen"])).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let failed = agent.run::<Trip>("Where to?").await;
+    let Err(RunError::Turn(failed)) = failed else {
+        panic!("{failed:?}");
+    };
+    assert_eq!(failed.problem.kind, ProblemKind::OutputInvalid);
+    assert!(
+        failed.finished.text().ends_with("I said: Bergen"),
+        "{}",
+        failed.finished.text()
+    );
+}
+
+#[tokio::test]
+async fn lists_and_unions_are_answers_too() {
+    let trips = r#"[{"city":"Bergen","days":3},{"city":"Oslo","days":1}]"#;
+    let server = serve(says(&[trips, r#"{"refused":{"why":"no time"}}"#])).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let trips = agent.run::<Vec<Trip>>("Where to?").await.expect("it fits");
+    assert_eq!(trips.len(), 2);
+    let why = "no time".to_owned();
+    assert_eq!(agent.run("And then?").await, Ok(Answer::Refused { why }));
+}
+
+#[tokio::test]
+async fn the_agent_answers_in_words_as_before() {
+    let server = serve(says(&[r#"{"city":"Bergen","days":3}"#, "You are welcome."])).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    agent.run::<Trip>("Where to?").await.expect("it fits");
+    let finished = agent.send("Thank you").await.expect("it is whole");
+    assert_eq!(finished.output, None);
+    assert!(finished.text().ends_with("You are welcome."));
+}
+
+#[tokio::test]
+async fn what_streams_of_the_answer_grows_into_it() {
+    let whole = r#"{"city":"Bergen","days":3}"#;
+    let script = Script::new().hop(Hop::new().text(&whole[..12]).text(&whole[12..]));
+    let server = serve(script).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let typed = agent.with_output(output_type::<Trip>().expect("it has a schema"), None);
+    let mut turn = typed.send("Where to?");
+    let mut partial = Value::Null;
+    while let Some(event) = turn.next().await {
+        if let RunEvent::PartialOutput(update) = event {
+            for change in update.changes {
+                change.apply(&mut partial).expect("it is in order");
+            }
+        }
+    }
+    assert_eq!(partial, json!({ "city": "Bergen", "days": 3 }));
+    let finished = turn.await.expect("it is whole");
+    assert_eq!(
+        finished.output_as::<Trip>().expect("it fits").city,
+        "Bergen"
+    );
+}
+
+#[test]
+fn a_type_without_a_plain_name_has_one_for_the_model() {
+    let name =
+        |output: Result<stepwell_io::OutputType, _>| output.expect("a schema").name().to_owned();
+    assert_eq!(name(output_type::<Trip>()), "Trip");
+    assert_eq!(name(output_type::<Vec<Trip>>()), "Array_of_Trip");
+    assert_eq!(
+        name(output_type::<(Trip, Option<u8>)>()).len().min(64),
+        name(output_type::<(Trip, Option<u8>)>()).len()
+    );
+}
+
+/// Its schema is written by hand, and is none.
+struct Broken;
+
+impl JsonSchema for Broken {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Broken".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "objekt" })
+    }
+}
+
+#[test]
+fn a_schema_that_is_none_is_said_before_anything_is_sent() {
+    let error = output_type::<Broken>().expect_err("it is none").to_string();
+    assert!(error.contains("`Broken` is not a JSON Schema"), "{error}");
+}
