@@ -40,8 +40,9 @@ pub(crate) use limit::ITEM;
 pub(crate) use offer::Offer;
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
-    ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice,
+    ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice, UserField,
 };
+pub(crate) use shown::serialize_headers as shown_headers;
 
 use crate::event::protobuf;
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};

@@ -131,6 +131,16 @@ pub struct Endpoint {
     pub quirks: Quirks,
 }
 
+impl Endpoint {
+    /// Puts headers beside its own; one takes the place of those of its name.
+    pub(crate) fn put_headers(&mut self, headers: &[(String, String)]) {
+        let is_same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+        let own = &mut self.headers;
+        own.retain(|(name, _)| !headers.iter().any(|(other, _)| is_same(name, other)));
+        own.extend_from_slice(headers);
+    }
+}
+
 impl fmt::Debug for Endpoint {
     /// Of the headers only the names: one of them may hold a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,6 +175,8 @@ pub struct Quirks {
     pub reasoning: ReasoningReturn,
     /// How it is told how much the model may think.
     pub effort: EffortField,
+    /// How it is told which end user a request is for.
+    pub user: UserField,
     /// It takes marks for its prompt cache, `cache_control`, on the parts of a message.
     pub cache_marks: bool,
     /// It refuses a form of the answer beside tools; the model is asked for it in words.
@@ -292,6 +304,20 @@ pub enum EffortField {
     Never,
 }
 
+/// How a provider that is compatible with Chat Completions or Responses is told which end user a request is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum UserField {
+    /// `user` (OpenRouter, Groq, Fireworks and most others).
+    #[default]
+    User,
+    /// `safety_identifier`, which stands for `user` now (OpenAI).
+    SafetyIdentifier,
+    /// Not at all.
+    Never,
+}
+
 /// How the model is to answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -312,6 +338,11 @@ pub struct GenerationSettings {
     /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
     /// the providers that want marks. A message or a part of one is marked by `cacheControl` in its own metadata.
     pub cache_prompt: bool,
+    /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not
+    /// the user's name or address. Where a provider's requests have no field for it, a
+    /// [`Warning`](crate::run::RunEvent::Warning) says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// What an AG-UI agent is to know beside the conversation; other APIs are not sent it.
     pub context: Vec<Context>,
     /// Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs

@@ -62,7 +62,7 @@ pub(super) fn serialize_address<S: Serializer>(
     serializer.serialize_str(&address(url))
 }
 
-pub(super) fn serialize_headers<S: Serializer>(
+pub(crate) fn serialize_headers<S: Serializer>(
     headers: &[(String, String)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

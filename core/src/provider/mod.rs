@@ -346,13 +346,18 @@ impl Endpoint {
         headers: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, EndpointError> {
         for (name, value) in headers {
-            if !is_header_name(&name) || !is_header_value(&value) {
-                return Err(EndpointError::BadHeader { name });
-            }
-            self.headers.push((name, value));
+            self.headers.push(header(name, value)?);
         }
         Ok(self)
     }
+}
+
+/// A header that can be sent.
+pub(crate) fn header(name: String, value: String) -> Result<(String, String), EndpointError> {
+    if !is_header_name(&name) || !is_header_value(&value) {
+        return Err(EndpointError::BadHeader { name });
+    }
+    Ok((name, value))
 }
 
 /// RFC 9110, section 5.1.

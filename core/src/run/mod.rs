@@ -42,7 +42,7 @@ pub use protocol::{
     NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
     PartialArgumentsUpdate, Problem, ProblemKind, Refusal, RepeatLimit, ResumeError, RetryPolicy,
     RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,
-    TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus, cut_messages,
+    TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions, TurnStatus, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_cut};
 pub use states::active::Active;

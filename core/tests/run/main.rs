@@ -54,6 +54,7 @@ mod threads;
 mod timeouts;
 mod tools;
 mod turn;
+mod turn_options;
 mod typed;
 mod wire;
 mod world;

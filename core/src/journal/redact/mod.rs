@@ -14,10 +14,10 @@ mod words;
 
 use super::digest::json;
 use super::format::{Entry, Gives, Journal, Origin, Step};
-use crate::dialect::Resumption;
+use crate::dialect::{GenerationSettings, Resumption};
 use crate::event::protobuf;
 use crate::provider;
-use crate::run::{EffectId, Input, RunConfig};
+use crate::run::{EffectId, Input, RunConfig, TurnOptions};
 use crate::tool::{Tool, ToolRegistry};
 use alias::{Aliases, hidden, hide_bytes};
 use serde::Serialize;
@@ -88,7 +88,12 @@ impl Journal {
             Step::Input(_) => None,
         });
         for config in configs.chain([&self.config]) {
-            know(config, &mut aliases);
+            know(&config.tools, &mut aliases);
+        }
+        for entry in &self.entries {
+            if let Step::Input(Input::Start(start)) = &entry.step {
+                know(&start.options.tools, &mut aliases);
+            }
         }
         let mut journal = self.clone();
         journal.redacted = true;
@@ -122,7 +127,12 @@ impl Journal {
         }
         // Last, since a schema is replaced by what it makes of the arguments.
         journal.config = redacted_config(&self.config, &mut aliases);
-        for entry in &mut journal.entries {
+        for (entry, original) in journal.entries.iter_mut().zip(&self.entries) {
+            if let (Step::Input(Input::Start(start)), Step::Input(Input::Start(original))) =
+                (&mut entry.step, &original.step)
+            {
+                start.options = redacted_options(&original.options, &mut aliases);
+            }
             if let Step::Restored(back) | Step::Revived(back) = &mut entry.step
                 && let Some(config) = &mut back.config
             {
@@ -250,8 +260,8 @@ fn resumed<'a>(
     streams
 }
 
-fn know(config: &RunConfig, aliases: &mut Aliases) {
-    for tool in config.tools.definitions() {
+fn know(tools: &ToolRegistry, aliases: &mut Aliases) {
+    for tool in tools.definitions() {
         aliases.tools.insert(tool.name.clone());
         if let Some(parameters) = &tool.parameters {
             schema::names(parameters, &mut aliases.keys);
@@ -274,6 +284,11 @@ fn redacted_input(
     input: &Input<'static>,
     aliases: &mut Aliases,
 ) -> Result<Input<'static>, RedactError> {
+    let mut input = input.clone();
+    if let Input::Start(start) = &mut input {
+        // They have a way of their own.
+        start.options = TurnOptions::default();
+    }
     let mut redacted = again(
         &WithInput {
             input: input.clone(),
@@ -286,7 +301,7 @@ fn redacted_input(
         Input::Refused {
             refusal: original, ..
         },
-    ) = (&mut redacted, input)
+    ) = (&mut redacted, &input)
     {
         let mut body = original.body.clone();
         if crate::json::value_of(&body).is_ok() {
@@ -332,11 +347,30 @@ fn redacted_config(config: &RunConfig, aliases: &mut Aliases) -> RunConfig {
     for (_, value) in &mut endpoint.headers {
         *value = hidden(value);
     }
-    let extra = serde_json::Value::Object(std::mem::take(&mut redacted.settings.extra));
-    if let serde_json::Value::Object(extra) = walk::value(&extra, Area::Own, aliases) {
-        redacted.settings.extra = extra;
-    }
+    redact_settings(&mut redacted.settings, aliases);
     redacted.tools = redacted_tools(&config.tools, aliases);
+    redacted
+}
+
+fn redact_settings(settings: &mut GenerationSettings, aliases: &mut Aliases) {
+    settings.user = settings.user.as_deref().map(hidden);
+    let extra = serde_json::Value::Object(std::mem::take(&mut settings.extra));
+    if let serde_json::Value::Object(extra) = walk::value(&extra, Area::Own, aliases) {
+        settings.extra = extra;
+    }
+}
+
+fn redacted_options(options: &TurnOptions, aliases: &mut Aliases) -> TurnOptions {
+    let mut redacted = options.clone();
+    redacted.instructions = options.instructions.as_deref().map(hidden);
+    redacted.user = options.user.as_deref().map(hidden);
+    redacted.tools = redacted_tools(&options.tools, aliases);
+    if let Some(settings) = &mut redacted.settings {
+        redact_settings(settings, aliases);
+    }
+    for (_, value) in &mut redacted.headers {
+        *value = hidden(value);
+    }
     redacted
 }
 

@@ -1,5 +1,6 @@
 use super::call::Decision;
 use super::effect::EffectId;
+use super::turn_options::TurnOptions;
 use crate::event::{Message, ResumeEntry};
 use crate::tool::ToolResult;
 use crate::wire::as_text;
@@ -276,6 +277,9 @@ pub struct Start {
     pub message: Option<Message>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     pub resume: Vec<ResumeEntry>,
+    /// What is otherwise for this turn than the configuration says.
+    #[serde(default, skip_serializing_if = "TurnOptions::is_empty")]
+    pub options: TurnOptions,
 }
 
 impl Start {
@@ -287,7 +291,14 @@ impl Start {
             parent_run_id: None,
             message: Some(message),
             resume: Vec::new(),
+            options: TurnOptions::default(),
         }
+    }
+
+    /// The same with options of the turn's own.
+    #[must_use]
+    pub fn with_options(self, options: TurnOptions) -> Self {
+        Self { options, ..self }
     }
 }
 

@@ -16,6 +16,7 @@ mod problem;
 mod state_kind;
 mod text_options;
 mod timer_key;
+mod turn_options;
 
 pub use block::{Attached, Block, BlockContent, TurnStatus};
 pub use call::{Decision, ToolInvocation};
@@ -41,3 +42,4 @@ pub use problem::{Problem, ProblemKind};
 pub use state_kind::{EdgeRow, StateKind};
 pub use text_options::TextOptions;
 pub use timer_key::TimerKey;
+pub use turn_options::TurnOptions;

@@ -9,10 +9,11 @@ use crate::run::parts::{
     Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
     Recorder, Spent, Steering,
 };
-use crate::run::protocol::{RunConfig, TurnLimit, TurnStatus};
+use crate::run::protocol::{RunConfig, TurnLimit, TurnOptions, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -81,6 +82,12 @@ struct Stored {
         skip_serializing_if = "ContextWindow::is_untouched"
     )]
     window: ContextWindow,
+    #[serde(
+        getter = "options",
+        default,
+        skip_serializing_if = "TurnOptions::is_empty"
+    )]
+    options: TurnOptions,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -127,11 +134,16 @@ fn device(turn: &Turn) -> Device {
     }
 }
 
+fn options(turn: &Turn) -> Cow<'_, TurnOptions> {
+    turn.options.stored()
+}
+
 impl From<Stored> for Turn {
     fn from(stored: Stored) -> Self {
         let device = stored.device;
         Self {
             config: RunConfig::absent(),
+            options: stored.options,
             conversation: stored.conversation,
             offer: OnceLock::new(),
             id: stored.id,
@@ -181,7 +193,7 @@ impl Turn {
     /// the one that the run `spoke`.
     pub(in crate::run) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
-        self.config = config;
+        self.config = self.options.over(&config);
         self.presenter
             .read_arguments(&self.config, &self.conversation);
         self.presenter.show_text(self.config.text);
