@@ -100,6 +100,14 @@ pub enum Effect {
         /// The messages of the request, oldest first.
         messages: Vec<ContextMessage>,
     },
+    /// Give the key, or the headers, that the next request is sent with; answer with `authorized` or `not_authorized`.
+    /// Only with `Credentials.Host`, and then before each request.
+    Authorize {
+        /// The effect's id.
+        id: String,
+        /// The provider has refused what was given last, with a 401: it is to be got anew.
+        rejected: bool,
+    },
 }
 
 /// A message of a conversation that does not fit the model's context.
@@ -360,6 +368,7 @@ impl Effect {
                 window: overflow.window,
                 messages: overflow.messages.into_iter().map(Into::into).collect(),
             },
+            run::Effect::Authorize { rejected } => Self::Authorize { id, rejected },
         }
     }
 }

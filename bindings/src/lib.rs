@@ -13,9 +13,13 @@
 #[cfg(feature = "agent")]
 mod agent;
 mod config;
+#[cfg(feature = "agent")]
+mod credentials;
 mod effect;
 mod error;
 mod event;
+#[cfg(feature = "agent")]
+mod instructions;
 #[cfg(feature = "uniffi")]
 mod journal;
 mod json_value;
@@ -59,9 +63,9 @@ mod turn;
 pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
+    Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
     NetworkChangePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy,
-    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, Verification,
+    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification,
 };
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,
@@ -72,6 +76,10 @@ pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };
+#[cfg(feature = "agent")]
+pub use credentials::{Authorization, CredentialRequest, CredentialSource};
+#[cfg(feature = "agent")]
+pub use instructions::{InstructionsRequest, InstructionsSource};
 #[cfg(feature = "agent")]
 pub use journal::JournalSink;
 #[cfg(feature = "uniffi")]
@@ -114,7 +122,10 @@ pub use store::{
     ThreadRecord, TurnKey, Unfinished,
 };
 #[cfg(feature = "agent")]
-pub use task::{ApprovalTask, CreateRunTask, TaskRunner, ToolTask, TrimContextTask};
+pub use task::{
+    ApprovalTask, CreateRunTask, CredentialsTask, InstructionsTask, TaskRunner, ToolTask,
+    TrimContextTask,
+};
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]

@@ -172,6 +172,16 @@ pub enum Failure {
         /// What it does not take, and what to do.
         message: String,
     },
+    /// The app's own code did not make the instructions of the turn: nothing was sent.
+    NoInstructions {
+        /// The app's words.
+        message: String,
+    },
+    /// The app did not give the credentials of a request: the request was not sent.
+    NotAuthorized {
+        /// The app's words.
+        message: String,
+    },
 }
 
 /// The kinds of a provider's errors that an app acts on.
@@ -305,6 +315,8 @@ impl From<run::Failure> for Failure {
                 Self::ContextTooLong { tokens, window }
             }
             run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
+            run::Failure::NoInstructions { message } => Self::NoInstructions { message },
+            run::Failure::NotAuthorized { message } => Self::NotAuthorized { message },
         }
     }
 }

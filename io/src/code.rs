@@ -1,7 +1,9 @@
 //! Code of the app that belongs to a turn, and not to the agent.
 
+use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
+use crate::instructions::InstructionsSource;
 use crate::run_source::RunSource;
 use crate::setup::Setup;
 use crate::store::Store;
@@ -28,6 +30,11 @@ pub struct TurnCode {
     /// Shortens a conversation that does not fit the model's context, where
     /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so. The agent's own code does if there is none.
     pub trimmer: Option<Arc<dyn Trimmer>>,
+    /// Gives the key and the headers of the turn's requests, where
+    /// [`Credentials::Host`](stepwell_core::run::Credentials::Host) says so. The agent's own source does if there is none.
+    pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// Makes the turn's instructions. The agent's own source does if there is none, or they are as it was built with.
+    pub instructions: Option<Arc<dyn InstructionsSource>>,
 }
 
 impl fmt::Debug for TurnCode {
@@ -54,6 +61,12 @@ impl TurnCode {
         }
         if let Some(trimmer) = &self.trimmer {
             setup.trimmer = Some(Arc::clone(trimmer));
+        }
+        if let Some(credentials) = &self.credentials {
+            setup.credentials = Some(Arc::clone(credentials));
+        }
+        if let Some(instructions) = &self.instructions {
+            setup.instructions = Some(Arc::clone(instructions));
         }
         setup
     }

@@ -24,6 +24,8 @@ pub enum TimerKey {
     Network,
     /// The answer is over, and its stream was left open long enough.
     Closing,
+    /// The app has taken too long to give the credentials of a request.
+    Credentials,
 }
 
 impl From<run::TimerKey> for TimerKey {
@@ -36,6 +38,7 @@ impl From<run::TimerKey> for TimerKey {
             run::TimerKey::Approval(call) => Self::Approval { call: call.into() },
             run::TimerKey::Network => Self::Network,
             run::TimerKey::Closing => Self::Closing,
+            run::TimerKey::Credentials => Self::Credentials,
         }
     }
 }

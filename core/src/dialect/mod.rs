@@ -42,7 +42,8 @@ pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice, UserField,
 };
-pub(crate) use shown::serialize_headers as shown_headers;
+pub(crate) use request::names as header_names;
+pub(crate) use shown::{key as shown_key, serialize_headers as shown_headers};
 
 use crate::event::protobuf;
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};

@@ -5,7 +5,7 @@ use super::shown;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
 };
-use crate::provider::ModelRules;
+use crate::provider::{KeyHeader, ModelRules};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -126,12 +126,27 @@ pub struct Endpoint {
     /// Headers to send besides the dialect's own.
     #[serde(serialize_with = "shown::serialize_headers")]
     pub headers: Vec<(String, String)>,
+    /// The header that carries a key which the [host gives](crate::run::Credentials), where it is not the dialect's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_header: Option<KeyHeader>,
     /// Where the provider differs from its dialect.
     #[serde(deserialize_with = "Quirks::of_any_time")]
     pub quirks: Quirks,
 }
 
 impl Endpoint {
+    /// The same for a request with this key.
+    pub(crate) fn with_key(mut self, key: Secret) -> Self {
+        match &self.key_header {
+            Some(KeyHeader { name, prefix }) => {
+                let value = format!("{prefix}{}", key.expose());
+                self.put_headers(&[(name.to_string(), value)]);
+            }
+            None => self.key = Some(key),
+        }
+        self
+    }
+
     /// Puts headers beside its own; one takes the place of those of its name.
     pub(crate) fn put_headers(&mut self, headers: &[(String, String)]) {
         let is_same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
@@ -156,7 +171,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-fn names(headers: &[(String, String)]) -> Vec<&str> {
+pub(crate) fn names(headers: &[(String, String)]) -> Vec<&str> {
     headers.iter().map(|(name, _)| name.as_str()).collect()
 }
 
@@ -431,6 +446,7 @@ mod tests {
             model: "m".to_owned(),
             key: Some("sk-key".into()),
             headers: vec![("x-team-key".to_owned(), "sk-team".to_owned())],
+            key_header: None,
             quirks: Quirks::default(),
         };
         let request = HttpRequest {

@@ -36,8 +36,8 @@ pub use machine::model_check;
 
 pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
-    Attached, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard, ContextMessage,
-    ContextOverflow, ContextPolicy, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
+    Attached, Authorization, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard, ContextMessage,
+    ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
     EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
     PartialArgumentsUpdate, Problem, ProblemKind, Refusal, RepeatLimit, ResumeError, RetryPolicy,

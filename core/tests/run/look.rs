@@ -32,6 +32,8 @@ impl Seen {
             Effect::CancelTool => "cancel",
             Effect::Persist { .. } => "persist",
             Effect::TrimContext { .. } => "trim",
+            Effect::Authorize { rejected: false } => "authorize",
+            Effect::Authorize { rejected: true } => "authorize anew",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

@@ -16,6 +16,7 @@ mod corpus;
 mod corpus_scenes;
 mod crashes;
 mod create_run;
+mod credentials;
 mod deferred;
 mod device;
 mod disk;

@@ -2,7 +2,7 @@
 //! came back, and never with a secret in what is stored.
 
 use crate::journal::{parsed, written};
-use crate::wire::{a_call, text};
+use crate::wire::{call, text};
 use crate::world::{Work, World, offer};
 use serde_json::json;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn without_options_the_turn_is_as_the_configuration_says() {
 
 #[test]
 fn a_tool_that_the_turn_does_not_offer_is_not_run() {
-    let mut world = world().says([a_call("work", "{}")]).says([text("Well.")]);
+    let mut world = world().says([call("call-1", "work", "{}")]).says([text("Well.")]);
     let options = TurnOptions {
         tool_names: Some(vec!["rest".to_owned()]),
         ..TurnOptions::default()
@@ -138,8 +138,8 @@ fn a_name_that_no_tool_has_is_said() {
 #[test]
 fn the_turn_has_limits_of_its_own() {
     let mut world = world()
-        .says([a_call("work", "{}")])
-        .says([a_call("work", "{}")]);
+        .says([call("call-1", "work", "{}")])
+        .says([call("call-2", "work", "{}")]);
     let options = TurnOptions {
         limits: Some(Limits {
             max_tool_rounds: 1,
@@ -156,7 +156,7 @@ fn the_turn_has_limits_of_its_own() {
 #[test]
 fn a_turn_that_comes_back_goes_on_with_its_options_and_without_its_headers() {
     for revives in [false, true] {
-        let mut world = world().says([a_call("own", "{}")]).says([text("Yes.")]);
+        let mut world = world().says([call("call-1", "own", "{}")]).says([text("Yes.")]);
         let options = TurnOptions {
             instructions: Some("Be brief.".to_owned()),
             tools: own_tool("own"),
@@ -202,7 +202,7 @@ fn i04_a_restore_after_every_input_keeps_the_options() {
         ..TurnOptions::default()
     };
     let run = |restores| {
-        let mut world = world().says([a_call("own", "{}")]).says([text("Yes.")]);
+        let mut world = world().says([call("call-1", "own", "{}")]).says([text("Yes.")]);
         world.restores = restores;
         start(&mut world, options());
         world.drive();
@@ -215,7 +215,7 @@ fn i04_a_restore_after_every_input_keeps_the_options() {
 
 #[test]
 fn a_journal_replays_with_the_options_and_shows_no_header() {
-    let mut world = world().journaled().says([a_call("own", "{}")]);
+    let mut world = world().journaled().says([call("call-1", "own", "{}")]);
     world = world.says([text("Yes.")]);
     let options = TurnOptions {
         instructions: Some("Zebra".to_owned()),

@@ -116,6 +116,8 @@ pub struct World {
     pub first_run: Option<RunId>,
     /// What the host leaves out of a conversation that is too long; it cannot once it is empty.
     pub trims: VecDeque<Trim>,
+    /// What the host says when it is asked for a key, a key or why there is none; it says nothing once it is empty.
+    pub keys: VecDeque<Result<&'static str, &'static str>>,
     pub cut: Cut,
     /// Whether tools that were told to stop give their results all the same.
     pub deaf_tools: bool,
@@ -177,6 +179,7 @@ impl World {
             runs: VecDeque::new(),
             first_run: None,
             trims: VecDeque::new(),
+            keys: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,
             journal: None,

@@ -227,6 +227,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
                 .collect();
             json!({ "tokens": overflow.tokens, "window": overflow.window, "messages": messages })
         }
+        Effect::Authorize { rejected } => json!({ "rejected": rejected }),
         Effect::CloseStream | Effect::CancelTool => json!({}),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {

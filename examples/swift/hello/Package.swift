@@ -7,7 +7,8 @@ let package = Package(
     platforms: [.macOS(.v13)],
     dependencies: [.package(path: "../../../bindings/swift")],
     targets: [
-        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask"], sources: ["Hello.swift"]),
+        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask", "tokens"], sources: ["Hello.swift"]),
         .executableTarget(name: "Ask", dependencies: [stepwell], path: "ask"),
+        .executableTarget(name: "Tokens", dependencies: [stepwell], path: "tokens"),
     ]
 )

@@ -8,6 +8,8 @@ final class _Shared {
     required this.approver,
     required this.trimContext,
     required this.runSource,
+    required this.credentials,
+    required this.instructionsFrom,
     required this.client,
     required this.ownsClient,
     required this.journal,
@@ -20,6 +22,8 @@ final class _Shared {
   final Approver? approver;
   final Trimmer? trimContext;
   final RunSource? runSource;
+  final CredentialSource? credentials;
+  final InstructionsSource? instructionsFrom;
   final http.Client client;
   final JournalSink? journal;
   final Durable? durable;

@@ -26,12 +26,14 @@ from ._ffi.config import *
 from ._ffi.effects import *
 from ._ffi.events import *
 from ._ffi.outcomes import *
-from ._ffi.turns import ContextOverflow, NewRun, StoredTurn, Trimmed
-from .agent import Agent, Approver, Decision, Recovered, RunSource, Trimmer
+from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, StoredTurn, Trimmed
+from .agent import Agent, Approver, CredentialSource, Decision, InstructionsSource, Recovered, RunSource, Trimmer
+from .authorization import Authorization
 from .config import JsonSchema
 from .display import TurnCard
 from .errors import (
     AgentFailedError,
+    AppFailedError,
     AuthenticationError,
     BrokenError,
     ConfigurationError,
@@ -66,6 +68,7 @@ from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from .machine import (
     ApprovalTimer,
     ClosingTimer,
+    CredentialsTimer,
     NetworkTimer,
     RetryTimer,
     RunMachine,
@@ -75,6 +78,7 @@ from .machine import (
     ToolTimer,
     TurnTimer,
 )
+from .options import TurnOptions
 from .providers import Api, Capabilities, ContextWindow, Provider, context_window, providers
 from .questions import ask_in_notebook
 from .registry import Registered, RegistryEvent, RunHandle, RunRegistry
@@ -108,8 +112,10 @@ __all__ = [
     "AgentFailedError",
     "Api",
     "ApprovalTimer",
+    "AppFailedError",
     "Approver",
     "AuthenticationError",
+    "Authorization",
     "BrokenError",
     "Capabilities",
     "ClosingTimer",
@@ -119,12 +125,17 @@ __all__ = [
     "ContextOverflow",
     "ContextTooLongError",
     "ContextWindow",
+    "CredentialRequest",
+    "CredentialSource",
+    "CredentialsTimer",
     "CutError",
     "Decision",
     "Deferred",
     "HttpClient",
     "HttpHeaders",
     "HttpResponse",
+    "InstructionsRequest",
+    "InstructionsSource",
     "InvalidArgumentError",
     "InvalidRequestError",
     "JournalError",
@@ -184,6 +195,7 @@ __all__ = [
     "TurnBlock",
     "TurnCard",
     "TurnError",
+    "TurnOptions",
     "TurnRecord",
     "TurnTimer",
     "TurnView",

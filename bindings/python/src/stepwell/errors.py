@@ -142,6 +142,10 @@ class AgentFailedError(TurnError):
     """The agent said that its run failed, and not why in words that are known."""
 
 
+class AppFailedError(TurnError):
+    """The app's own code for the turn failed."""
+
+
 class NotStoredError(TurnError):
     """What was said could not be stored."""
 
@@ -166,6 +170,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
     "timed_out": TimedOutError,
     "unreadable": UnreadableError,
     "agent_failed": AgentFailedError,
+    "app_failed": AppFailedError,
     "not_stored": NotStoredError,
     "stopped": StoppedError,
 }

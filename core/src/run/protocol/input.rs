@@ -1,4 +1,5 @@
 use super::call::Decision;
+use super::credentials::Authorization;
 use super::effect::EffectId;
 use super::turn_options::TurnOptions;
 use crate::event::{Message, ResumeEntry};
@@ -155,6 +156,20 @@ pub enum Input<'a> {
         /// Why.
         message: String,
     },
+    /// What the next request is sent with.
+    Authorized {
+        /// The effect answered.
+        effect: EffectId,
+        /// The key, the headers.
+        authorization: Authorization,
+    },
+    /// The host has no credentials for the next request: the turn fails; or it waits, while there is no network.
+    NotAuthorized {
+        /// The effect answered.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
 }
 
 impl Input<'_> {
@@ -188,6 +203,8 @@ impl Input<'_> {
             Self::NetworkLost => "NetworkLost",
             Self::NetworkAvailable => "NetworkAvailable",
             Self::ContextTrimmed { .. } => "ContextTrimmed",
+            Self::Authorized { .. } => "Authorized",
+            Self::NotAuthorized { .. } => "NotAuthorized",
             Self::ContextNotTrimmed { .. } => "ContextNotTrimmed",
         }
     }
@@ -210,7 +227,9 @@ impl Input<'_> {
             | Self::PersistFailed { effect, .. }
             | Self::ToolDeferred { effect }
             | Self::ContextTrimmed { effect, .. }
-            | Self::ContextNotTrimmed { effect, .. } => Some(*effect),
+            | Self::ContextNotTrimmed { effect, .. }
+            | Self::Authorized { effect, .. }
+            | Self::NotAuthorized { effect, .. } => Some(*effect),
             Self::Start(_)
             | Self::Resume(_)
             | Self::Cancel
@@ -247,6 +266,9 @@ impl Input<'_> {
             }
             Self::ContextTrimmed { .. } | Self::ContextNotTrimmed { .. } => {
                 matches!(effect, EffectId::Trim { .. })
+            }
+            Self::Authorized { .. } | Self::NotAuthorized { .. } => {
+                matches!(effect, EffectId::Authorize { .. })
             }
             Self::Start(_)
             | Self::Resume(_)

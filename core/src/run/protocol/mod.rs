@@ -4,6 +4,7 @@ mod block;
 mod call;
 mod config;
 mod context;
+mod credentials;
 mod cut;
 mod device;
 mod effect;
@@ -25,6 +26,7 @@ pub use config::{
 };
 pub(crate) use context::NEARLY_FULL;
 pub use context::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
+pub use credentials::{Authorization, Credentials};
 pub(crate) use cut::is_cut;
 pub use cut::{CUT, cut_messages};
 pub(super) use cut::{NOT_RUN, asked, has_result, is_new, mark_as_cut, not_run, without_cut};

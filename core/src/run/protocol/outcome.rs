@@ -223,6 +223,18 @@ pub enum Failure {
         /// What it does not take, and what to do.
         message: String,
     },
+    /// The app's own code did not make the instructions of the turn: nothing was sent.
+    #[error("the instructions could not be made: {message}")]
+    NoInstructions {
+        /// The app's words.
+        message: String,
+    },
+    /// The app did not give the credentials of a request: the request was not sent.
+    #[error("there are no credentials for the request: {message}")]
+    NotAuthorized {
+        /// The app's words.
+        message: String,
+    },
 }
 
 /// [`Failure`] as it is read.
@@ -264,6 +276,12 @@ enum ReadFailure {
         window: u64,
     },
     AttachmentRefused {
+        message: String,
+    },
+    NoInstructions {
+        message: String,
+    },
+    NotAuthorized {
         message: String,
     },
 }

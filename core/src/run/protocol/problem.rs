@@ -82,6 +82,8 @@ kinds! {
     Unreadable: "check that the address and the provider's format belong together"
     /// The agent said that its run failed, and not why in words that are known.
     AgentFailed: "see what it says; send the message again if that may help"
+    /// The app's own code for the turn failed.
+    AppFailed: "see to the app's own code, which says why"
     /// What was said could not be stored.
     NotStored: "see to the store"
     /// The user, or the agent, stopped it.
@@ -153,6 +155,8 @@ impl Failure {
             Self::LimitReached { .. } => ProblemKind::LimitReached,
             Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
             Self::AttachmentRefused { .. } => ProblemKind::InvalidRequest,
+            Self::NotAuthorized { .. } => ProblemKind::Authentication,
+            Self::NoInstructions { .. } => ProblemKind::AppFailed,
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum TimerKey {
     Network,
     /// The answer is over, and its stream was left open long enough.
     Closing,
+    /// The host has taken too long to give the credentials of a request.
+    Credentials,
 }
 
 impl TimerKey {
@@ -31,7 +33,8 @@ impl TimerKey {
             | Self::Tool(_)
             | Self::Turn
             | Self::Network
-            | Self::Closing => true,
+            | Self::Closing
+            | Self::Credentials => true,
             // The user's time runs on.
             Self::Approval(_) => false,
         }

@@ -50,6 +50,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         presenter,
         budget,
         network,
+        access,
         window,
         steering,
         beginnings,
@@ -73,7 +74,8 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     if !abstraction.time {
         clocks.paused_at().hash(out);
     }
-    json(&(steering, broken_stream, window, options), out);
+    json(&(steering, broken_stream, window, options, access), out);
+    access.given().is_some().hash(out);
     (hop, budget.rounds(), resume.len(), stopped_calls).hash(out);
     json(budget.reached(), out);
     (*status as u8).hash(out);

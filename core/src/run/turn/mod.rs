@@ -1,5 +1,6 @@
 //! The parts of a turn together, and what takes more than one of them. Nothing here begins a hop or knows a state.
 
+mod access;
 mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
@@ -12,7 +13,7 @@ mod stored;
 mod stream;
 
 use super::parts::{
-    Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
+    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
 };
 use super::protocol::{
     BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions, TurnStatus,
@@ -49,6 +50,7 @@ pub(super) struct Turn {
     presenter: Presenter,
     budget: Budget,
     network: Network,
+    access: Access,
     window: ContextWindow,
     steering: Steering,
     beginnings: Beginnings,
@@ -90,6 +92,7 @@ impl Turn {
             presenter,
             budget: Budget::default(),
             network: Network::default(),
+            access: Access::default(),
             window: ContextWindow::default(),
             steering: Steering::default(),
             beginnings: Beginnings::default(),
@@ -153,6 +156,7 @@ impl Turn {
         self.follows_cut = false;
         self.stopped_calls.clear();
         self.network.count_from(0);
+        self.access.accepted();
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.presenter.begin_hop();

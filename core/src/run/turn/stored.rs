@@ -6,7 +6,7 @@ use crate::dialect::HopIds;
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
-    Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
+    Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
     Recorder, Spent, Steering,
 };
 use crate::run::protocol::{RunConfig, TurnLimit, TurnOptions, TurnStatus};
@@ -88,6 +88,8 @@ struct Stored {
         skip_serializing_if = "TurnOptions::is_empty"
     )]
     options: TurnOptions,
+    #[serde(default, skip_serializing_if = "Access::is_untouched")]
+    access: Access,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -163,6 +165,7 @@ impl From<Stored> for Turn {
             presenter: stored.presenter,
             budget: Budget::restored(stored.rounds, stored.reached, stored.usage, stored.spent),
             network: Network::restored(device.is_offline, device.uncounted),
+            access: stored.access,
             window: stored.window,
             steering: stored.steering,
             beginnings: Beginnings::restored(stored.anchor, stored.hop_anchor),
@@ -197,5 +200,6 @@ impl Turn {
         self.presenter
             .read_arguments(&self.config, &self.conversation);
         self.presenter.show_text(self.config.text);
+        self.ask_for_access_again();
     }
 }

@@ -68,6 +68,13 @@ impl Mad {
                     summary: detail.is_multiple_of(3).then(|| "They talked.".to_owned()),
                 }
             }
+            EffectId::Authorize { .. } if detail.is_multiple_of(16) => {
+                Input::NotAuthorized { effect, message }
+            }
+            EffectId::Authorize { .. } => Input::Authorized {
+                effect,
+                authorization: "sk-of-now".into(),
+            },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
         }
     }
@@ -89,7 +96,7 @@ impl Mad {
                 2 if detail % 16 == 2 => Input::Refused {
                     effect,
                     refusal: Refusal {
-                        status: 400,
+                        status: if detail % 32 == 2 { 400 } else { 401 },
                         ..Refusal::default()
                     },
                 },

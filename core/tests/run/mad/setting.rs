@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::run::{
-    BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, KilledPolicy,
+    BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability, KilledPolicy,
     LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
 };
 use stepwell_core::tool::Tool;
@@ -17,6 +17,7 @@ pub struct Setting {
     dialect: Dialect,
     stores: bool,
     creates_runs: bool,
+    gives_keys: bool,
     policy: u8,
     turn: bool,
     /// What the device's policies are, and whether the backend can resume.
@@ -31,6 +32,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
+        any::<bool>(),
         0..3u8,
         any::<bool>(),
         any::<u8>(),
@@ -38,7 +40,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<u8>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, policy, turn, device, partial, context)| Setting {
+            |(ag_ui, stores, creates_runs, gives_keys, policy, turn, device, partial, context)| Setting {
                 dialect: if ag_ui {
                     Dialect::AgUi
                 } else {
@@ -46,6 +48,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                 },
                 stores,
                 creates_runs,
+                gives_keys,
                 policy,
                 turn,
                 device,
@@ -84,6 +87,9 @@ impl Setting {
         }
         if self.creates_runs {
             config.run_ids = RunIds::Host;
+        }
+        if self.gives_keys {
+            config.credentials = Credentials::Host;
         }
         config.device = DevicePolicy {
             background: match self.device % 8 {

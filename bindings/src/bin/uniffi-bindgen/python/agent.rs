@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 12] = [
+const OWN: [Own; 14] = [
     own(
         "tools",
         "tools",
@@ -71,6 +71,20 @@ const OWN: [Own; 12] = [
     ),
     own("run_source", "run_source", "RunSource | None = None", ""),
     own("trim_context", "trim_context", "Trimmer | None = None", ""),
+    own(
+        "credentials",
+        "credentials",
+        "CredentialSource | None = None",
+        "Gives the key, or an `Authorization` with headers, of each request: a function, plain or async, that is asked \
+         before each and once more after a 401. They are those above if absent.",
+    ),
+    own(
+        "instructions_from",
+        "instructions_from",
+        "InstructionsSource | None = None",
+        "Makes the instructions of each turn: a function, plain or async, of the turn and what was said so far. They are \
+         `instructions` if absent.",
+    ),
     own("registry", "registry", "RunRegistry | None = None", ""),
 ];
 
@@ -85,7 +99,7 @@ from .._record import Json
 from ..arguments import checks_arguments
 from ..journals import JournalSink
 from ..registry import RunRegistry
-from ..runner import Approver, RunSource, Trimmer
+from ..runner import Approver, CredentialSource, InstructionsSource, RunSource, Trimmer
 from ..sessions import SessionStore
 from ..stores import Store
 from ..tools import Tool, as_tool
