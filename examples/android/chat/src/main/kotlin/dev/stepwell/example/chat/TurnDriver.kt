@@ -97,6 +97,7 @@ class TurnDriver(
                 is Effect.CloseStream, is Effect.CancelTool -> work.remove(effect.id)?.cancel()
                 is Effect.Persist -> stored = write(effect)
                 is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
+                is Effect.Authorize -> launch { tell { notAuthorized(effect.id, "the key of this app does not change") } }
                 is Effect.TrimContext -> launch { tell { contextNotTrimmed(effect.id, "the chat is too long") } }
             }
         }
