@@ -1,4 +1,4 @@
-use crate::config::{OutputType, RunConfig};
+use crate::config::{OutputType, RunConfig, TurnOptions};
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::language::http_client;
@@ -11,17 +11,20 @@ use crate::setup::AgentSetup;
 use crate::store::{SessionStore, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
+use crate::tool::{AgentTool, Handler};
 use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
 use stepwell_core::RunId;
-use stepwell_io::{AgentBuilder, TurnCode};
+use stepwell_io::{AgentBuilder, TurnBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own.
 #[derive(Debug, uniffi::Object)]
 pub struct Agent {
     agent: stepwell_io::Agent,
+    /// The code of its turns' tools is its runners'.
+    is_for_runners: bool,
 }
 
 #[uniffi::export]
@@ -51,24 +54,32 @@ impl Agent {
     }
 
     /// The same conversations, whose turns are carried out by this runner. `store` reaches the agent's store from there,
-    /// where that is the app's code. With `sends_requests` the runner sends the requests, too.
-    #[uniffi::method(default(store = None, sends_requests = false))]
+    /// where that is the app's code. With `sends_requests` the runner sends the requests, too, and with
+    /// `makes_instructions` it makes each turn's instructions.
+    #[uniffi::method(default(store = None, sends_requests = false, makes_instructions = false))]
     pub fn with_runner(
         &self,
         runner: Arc<dyn TaskRunner>,
         store: Option<Arc<SessionStore>>,
         sends_requests: bool,
+        makes_instructions: bool,
     ) -> Arc<Self> {
+        let makes_instructions = makes_instructions.then(|| Runner(Arc::clone(&runner)));
         let agent = self.agent.with_code(TurnCode {
             client: sends_requests.then(|| transport::client_of(Arc::clone(&runner))),
             tools: Arc::new(Runner(Arc::clone(&runner))),
             approver: Arc::new(Runner(Arc::clone(&runner))),
             run_source: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            credentials: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            instructions: makes_instructions.map(|runner| Arc::new(runner) as _),
             trimmer: Some(Arc::new(Runner(Arc::clone(&runner)))),
             decoder: Some(Arc::new(Runner(runner))),
             store: store.map(|store| store.inner()),
         });
-        Arc::new(Self { agent })
+        Arc::new(Self {
+            agent,
+            is_for_runners: true,
+        })
     }
 
     /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
@@ -87,24 +98,39 @@ impl Agent {
     }
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
-    /// first: the user has moved on.
-    pub fn start_turn(&self, text: String) -> Result<Arc<Turn>, StepwellError> {
-        self.begin(|agent| agent.send(text))
+    /// first: the user has moved on. `options` are what is otherwise for this turn than the agent has it, `tools` what it
+    /// offers beside the agent's tools.
+    #[uniffi::method(default(tools = [], options))]
+    pub fn start_turn(
+        &self,
+        text: String,
+        options: TurnOptions,
+        tools: Vec<AgentTool>,
+    ) -> Result<Arc<Turn>, StepwellError> {
+        let turn = self.agent.turn(text);
+        self.send(turn, options, tools)
     }
 
     /// Starts a turn with ids and a message of the app's own: one that is more than text, say, or with the answers to what
     /// an AG-UI agent asked at the end of an earlier turn. A turn that is still under way is cancelled first.
-    pub fn start(&self, start: Start) -> Result<Arc<Turn>, StepwellError> {
-        let start = start.try_into()?;
-        self.begin(|agent| agent.start(start))
+    #[uniffi::method(default(tools = []))]
+    pub fn start(&self, start: Start, tools: Vec<AgentTool>) -> Result<Arc<Turn>, StepwellError> {
+        let (turn, options) = self.begun(start)?;
+        self.send(turn, options, tools)
     }
 
     /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. It goes on from the
     /// conversation as of `parent`, and the turns that came of it before stay in the store as another branch. For an agent
     /// with a store: else the turn fails at once.
-    pub fn branch(&self, parent: Option<String>, start: Start) -> Result<Arc<Turn>, StepwellError> {
-        let start = start.try_into()?;
-        self.begin(|agent| agent.branch(parent.map(RunId::from), start))
+    #[uniffi::method(default(tools = []))]
+    pub fn branch(
+        &self,
+        parent: Option<String>,
+        start: Start,
+        tools: Vec<AgentTool>,
+    ) -> Result<Arc<Turn>, StepwellError> {
+        let (turn, options) = self.begun(start)?;
+        self.send(turn.branch(parent.map(RunId::from)), options, tools)
     }
 
     /// Goes on with a stored turn: with what `Turn.rested` or `Turn.suspend` gave, in this process or a later one. What a
@@ -140,7 +166,7 @@ impl Agent {
         let agent = self
             .agent
             .thread(stepwell_core::registry::ThreadKey::from(key));
-        Arc::new(Self { agent })
+        Arc::new(self.on(agent))
     }
 
     /// As `thread`; a new one begins with an earlier conversation: a JSON array of AG-UI messages, oldest first, and the
@@ -155,7 +181,7 @@ impl Agent {
         let history = conversation(Some(history), shared_state)?;
         let key = stepwell_core::registry::ThreadKey::from(key);
         let agent = self.agent.thread_with_history(key, history);
-        Ok(Arc::new(Self { agent }))
+        Ok(Arc::new(self.on(agent)))
     }
 
     /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
@@ -271,13 +297,46 @@ impl Agent {
 }
 
 impl Agent {
-    fn begin(
+    fn on(&self, agent: stepwell_io::Agent) -> Self {
+        Self {
+            agent,
+            is_for_runners: self.is_for_runners,
+        }
+    }
+
+    /// A turn that is yet to begin, and its options.
+    fn begun(&self, mut start: Start) -> Result<(TurnBuilder, TurnOptions), StepwellError> {
+        let options = std::mem::take(&mut start.options);
+        let start = start.into_core(self.agent.config())?;
+        Ok((self.agent.turn_of(start), options))
+    }
+
+    fn send(
         &self,
-        begin: impl FnOnce(&stepwell_io::Agent) -> stepwell_io::Turn,
+        turn: TurnBuilder,
+        options: TurnOptions,
+        tools: Vec<AgentTool>,
     ) -> Result<Arc<Turn>, StepwellError> {
+        if let Some(tool) = options.tools.first()
+            && !self.is_for_runners
+        {
+            return Err(StepwellError::configuration(
+                &format!("the turn's tool `{}` has no code", tool.name),
+                "give it in `tools`, with its handler",
+            ));
+        }
+        let options = options.into_core(self.agent.config())?;
+        let mut turn = turn.options(options);
+        for AgentTool {
+            definition,
+            handler,
+        } in tools
+        {
+            turn = turn.tool(definition.try_into()?, Handler(handler));
+        }
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(Turn::new(begin(&self.agent)))
+        Ok(Turn::new(turn.send()?))
     }
 }
 
@@ -289,7 +348,10 @@ fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {
             advice: "look at the system's certificates and proxies".to_owned(),
         },
     })?;
-    Ok(Arc::new(Agent { agent }))
+    Ok(Arc::new(Agent {
+        agent,
+        is_for_runners: false,
+    }))
 }
 
 /// An unfinished turn of the store that goes on here.

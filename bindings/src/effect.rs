@@ -108,6 +108,14 @@ pub enum Effect {
         /// The answer: any JSON.
         value: JsonValue,
     },
+    /// Give the key, or the headers, that the next request is sent with; answer with `authorized` or `not_authorized`.
+    /// Only with `Credentials.Host`, and then before each request.
+    Authorize {
+        /// The effect's id.
+        id: String,
+        /// The provider has refused what was given last, with a 401: it is to be got anew.
+        rejected: bool,
+    },
 }
 
 /// A message of a conversation that does not fit the model's context.
@@ -372,6 +380,7 @@ impl Effect {
                 id,
                 value: JsonValue::of(&value),
             },
+            run::Effect::Authorize { rejected } => Self::Authorize { id, rejected },
         }
     }
 }

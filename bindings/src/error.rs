@@ -205,6 +205,16 @@ impl From<stepwell_io::TurnError> for StepwellError {
 }
 
 #[cfg(feature = "agent")]
+impl From<stepwell_io::TurnBuildError> for StepwellError {
+    fn from(error: stepwell_io::TurnBuildError) -> Self {
+        match error {
+            stepwell_io::TurnBuildError::Tool(error) => error.into(),
+            stepwell_io::TurnBuildError::Header(error) => error.into(),
+            other => Self::configuration(&other, "look at the turn's options"),
+        }
+    }
+}
+
 impl From<stepwell_io::ReviveError> for StepwellError {
     fn from(error: stepwell_io::ReviveError) -> Self {
         match error {

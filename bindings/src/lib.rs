@@ -13,9 +13,13 @@
 #[cfg(feature = "agent")]
 mod agent;
 mod config;
+#[cfg(feature = "agent")]
+mod credentials;
 mod effect;
 mod error;
 mod event;
+#[cfg(feature = "agent")]
+mod instructions;
 #[cfg(feature = "uniffi")]
 mod journal;
 mod json_value;
@@ -63,11 +67,13 @@ mod turn;
 pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
+    Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
     NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit, ResponseFormat,
     Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition,
-    Verification,
+    TurnOptions, Verification,
 };
+#[cfg(feature = "agent")]
+pub use credentials::{Authorization, CredentialRequest, CredentialSource};
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,
     TurnStatus,
@@ -77,6 +83,8 @@ pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };
+#[cfg(feature = "agent")]
+pub use instructions::{InstructionsRequest, InstructionsSource};
 #[cfg(feature = "agent")]
 pub use journal::JournalSink;
 #[cfg(feature = "uniffi")]
@@ -124,7 +132,8 @@ pub use store::{
 };
 #[cfg(feature = "agent")]
 pub use task::{
-    ApprovalTask, CreateRunTask, DecodeOutputTask, TaskRunner, ToolTask, TrimContextTask,
+    ApprovalTask, CreateRunTask, CredentialsTask, DecodeOutputTask, InstructionsTask, TaskRunner,
+    ToolTask, TrimContextTask,
 };
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};

@@ -179,6 +179,16 @@ pub enum Failure {
         /// The last answer, as the model wrote it.
         text: String,
     },
+    /// The app's own code did not make the instructions of the turn: nothing was sent.
+    NoInstructions {
+        /// The app's words.
+        message: String,
+    },
+    /// The app did not give the credentials of a request: the request was not sent.
+    NotAuthorized {
+        /// The app's words.
+        message: String,
+    },
 }
 
 /// The kinds of a provider's errors that an app acts on.
@@ -313,6 +323,8 @@ impl From<run::Failure> for Failure {
             }
             run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
             run::Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
+            run::Failure::NoInstructions { message } => Self::NoInstructions { message },
+            run::Failure::NotAuthorized { message } => Self::NotAuthorized { message },
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What an agent is given beside its configuration.
 
-use crate::config::{ContextPolicy, RunConfig, RunIds};
+use crate::config::{ContextPolicy, Credentials, RunConfig, RunIds};
+use crate::credentials::{self, CredentialSource};
 use crate::error::StepwellError;
+use crate::instructions::{Instructing, InstructionsSource};
 use crate::journal::{JournalSink, Sink};
 use crate::json_value::JsonValue;
 use crate::machine::conversation;
@@ -52,6 +54,12 @@ pub struct AgentSetup {
     /// Decodes the typed answers, where `OutputType.decoded_by_host` says so.
     #[uniffi(default = None)]
     pub output_decoder: Option<Arc<dyn OutputDecoder>>,
+    /// Gives the key and the headers of each request, for tokens that expire. They are those of the configuration if absent.
+    #[uniffi(default = None)]
+    pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// Makes the instructions of each turn. They are those of the configuration if absent.
+    #[uniffi(default = None)]
+    pub instructions_from: Option<Arc<dyn InstructionsSource>>,
     /// Which threads have a turn under way, and what is unread: a registry that was stored, or that several agents share.
     /// The agent has one of its own if absent.
     #[uniffi(default = None)]
@@ -66,6 +74,10 @@ impl AgentSetup {
         client: HttpClient,
     ) -> Result<AgentBuilder, StepwellError> {
         let history = conversation(self.history, self.shared_state)?;
+        let mut config = config;
+        if self.credentials.is_some() {
+            config.credentials = Some(Credentials::Host);
+        }
         let config = config.into_core()?;
         if config.durability != Durability::None && self.store.is_none() {
             return Err(StepwellError::configuration(
@@ -108,6 +120,12 @@ impl AgentSetup {
         if let Some(decoder) = self.output_decoder {
             builder = builder.output_decoder(Decoding(decoder));
         }
+        if let Some(source) = self.credentials {
+            builder = builder.credentials(credentials::Credentials(source));
+        }
+        if let Some(source) = self.instructions_from {
+            builder = builder.instructions_from(Instructing(source));
+        }
         if let Some(registry) = self.registry {
             builder = builder.registry(registry.shared());
         }
@@ -126,6 +144,12 @@ impl AgentSetup {
             return Err(StepwellError::configuration(
                 &"the agent has no source of runs",
                 "give it a `run_source`, or leave `run_ids` out",
+            ));
+        }
+        if config.credentials == Some(Credentials::Host) && self.credentials.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no source of credentials",
+                "give it `credentials`, or leave those of the configuration out",
             ));
         }
         let at_limit = config.context_guard.at_limit;
@@ -157,6 +181,8 @@ impl AgentSetup {
             ("run_source", self.run_source.is_some()),
             ("trim_context", self.trim_context.is_some()),
             ("output_decoder", self.output_decoder.is_some()),
+            ("credentials", self.credentials.is_some()),
+            ("instructions_from", self.instructions_from.is_some()),
         ];
         let is_given = |(_, is_given): &&(_, bool)| *is_given;
         given.iter().find(is_given).map(|(field, _)| *field)

@@ -1,9 +1,11 @@
 //! Tools, approvals, requests and whatever else an agent asks of the app, for languages whose code must run on the app's own
 //! event loop, as Python's must: the app is handed a task, and answers it whenever it is done, from any thread.
 
+use crate::credentials::{Authorization, CredentialRequest};
 use crate::effect::ToolInvocation;
 use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
+use crate::instructions::InstructionsRequest;
 use crate::json_value::JsonValue;
 use crate::machine::parse_parts;
 use crate::output::taken;
@@ -37,6 +39,10 @@ pub trait TaskRunner: Send + Sync {
     fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError>;
     /// Has a typed answer decoded, for an agent whose configuration says so.
     fn decode_output(&self, task: Arc<DecodeOutputTask>) -> Result<(), CallbackError>;
+    /// Gets the key and the headers of a request, for an agent whose configuration says so.
+    fn give_credentials(&self, task: Arc<CredentialsTask>) -> Result<(), CallbackError>;
+    /// Has a turn's instructions made, for an agent that was made to have them so.
+    fn make_instructions(&self, task: Arc<InstructionsTask>) -> Result<(), CallbackError>;
     /// Begins to send a request, for an agent that was made to send its requests so.
     fn send_request(&self, task: Arc<HttpTask>) -> Result<(), CallbackError>;
     /// Stops the task of this id: its answer is no longer wanted.
@@ -232,6 +238,69 @@ impl DecodeOutputTask {
     }
 }
 
+/// The key and the headers of a request, which the app is to give. A task that is dropped without an answer counts as
+/// failed.
+#[derive(Debug, uniffi::Object)]
+pub struct CredentialsTask {
+    id: u64,
+    request: CredentialRequest,
+    reply: Reply<Result<Authorization, String>>,
+}
+
+#[uniffi::export]
+impl CredentialsTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// For which request.
+    pub fn request(&self) -> CredentialRequest {
+        self.request.clone()
+    }
+
+    /// What the request is sent with. Says whether it was still wanted.
+    pub fn finish(&self, authorization: Authorization) -> bool {
+        self.reply.give(Ok(authorization))
+    }
+
+    /// There is nothing to send it with: the turn fails with the message. Says whether the answer was still wanted.
+    pub fn fail(&self, message: String) -> bool {
+        self.reply.give(Err(message))
+    }
+}
+
+/// The instructions of a turn, which the app is to make. A task that is dropped without an answer counts as failed.
+#[derive(Debug, uniffi::Object)]
+pub struct InstructionsTask {
+    id: u64,
+    request: InstructionsRequest,
+    reply: Reply<Result<String, String>>,
+}
+
+#[uniffi::export]
+impl InstructionsTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The turn.
+    pub fn request(&self) -> InstructionsRequest {
+        self.request.clone()
+    }
+
+    /// The instructions. Says whether they were still wanted.
+    pub fn finish(&self, instructions: String) -> bool {
+        self.reply.give(Ok(instructions))
+    }
+
+    /// There are none: the turn fails with the message. Says whether the answer was still wanted.
+    pub fn fail(&self, message: String) -> bool {
+        self.reply.give(Err(message))
+    }
+}
+
 /// The app's event loop, as the driver calls it.
 pub(crate) struct Runner(pub(crate) Arc<dyn TaskRunner>);
 
@@ -352,6 +421,44 @@ impl stepwell_io::OutputDecoder for Runner {
                 runner.decode_output(Arc::new(DecodeOutputTask { id, value, reply }))
             };
             taken(answered(runner, "the answer was not decoded", begin).await)
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::CredentialSource for Runner {
+    fn credentials(
+        &self,
+        request: stepwell_io::CredentialRequest,
+    ) -> BoxFuture<'static, Result<run::Authorization, String>> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let request = request.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.give_credentials(Arc::new(CredentialsTask { id, request, reply }))
+            };
+            let answer = answered(runner, "no credentials were given", begin).await;
+            answer
+                .unwrap_or_else(|error| Err(error.to_string()))
+                .map(Into::into)
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::InstructionsSource for Runner {
+    fn instructions(
+        &self,
+        request: stepwell_io::InstructionsRequest,
+    ) -> BoxFuture<'static, Result<String, String>> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let request = request.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.make_instructions(Arc::new(InstructionsTask { id, request, reply }))
+            };
+            let answer = answered(runner, "no instructions were made", begin).await;
+            answer.unwrap_or_else(|error| Err(error.to_string()))
         }
         .boxed()
     }

@@ -5,13 +5,15 @@
 mod support;
 
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextOverflow, CreateRunTask,
-    DecodeOutputTask, Event, Failure, HttpTask, JsonValue, NewRun, Outcome, OutputDecoder,
-    OutputType, RegistryEvent, RunIds, RunRegistry, RunSource, SessionStore, Start, StepwellError,
-    StoreSetup, TaskRunner, ThreadKey, ToolError, ToolHandler, ToolInvocation, ToolTask,
-    TrimContextTask, Trimmed, Trimmer, newest_messages,
+    Agent, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError, ContextOverflow,
+    CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask, DecodeOutputTask, Event,
+    Failure, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
+    NewRun, Outcome, OutputDecoder, OutputType, RegistryEvent, RunIds, RunRegistry, RunSource,
+    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError, ToolHandler,
+    ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -38,6 +40,7 @@ fn start(run_id: &str, text: &str) -> Start {
         text: Some(text.to_owned()),
         message: None,
         resume: Vec::new(),
+        options: TurnOptions::default(),
     }
 }
 
@@ -129,6 +132,16 @@ impl TaskRunner for ByTasks {
             None => task.finish(),
             Some(reason) => task.refuse(reason),
         };
+        Ok(())
+    }
+
+    fn give_credentials(&self, task: Arc<CredentialsTask>) -> Result<(), CallbackError> {
+        assert!(task.finish(credentials(&task.request())));
+        Ok(())
+    }
+
+    fn make_instructions(&self, task: Arc<InstructionsTask>) -> Result<(), CallbackError> {
+        assert!(task.finish(format!("Turn {}.", task.request().turn)));
         Ok(())
     }
 
@@ -224,7 +237,11 @@ async fn a_backend_makes_the_ids_of_the_runs() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
-    let finished = agent.start(start("first", "Hi")).unwrap().finish().await;
+    let finished = agent
+        .start(start("first", "Hi"), Vec::new())
+        .unwrap()
+        .finish()
+        .await;
     assert_eq!(finished.unwrap().outcome, Outcome::Success);
     let created = backend.0.lock().unwrap().clone();
     assert_eq!(created[0].thread_id, "garden");
@@ -235,8 +252,12 @@ async fn a_backend_makes_the_ids_of_the_runs() {
     let runner = Arc::new(ByTasks(Backend::default()));
     let agent = Agent::for_runners(config, AgentSetup::default())
         .unwrap()
-        .with_runner(Arc::clone(&runner) as _, None, false);
-    let finished = agent.start_turn("Hi".into()).unwrap().finish().await;
+        .with_runner(Arc::clone(&runner) as _, None, false, false);
+    let finished = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap()
+        .finish()
+        .await;
     assert_eq!(finished.unwrap().outcome, Outcome::Success);
     assert_eq!(runner.0.0.lock().unwrap().len(), 1);
 }
@@ -248,7 +269,11 @@ async fn a_run_that_is_not_created_is_why_the_turn_fails() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config("http://localhost/v1"), setup).unwrap();
-    let finished = agent.start_turn("Hi".into()).unwrap().finish().await;
+    let finished = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap()
+        .finish()
+        .await;
     let Outcome::Failed { message, .. } = finished.unwrap().outcome else {
         panic!("there is no run");
     };
@@ -273,9 +298,13 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
     let runner = Arc::new(ByTasks(Backend::default()));
     let elsewhere = Agent::for_runners(config, setup)
         .unwrap()
-        .with_runner(runner, None, false);
+        .with_runner(runner, None, false, false);
     for agent in [agent, elsewhere] {
-        let finished = agent.start_turn("And?".into()).unwrap().finish().await;
+        let finished = agent
+            .start_turn("And?".into(), TurnOptions::default(), Vec::new())
+            .unwrap()
+            .finish()
+            .await;
         assert_eq!(finished.unwrap().outcome, Outcome::Success);
         assert_eq!(texts(&agent.messages()).len(), 5, "nothing is lost");
     }
@@ -322,19 +351,23 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
     });
     let mut first = start("first", "");
     (first.text, first.message) = (None, Some(JsonValue::of(&parts)));
-    let turn = agent.start(first).unwrap();
+    let turn = agent.start(first, Vec::new()).unwrap();
     turn.begun().await;
     assert_eq!(turn.stored().unwrap().key.turn, "first");
     assert_eq!((turn.store_trouble(), turn.revived_from()), (None, None));
     turn.finish().await.unwrap();
     agent
-        .start(start("second", "Second"))
+        .start(start("second", "Second"), Vec::new())
         .unwrap()
         .finish()
         .await
         .unwrap();
     let branch = agent
-        .branch(Some("first".into()), start("other", "Otherwise"))
+        .branch(
+            Some("first".into()),
+            start("other", "Otherwise"),
+            Vec::new(),
+        )
         .unwrap();
     branch.finish().await.unwrap();
     let said = texts(&agent.messages());
@@ -364,7 +397,7 @@ async fn a_thread_begins_with_a_history_and_is_forgotten() {
         .unwrap();
     assert_eq!(other.shared_state().as_str(), r#"{"page":1}"#);
     other
-        .start_turn("Hi".into())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
         .unwrap()
         .finish()
         .await
@@ -412,7 +445,9 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
-    let turn = agent.start_turn("Tea".into()).unwrap();
+    let turn = agent
+        .start_turn("Tea".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     turn.rested().await.unwrap();
     assert_eq!(texts(&turn.messages().await.unwrap()), ["Tea", "Well"]);
     assert_eq!(turn.shared_state().await.unwrap().as_str(), "{}");
@@ -462,11 +497,124 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
 async fn the_result_of_a_turn_that_is_over_stays_when_it_cannot_be_suspended() {
     let server = serve(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let turn = agent.start_turn("Hi".into()).unwrap();
+    let turn = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     while !turn.next_batch().await.is_empty() {}
     assert!(turn.suspend().await.is_err());
     let Outcome::Failed { failure, .. } = turn.finish().await.unwrap().outcome else {
         panic!("there was no answer");
     };
     assert!(matches!(failure, Failure::Connection { .. }), "{failure:?}");
+}
+
+fn credentials(request: &CredentialRequest) -> Authorization {
+    let key = if request.rejected { "new" } else { "old" };
+    Authorization {
+        key: Some(key.to_owned()),
+        headers: HashMap::from([("x-team".to_owned(), "blue".to_owned())]),
+    }
+}
+
+/// Gives what `ByTasks` gives.
+struct Tokens;
+
+#[async_trait::async_trait]
+impl CredentialSource for Tokens {
+    async fn credentials(
+        &self,
+        request: CredentialRequest,
+    ) -> Result<Authorization, CallbackError> {
+        Ok(credentials(&request))
+    }
+}
+
+#[async_trait::async_trait]
+impl InstructionsSource for Tokens {
+    async fn instructions(&self, request: InstructionsRequest) -> Result<String, CallbackError> {
+        Ok(format!("Turn {}.", request.turn))
+    }
+}
+
+/// The key and the system message of each request.
+fn sent(server: &stepwell_mock_llm::MockLlm) -> Vec<(String, Value)> {
+    let requests = server.requests();
+    let of = |request: &stepwell_mock_llm::RecordedRequest| {
+        let key = request.header("authorization").unwrap_or_default();
+        (
+            key.to_owned(),
+            request.body["messages"][0]["content"].clone(),
+        )
+    };
+    requests.iter().map(of).collect()
+}
+
+#[tokio::test]
+async fn the_app_gives_keys_and_instructions_here_and_by_tasks() {
+    let setup = AgentSetup {
+        credentials: Some(Arc::new(Tokens)),
+        instructions_from: Some(Arc::new(Tokens)),
+        ..AgentSetup::default()
+    };
+    for by_tasks in [false, true] {
+        let script = Script::new()
+            .hop(Hop::error(401, "Expired"))
+            .hop(says("Yes."));
+        let server = serve(script).await;
+        let mut config = config(&server.base_url());
+        let agent = if by_tasks {
+            config.credentials = Some(stepwell_ffi::Credentials::Host);
+            let runner = Arc::new(ByTasks(Backend::default()));
+            let agent = Agent::for_runners(config, AgentSetup::default()).unwrap();
+            agent.with_runner(runner, None, false, true)
+        } else {
+            Agent::new(config, setup.clone()).unwrap()
+        };
+        let turn = agent.start(start("turn-1", "Hi"), Vec::new()).unwrap();
+        assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
+        let said = Value::from("Turn turn-1.");
+        assert_eq!(
+            sent(&server),
+            [
+                ("Bearer old".to_owned(), said.clone()),
+                ("Bearer new".to_owned(), said)
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_turn_has_options_of_its_own() {
+    let server = serve(Script::new().hop(says("Yes."))).await;
+    let mut config = config(&server.base_url());
+    config.settings.temperature = Some(0.5);
+    config.settings.reasoning = Some(stepwell_ffi::ReasoningEffort::Low);
+    let agent = Agent::new(config, AgentSetup::default()).unwrap();
+    let options = TurnOptions {
+        instructions: Some("Be brief.".to_owned()),
+        settings: Some(stepwell_ffi::GenerationSettings {
+            temperature: Some(0.0),
+            ..stepwell_ffi::GenerationSettings::default()
+        }),
+        user: Some("user-7".to_owned()),
+        ..TurnOptions::default()
+    };
+    let turn = agent.start_turn("Hi".into(), options, Vec::new()).unwrap();
+    assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
+    let body = server.requests()[0].body.clone();
+    assert_eq!(body["messages"][0]["content"], "Be brief.");
+    assert_eq!(
+        (&body["temperature"], &body["user"]),
+        (&json!(0.0), &json!("user-7"))
+    );
+    assert_eq!(
+        body["reasoning_effort"], "low",
+        "what is not given is the agent's"
+    );
+    let unknown = TurnOptions {
+        tool_names: Some(vec!["wrok".to_owned()]),
+        ..TurnOptions::default()
+    };
+    let refused = agent.start_turn("Hi".into(), unknown, Vec::new());
+    assert!(refused.is_err_and(|error| error.to_string().contains("wrok")));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use stepwell_ffi::{
     ApiErrorKind, Deadline, Duration, Effect, Failure, JsonValue, Outcome, Registered,
     RegistryEvent, RunMachine, RunRegistry, Start, StateKind, StepwellError, ThreadKey, Timestamp,
-    TurnLimit, context_window, providers, redact_journal, replay_journal,
+    TurnLimit, TurnOptions, context_window, providers, redact_journal, replay_journal,
 };
 use support::{config, definition};
 
@@ -221,6 +221,7 @@ fn started(journal: bool) -> Arc<RunMachine> {
         text: Some("What is in the secret picture?".to_owned()),
         message: None,
         resume: Vec::new(),
+        options: TurnOptions::default(),
     };
     run.start(start, at(1)).unwrap();
     run

@@ -4,7 +4,7 @@
 mod support;
 
 use std::sync::Arc;
-use stepwell_ffi::{Agent, AgentSetup, Event, Listener, StepwellError, shutdown};
+use stepwell_ffi::{Agent, AgentSetup, Event, Listener, StepwellError, TurnOptions, shutdown};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::config;
 use tokio::sync::mpsc;
@@ -47,7 +47,9 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
     assert!(ended.is_err(), "{ended:?}");
     assert!(alive.upgrade().is_none(), "nobody is left to be told");
 
-    let begun = agent.start_turn("Again".into()).map(|_| ());
+    let begun = agent
+        .start_turn("Again".into(), TurnOptions::default(), Vec::new())
+        .map(|_| ());
     let Err(StepwellError::Unavailable { reason, advice }) = begun else {
         panic!("{begun:?}");
     };

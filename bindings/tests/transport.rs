@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use stepwell_core::dialect;
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest,
-    HttpTransport, Outcome, ProblemKind, ToolError, ToolHandler, ToolInvocation,
+    HttpTransport, Outcome, ProblemKind, ToolError, ToolHandler, ToolInvocation, TurnOptions,
 };
 use stepwell_io::HttpClient;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -43,7 +43,7 @@ fn agent(base_url: &str, client: Arc<dyn HttpTransport>) -> Arc<Agent> {
 
 async fn finished(agent: &Agent) -> Finished {
     agent
-        .start_turn("Go".into())
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
         .unwrap()
         .finish()
         .await
@@ -212,7 +212,9 @@ impl HttpTransport for Endless {
 async fn a_request_that_nobody_waits_for_is_given_up() {
     let (sender, mut heard) = mpsc::unbounded_channel();
     let agent = agent("http://model.example/v1", Arc::new(Endless(sender)));
-    let turn = agent.start_turn("Go".into()).unwrap();
+    let turn = agent
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(heard.recv().await, Some("sent"));
     drop(turn);
     assert_eq!(heard.recv().await, Some("given up"));

@@ -10,10 +10,12 @@ use crate::output::OutputDecoder;
 use crate::owner::Owner;
 use crate::setup::Setup;
 use crate::spans;
-use crate::start::{Begin, Preparation, Prepared};
+use crate::start::{Begin, NotBegun, Preparation, Prepared};
 use crate::store::StoreError;
 use crate::threads::{Current, Known, Shared, Thread, lock};
+use crate::tools::Handlers;
 use crate::turn::{Finished, Turn};
+use crate::turn_builder::TurnBuilder;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +23,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
-use stepwell_core::run::{RunEvent, SnapshotError, Start, StateKind};
+use stepwell_core::run::{Outcome, RunConfig, RunEvent, SnapshotError, Start, StateKind};
 use stepwell_core::tool::OutputType;
 use stepwell_core::{RunId, ThreadId};
 use tokio::sync::{mpsc, watch};
@@ -104,12 +106,33 @@ impl Agent {
         self.start(Start::new(run_id, message))
     }
 
+    /// Says something to the model in a turn that is otherwise than the agent's others: with instructions, tools, settings,
+    /// limits or headers of its own.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let turn = agent.turn("Sum up what we have.").instructions("Answer in one line.").tool_names::<&str>([]);
+    /// let finished = turn.user("user-7").send()?.await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn turn(&self, text: impl Into<String>) -> TurnBuilder {
+        let run_id = Uuid::new_v4().to_string();
+        let message = Message::user(format!("{run_id}-user"), text);
+        TurnBuilder::new(self.clone(), Start::new(run_id, message))
+    }
+
+    /// As [`turn`](Self::turn), with ids and a message of the app's own.
+    pub fn turn_of(&self, start: Start) -> TurnBuilder {
+        TurnBuilder::new(self.clone(), start)
+    }
+
     /// Starts a turn with ids and a message of the app's own.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn start(&self, start: Start) -> Turn {
-        self.begin(Begin::Start(Box::new(start), BeginFrom::Latest))
+        self.begin_new(start, BeginFrom::Latest)
     }
 
     /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user
@@ -121,7 +144,11 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn branch(&self, parent: Option<RunId>, start: Start) -> Turn {
-        self.begin(Begin::Start(Box::new(start), BeginFrom::Turn(parent)))
+        self.begin_new(start, BeginFrom::Turn(parent))
+    }
+
+    fn begin_new(&self, start: Start, from: BeginFrom) -> Turn {
+        self.begin(Begin::Start(Box::new(start), from, Handlers::new()))
     }
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
@@ -217,7 +244,7 @@ impl Agent {
         let (events, receiver) = mpsc::channel(EVENTS);
         let (commands, commanded) = mpsc::channel(COMMANDS);
         let run_id = match &begin {
-            Begin::Start(start, _) | Begin::Anew { start, .. } => start.run_id.to_string(),
+            Begin::Start(start, ..) | Begin::Anew { start, .. } => start.run_id.to_string(),
             Begin::Revived { run, .. } | Begin::Claimed { run, .. } => run
                 .machine
                 .run_id()
@@ -287,7 +314,9 @@ impl Agent {
             Ok(prepared) => prepared,
             Err(error) => {
                 let finished = self.not_begun(&error);
-                handle.trouble.send_replace(Some(error));
+                if let NotBegun::Store(error) = error {
+                    handle.trouble.send_replace(Some(error));
+                }
                 drop(begun);
                 owner.complete(&finished.outcome);
                 drop(ended);
@@ -345,10 +374,15 @@ impl Agent {
         Some(finished)
     }
 
-    /// A turn that the store did not take: nothing went out, and the conversation is as it was.
-    fn not_begun(&self, error: &StoreError) -> Finished {
+    /// A turn that could not begin: nothing went out, and the conversation is as it was.
+    fn not_begun(&self, error: &NotBegun) -> Finished {
         Finished {
-            outcome: not_stored(error),
+            outcome: match error {
+                NotBegun::Store(error) => not_stored(error),
+                NotBegun::App(failure) => Outcome::Failed {
+                    failure: failure.clone(),
+                },
+            },
             conversation: self.conversation(),
             usage: TokenUsage::default(),
             hops: 0,
@@ -440,6 +474,23 @@ impl Agent {
         setup
     }
 
+    /// What a turn is given that begins with tools of its own, too.
+    pub(crate) fn turn_setup_for(&self, start: &Start, handlers: Handlers) -> Arc<Setup> {
+        let setup = self.turn_setup();
+        let own = start.options.tools.definitions();
+        if own.is_empty() {
+            return setup;
+        }
+        let mut setup = Setup::clone(&setup);
+        if let Some(code) = &self.code {
+            let names = own.iter().map(|tool| tool.name.clone());
+            let tools = names.map(|name| (name, Arc::clone(&code.tools)));
+            setup.handlers.extend(tools);
+        }
+        setup.handlers.extend(handlers);
+        Arc::new(setup)
+    }
+
     /// Where its turns are kept.
     pub(crate) fn stored(&self) -> Option<StoreSetup> {
         let stored = self.shared.setup.store.clone()?;
@@ -447,6 +498,12 @@ impl Agent {
             Some(code) => code.store_of(stored),
             None => stored,
         })
+    }
+
+    /// What its turns are configured to, but for the tools of its [sources](AgentBuilder::tool_source).
+    #[must_use]
+    pub fn config(&self) -> &Arc<RunConfig> {
+        &self.shared.setup.config
     }
 
     /// The conversation, as it was after the last turn.

@@ -1,6 +1,8 @@
 use crate::agent::Agent;
+use crate::credentials::CredentialSource;
 use crate::durable::{Attendance, StoreSetup};
 use crate::http_client::{HttpClient, HttpClientError};
+use crate::instructions::InstructionsSource;
 use crate::journal::JournalSink;
 use crate::observer::{MakeObserver, TurnObserver};
 use crate::output::OutputDecoder;
@@ -17,7 +19,9 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{ContextPolicy, Durability, RunConfig, RunIds, ToolInvocation};
+use stepwell_core::run::{
+    ContextPolicy, Credentials, Durability, RunConfig, RunIds, ToolInvocation,
+};
 use stepwell_core::tool::{OutputType, Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
@@ -33,6 +37,8 @@ pub struct AgentBuilder {
     run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     decoder: Option<Arc<dyn OutputDecoder>>,
+    credentials: Option<Arc<dyn CredentialSource>>,
+    instructions: Option<Arc<dyn InstructionsSource>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
     observer: Option<MakeObserver>,
@@ -81,6 +87,8 @@ impl AgentBuilder {
             run_source: None,
             trimmer: None,
             decoder: None,
+            credentials: None,
+            instructions: None,
             journal: None,
             middleware: None,
             observer: None,
@@ -390,6 +398,50 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets who makes the instructions of each turn: an async closure from the thread, the turn and what was said so far to
+    /// a text. It is asked before the turn's first request, and what it made is stored with the turn. A turn with
+    /// [instructions of its own](crate::TurnBuilder::instructions) does without. It may take as long as a tool
+    /// ([`Timeouts::tool`](stepwell_core::run::Timeouts::tool)).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use std::convert::Infallible;
+    /// use stepwell_io::InstructionsRequest;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).instructions_from(|turn: InstructionsRequest| async move {
+    ///     let said = turn.history.messages().len();
+    ///     Ok::<_, Infallible>(format!("Be brief. {said} messages were said in {}.", turn.thread.thread))
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn instructions_from(mut self, source: impl InstructionsSource) -> Self {
+        self.instructions = Some(Arc::new(source));
+        self
+    }
+
+    /// Sets who gives the key of each request: an async closure that is asked before each, and once more when the
+    /// provider refuses the key with a 401. For tokens that expire; take the endpoint
+    /// [without a key](stepwell_core::provider::Provider::endpoint_for_host) then. What it gives is in no snapshot, journal
+    /// or log. A turn whose key it does not give fails with [`Failure::NotAuthorized`](crate::Failure::NotAuthorized).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::CredentialRequest;
+    /// # async fn token(anew: bool) -> Result<String, std::io::Error> { Ok(String::new()) }
+    /// let endpoint = provider::find("openai")?.endpoint_for_host(None, "gpt-4o-mini", None, None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .credentials(|request: CredentialRequest| async move { token(request.rejected).await })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn credentials(mut self, source: impl CredentialSource) -> Self {
+        self.config.credentials = Credentials::Host;
+        self.credentials = Some(Arc::new(source));
+        self
+    }
+
     /// Sets the most rounds of tools in a turn: 10 if not set.
     #[must_use]
     pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
@@ -480,6 +532,8 @@ impl AgentBuilder {
             run_source: self.run_source,
             trimmer: self.trimmer,
             decoder: self.decoder,
+            credentials: self.credentials,
+            instructions: self.instructions,
             journal: self.journal,
             middleware: self.middleware,
             observer: self.observer,

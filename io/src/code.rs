@@ -1,7 +1,9 @@
 //! Code of the app that belongs to a turn, and not to the agent.
 
+use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
+use crate::instructions::InstructionsSource;
 use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
 use crate::setup::Setup;
@@ -32,6 +34,11 @@ pub struct TurnCode {
     /// Decodes the typed answer, where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says
     /// so. The agent's own code does if there is none.
     pub decoder: Option<Arc<dyn OutputDecoder>>,
+    /// Gives the key and the headers of the turn's requests, where
+    /// [`Credentials::Host`](stepwell_core::run::Credentials::Host) says so. The agent's own source does if there is none.
+    pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// Makes the turn's instructions. The agent's own source does if there is none, or they are as it was built with.
+    pub instructions: Option<Arc<dyn InstructionsSource>>,
 }
 
 impl fmt::Debug for TurnCode {
@@ -61,6 +68,12 @@ impl TurnCode {
         }
         if let Some(decoder) = &self.decoder {
             setup.decoder = Some(Arc::clone(decoder));
+        }
+        if let Some(credentials) = &self.credentials {
+            setup.credentials = Some(Arc::clone(credentials));
+        }
+        if let Some(instructions) = &self.instructions {
+            setup.instructions = Some(Arc::clone(instructions));
         }
         setup
     }

@@ -40,12 +40,14 @@ mod alarm;
 mod builder;
 mod clock;
 mod code;
+mod credentials;
 mod device;
 mod driver;
 mod durable;
 mod handle;
 mod http;
 mod http_client;
+mod instructions;
 mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -62,6 +64,7 @@ mod threads;
 mod tools;
 mod trim;
 mod turn;
+mod turn_builder;
 #[cfg(feature = "macros")]
 mod typed_output;
 #[cfg(feature = "macros")]
@@ -71,9 +74,11 @@ mod work;
 pub use agent::{Agent, ReviveError};
 pub use builder::{AgentBuilder, BuildError};
 pub use code::TurnCode;
+pub use credentials::{CredentialRequest, CredentialSource};
 pub use durable::{Recovered, StoredTurn};
 pub use handle::{TurnError, TurnHandle};
 pub use http_client::{HttpClient, HttpClientError, SendError};
+pub use instructions::{InstructionsRequest, InstructionsSource};
 pub use journal::JournalSink;
 pub use observer::TurnObserver;
 pub use output::OutputDecoder;
@@ -89,6 +94,7 @@ pub use typed_tools::{AgentTool, ToolFunction, ToolReply};
 
 #[cfg(feature = "macros")]
 pub use stepwell_macros::tool;
+pub use turn_builder::{TurnBuildError, TurnBuilder};
 
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
@@ -97,11 +103,11 @@ pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeSta
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
-    BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Deadline,
-    Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
-    OfflinePolicy, Outcome, PartialArgumentsUpdate, PartialOutputUpdate, Problem, ProblemKind,
-    RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal,
-    TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, TurnLimit,
+    Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
+    Deadline, Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse,
+    NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, PartialOutputUpdate,
+    Problem, ProblemKind, RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start,
+    SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions,
 };
 pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,

@@ -1,5 +1,7 @@
+use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
+use crate::instructions::InstructionsSource;
 use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
 use crate::output::OutputDecoder;
@@ -23,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,
+    pub(crate) credentials: Option<Arc<dyn CredentialSource>>,
+    pub(crate) instructions: Option<Arc<dyn InstructionsSource>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) observer: Option<MakeObserver>,

@@ -6,22 +6,24 @@ use crate::device::Device;
 use crate::durable::{
     BeginFrom, Beginning, Notices, Patience, StoreSetup, StoredTurn, Trouble, Writer,
 };
+use crate::instructions::{self, InstructionsRequest};
 use crate::journal::Journaled;
 use crate::setup::Setup;
 use crate::store::{NewTurn, Presence, StoreError, TurnKey};
 use crate::threads::lock;
+use crate::tools::Handlers;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Input, Start, StateKind};
+use stepwell_core::run::{Failure, Input, Start, StateKind};
 use stepwell_core::session::title;
 use tokio_util::sync::CancellationToken;
 
 /// How a turn begins.
 pub(crate) enum Begin {
-    /// As a new one.
-    Start(Box<Start>, BeginFrom),
+    /// As a new one, with the code of the tools that are its own.
+    Start(Box<Start>, BeginFrom, Handlers),
     /// From a snapshot that the app has kept.
     Revived {
         snapshot: String,
@@ -45,6 +47,21 @@ pub(crate) enum Begin {
         history: Box<Conversation>,
         setup: Arc<Setup>,
     },
+}
+
+/// Why a turn could not begin.
+#[derive(Debug)]
+pub(crate) enum NotBegun {
+    /// The store did not take it.
+    Store(StoreError),
+    /// The app's own code did not do its part.
+    App(Failure),
+}
+
+impl From<StoreError> for NotBegun {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 /// A turn that is ready to be driven.
@@ -71,16 +88,16 @@ pub(crate) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, StoreError> {
+    pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, NotBegun> {
         let is_revived = matches!(begin, Begin::Revived { .. } | Begin::Claimed { .. });
         let presence = match &begin {
             Begin::Claimed { presence, .. } | Begin::Anew { presence, .. } => presence.clone(),
             Begin::Start(..) | Begin::Revived { .. } => self.attend().await?,
         };
         let (turn, run, setup, known) = match begin {
-            Begin::Start(start, from) => {
-                let setup = self.agent.turn_setup();
-                let (turn, run) = self.start(&setup, &start, from).await?;
+            Begin::Start(start, from, handlers) => {
+                let setup = self.agent.turn_setup_for(&start, handlers);
+                let (turn, run) = self.start(&setup, *start, from).await?;
                 (turn, run, setup, self.device)
             }
             Begin::Revived {
@@ -148,9 +165,9 @@ impl Preparation<'_> {
     async fn start(
         &self,
         setup: &Setup,
-        start: &Start,
+        mut start: Start,
         from: BeginFrom,
-    ) -> Result<(Option<StoredTurn>, Journaled), StoreError> {
+    ) -> Result<(Option<StoredTurn>, Journaled), NotBegun> {
         let thread = &self.agent.thread;
         let known = || {
             let known = lock(&thread.conversation);
@@ -158,17 +175,19 @@ impl Preparation<'_> {
         };
         let Some(stored) = &setup.store else {
             if let BeginFrom::Turn(_) = from {
-                return Err(StoreError::Refused {
+                return Err(NotBegun::Store(StoreError::Refused {
                     message: "the agent has no store to take the earlier turn from".to_owned(),
-                });
+                }));
             }
             let (_, history) = known();
-            return Ok((None, self.machine(setup, start, history)));
+            self.instruct(setup, &mut start, &history).await?;
+            return Ok((None, self.machine(setup, &start, history)));
         };
         let beginning = self.beginning(setup, stored);
         let now = self.clock.now();
         let before = beginning.before(&thread.key, from, known(), now).await?;
-        let run = self.machine(setup, start, before.history);
+        self.instruct(setup, &mut start, &before.history).await?;
+        let run = self.machine(setup, &start, before.history);
         let new = NewTurn {
             key: TurnKey::new(thread.key.clone(), start.run_id.clone()),
             parent: before.parent,
@@ -180,6 +199,43 @@ impl Preparation<'_> {
         };
         let turn = beginning.begin(&new).await?;
         Ok((Some(turn), run))
+    }
+
+    /// Has the turn's instructions made, where the app has code for that and they are not given already.
+    async fn instruct(
+        &self,
+        setup: &Setup,
+        start: &mut Start,
+        history: &Conversation,
+    ) -> Result<(), NotBegun> {
+        let Some(source) = &setup.instructions else {
+            return Ok(());
+        };
+        if start.options.instructions.is_some() {
+            return Ok(());
+        }
+        let request = InstructionsRequest {
+            thread: self.agent.thread.key.clone(),
+            turn: start.run_id.clone(),
+            message: start.message.clone(),
+            history: history.clone(),
+        };
+        let most = setup.config.timeouts.tool;
+        let too_long = async {
+            match most {
+                Some(most) => tokio::time::sleep(most).await,
+                None => std::future::pending().await,
+            }
+        };
+        let made = tokio::select! {
+            made = instructions::make(&**source, request) => made,
+            () = too_long => Err("the app took too long".to_owned()),
+            // The turn is over before it asks.
+            () = self.cancel.cancelled() => return Ok(()),
+        };
+        let made = made.map_err(|message| NotBegun::App(Failure::NoInstructions { message }))?;
+        start.options.instructions = Some(made);
+        Ok(())
     }
 
     fn tell_shown(&self, run: &mut Journaled, shown: Vec<Message>) {

@@ -1,5 +1,6 @@
 //! What runs for a machine's effects: streams, tools, questions to the user. Each in a task of its own.
 
+use crate::credentials::{self, CredentialRequest};
 use crate::durable::Writer;
 use crate::run_source::{self, NewRun};
 use crate::setup::Setup;
@@ -72,7 +73,7 @@ impl Work {
         let task = match effect {
             Effect::OpenStream { request } => self.open(id, request, machine),
             Effect::RunTool { invocation } => self.run_tool(id, invocation),
-            Effect::AskApproval { invocation } => self.ask(id, invocation),
+            Effect::AskApproval { invocation } => self.ask(id, invocation, machine),
             Effect::CreateRun {
                 thread_id,
                 parent_run_id,
@@ -86,6 +87,7 @@ impl Work {
             effect @ Effect::Persist { .. } => self.persist(id, effect),
             Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
             Effect::DecodeOutput { value } => self.decode(id, value),
+            Effect::Authorize { rejected } => self.authorize(id, rejected, machine),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
                 return;
@@ -175,12 +177,13 @@ impl Work {
         tokio::spawn(work.in_current_span()).abort_handle()
     }
 
-    fn ask(&self, id: EffectId, invocation: ToolInvocation) -> AbortHandle {
-        let setup = Arc::clone(&self.setup);
+    fn ask(&self, id: EffectId, invocation: ToolInvocation, machine: &RunMachine) -> AbortHandle {
+        let config = machine.config().unwrap_or(&self.setup.config);
+        let config = Arc::clone(config);
+        let approver = self.setup.approver.clone();
         let answers = self.answers.clone();
         let work = async move {
-            let approver = setup.approver.clone();
-            let decision = tools::decide(approver, &setup.config.tools, invocation).await;
+            let decision = tools::decide(approver, &config.tools, invocation).await;
             let answer = Input::Decided {
                 effect: id,
                 decision,
@@ -208,6 +211,21 @@ impl Work {
         let answers = self.answers.clone();
         let work = async move {
             let answer = output::decode(decoder, id, value).await;
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work.in_current_span()).abort_handle()
+    }
+
+    fn authorize(&self, id: EffectId, rejected: bool, machine: &RunMachine) -> AbortHandle {
+        let request = CredentialRequest {
+            thread_id: machine.thread_id().cloned().unwrap_or_default(),
+            turn: machine.turn().cloned().unwrap_or_default(),
+            rejected,
+        };
+        let source = self.setup.credentials.clone();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = credentials::authorize(source, id, request).await;
             let _ = answers.send(answer).await;
         };
         tokio::spawn(work.in_current_span()).abort_handle()

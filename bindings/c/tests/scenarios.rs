@@ -277,6 +277,9 @@ fn input(step: &Value) -> Value {
         "start" => {
             let mut start = input.clone();
             start.remove("input");
+            if let Some(options) = start.get_mut("options") {
+                *options = renamed(options, "");
+            }
             for (from, to) in [("say", "text"), ("answers", "resume")] {
                 if let Some(value) = start.remove(from) {
                     start.insert(to.to_owned(), value);

@@ -16,6 +16,7 @@ export 'src/agent.dart' show Agent, JournalSink, Recovered, Turn;
 export 'src/approval.dart';
 export 'src/config.dart' show ResponseFormat;
 export 'src/context.dart';
+export 'src/credentials.dart' hide NoInstructions, instructions;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';

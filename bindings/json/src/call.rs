@@ -4,11 +4,15 @@ use crate::refused::Refused;
 use crate::start::Start;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
-use stepwell_core::run::{Decision, EffectId, Input, Refusal, RunMachine};
+use stepwell_core::run::{
+    Authorization, Decision, EffectId, Input, Refusal, RunConfig, RunMachine,
+};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 use stepwell_ffi::{Outcome, StateKind};
 
@@ -94,6 +98,16 @@ pub(crate) enum Told {
         effect: String,
         reason: String,
     },
+    Authorized {
+        effect: String,
+        key: Option<String>,
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+    },
+    NotAuthorized {
+        effect: String,
+        message: String,
+    },
     Persisted {
         effect: String,
     },
@@ -170,9 +184,17 @@ pub(crate) fn id(effect: &str) -> Result<EffectId, Refused> {
 }
 
 impl Told {
-    pub(crate) fn into_core(self) -> Result<Input<'static>, Refused> {
+    /// The core's input for a run with this configuration; without one it is broken.
+    pub(crate) fn into_core(
+        self,
+        config: Option<&Arc<RunConfig>>,
+    ) -> Result<Input<'static>, Refused> {
         Ok(match self {
-            Self::Start { start } => Input::Start(Box::new(start.into_core()?)),
+            Self::Start { start } => {
+                let broken = || Refused::broken("the run broke in an earlier call");
+                let config = config.ok_or_else(broken)?;
+                Input::Start(Box::new(start.into_core(config)?))
+            }
             Self::RunCreated { effect, run_id } => Input::RunCreated {
                 effect: id(&effect)?,
                 run_id: run_id.into(),
@@ -259,6 +281,21 @@ impl Told {
             Self::OutputRefused { effect, reason } => Input::OutputRefused {
                 effect: id(&effect)?,
                 reason,
+            },
+            Self::Authorized {
+                effect,
+                key,
+                headers,
+            } => Input::Authorized {
+                effect: id(&effect)?,
+                authorization: Authorization {
+                    key: key.map(Into::into),
+                    headers: headers.into_iter().collect(),
+                },
+            },
+            Self::NotAuthorized { effect, message } => Input::NotAuthorized {
+                effect: id(&effect)?,
+                message,
             },
             Self::Persisted { effect } => Input::Persisted {
                 effect: id(&effect)?,

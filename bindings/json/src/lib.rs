@@ -22,6 +22,6 @@ pub use machine::Machine;
 pub use outputs::Outputs;
 pub use refused::Refused;
 pub use registry::Registry;
-pub use session::{not_stored, session};
+pub use session::{no_instructions, not_stored, session};
 pub use start::Start;
 pub use stepwell_ffi::{Outcome, RunConfig, RunHandle, RunRegistry, StateKind, ThreadKey};

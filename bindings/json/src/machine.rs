@@ -119,7 +119,8 @@ impl Machine {
     /// An input: `{"input": NAME, …}`, named and with the fields as `RunMachine` of the other bindings has them, in camel
     /// case. `now_ms` is the time in milliseconds since the epoch.
     pub fn call(&mut self, json: &str, now_ms: u64) -> String {
-        let input = parsed("the call", json).and_then(Told::into_core);
+        let config = self.machine.as_ref().and_then(run::RunMachine::config);
+        let input = parsed("the call", json).and_then(|told: Told| told.into_core(config));
         written(input.and_then(|input| self.take(Some((input, now_ms)))))
     }
 

@@ -16,12 +16,14 @@ enum Call {
     Conversation(StoredTurns),
     Title { messages: Vec<Message> },
     NotStored { message: String },
+    NoInstructions { message: String },
     Newest { overflow: Overflow, part: f64 },
 }
 
 /// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as [`StoredTurns`] has it;
 /// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none;
-/// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take; and `{"call": "newest",
+/// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take, `noInstructions` with that of one
+/// whose instructions could not be made; and `{"call": "newest",
 /// "overflow", "part"}` with the ids of the newest messages that fill no more than this part of the window. The overflow is
 /// what the effect `trimContext` says.
 #[must_use]
@@ -35,8 +37,16 @@ fn answer(call: Call) -> Result<Value, Refused> {
         Call::Conversation(stored) => json!(stored.history()?),
         Call::Title { messages } => title(&messages).into(),
         Call::NotStored { message } => json!(not_stored(message)),
+        Call::NoInstructions { message } => json!(no_instructions(message)),
         Call::Newest { overflow, part } => json!(overflow.newest(part)),
     })
+}
+
+/// How a turn ends whose instructions could not be made.
+#[must_use]
+pub fn no_instructions(message: String) -> Outcome {
+    let failure = Failure::NoInstructions { message };
+    run::Outcome::Failed { failure }.into()
 }
 
 /// How a turn ends that its store did not take.
@@ -67,6 +77,8 @@ mod tests {
         assert_eq!(missing["refused"]["kind"], "invalidArgument");
         let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));
         assert_eq!(outcome["answer"]["problem"]["kind"], "notStored");
+        let outcome = ask(json!({ "call": "noInstructions", "message": "no profile" }));
+        assert_eq!(outcome["answer"]["problem"]["kind"], "appFailed");
         let messages = ["a", "b", "c"].map(|id| json!({ "messageId": id, "tokens": 10 }));
         let overflow = json!({ "tokens": 60, "window": 50, "messages": messages });
         let newest = ask(json!({ "call": "newest", "overflow": overflow, "part": 0.8 }));

@@ -1,7 +1,8 @@
 use crate::refused::Refused;
 use serde::Deserialize;
 use stepwell_core::event::{Message, ResumeEntry};
-use stepwell_core::run;
+use stepwell_core::run::{self, RunConfig};
+use stepwell_ffi::TurnOptions;
 
 /// What starts a turn.
 #[derive(Debug, Deserialize)]
@@ -13,14 +14,16 @@ pub struct Start {
     message: Option<Message>,
     #[serde(default)]
     resume: Vec<ResumeEntry>,
+    #[serde(default)]
+    options: TurnOptions,
 }
 
 impl Start {
-    /// The core's start.
+    /// The core's start of a turn that is else as `config` says.
     ///
     /// # Errors
-    /// With both `text` and `message`.
-    pub fn into_core(self) -> Result<run::Start, Refused> {
+    /// With both `text` and `message`, or options that cannot be.
+    pub fn into_core(self, config: &RunConfig) -> Result<run::Start, Refused> {
         let message = match (self.text, self.message) {
             (Some(_), Some(_)) => {
                 let reason = "a turn starts with `text` or with `message`, not with both";
@@ -34,6 +37,7 @@ impl Start {
             parent_run_id: self.parent_run_id.map(Into::into),
             message,
             resume: self.resume,
+            options: self.options.into_core(config)?,
         })
     }
 }

@@ -30,6 +30,7 @@ from stepwell import (
     TextOptions,
     Timeouts,
     Tool,
+    TurnOptions,
 )
 
 FOLDER = Path(__file__).resolve().parents[3] / "tests/scenarios"
@@ -89,28 +90,43 @@ def config(said: dict[str, Any]) -> RunConfig:
         **given,
         output=output,
         run_ids=said.get("run_ids", "derived"),
-        tools=[
-            Tool(
-                _nothing,
-                name=tool["name"],
-                description=tool["description"],
-                parameters=tool.get("parameters"),
-                requires_approval=tool.get("requires_approval", False),
-                idempotent=tool.get("idempotent", False),
-                repeatable=tool.get("repeatable", False),
-                **_seconds(tool, "timeout"),
-            )
-            for tool in said.get("tools", [])
-        ],
+        credentials=said.get("credentials", "fixed"),
+        tools=_tools(said),
         settings=_settings(said.get("settings", {})),
         limits=_limits(said.get("limits", {})),
         retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays),  # type: ignore[arg-type]
-        timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "closing")),
+        timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "credentials", "closing")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
         context_guard=ContextGuard(**said.get("context_guard", {})),
         ag_ui=AgUiOptions(**said.get("ag_ui", {})),
     )
+
+
+def _tools(said: dict[str, Any]) -> list[Tool[..., Any]]:
+    return [
+        Tool(
+            _nothing,
+            name=tool["name"],
+            description=tool["description"],
+            parameters=tool.get("parameters"),
+            requires_approval=tool.get("requires_approval", False),
+            idempotent=tool.get("idempotent", False),
+            repeatable=tool.get("repeatable", False),
+            **_seconds(tool, "timeout"),
+        )
+        for tool in said.get("tools", [])
+    ]
+
+
+def _options(said: dict[str, Any]) -> TurnOptions:
+    """The options of a turn."""
+    options = dict(said)
+    if "settings" in said:
+        options["settings"] = _settings(said["settings"])
+    if "limits" in said:
+        options["limits"] = _limits(said["limits"])
+    return TurnOptions(**{**options, "tools": _tools(said)})  # type: ignore[typeddict-item]
 
 
 def _nothing() -> None:
@@ -249,6 +265,8 @@ def _effect(effect: stepwell.Effect) -> dict[str, Any]:
         case stepwell.TrimContext():
             fields = {"tokens": effect.tokens, "window": effect.window}
             fields["messages"] = [{"message_id": each.message_id, "tokens": each.tokens} for each in effect.messages]
+        case stepwell.Authorize():
+            fields = {"rejected": effect.rejected}
     named = {"id": effect.id, "effect": _snake(type(effect).__name__)}
     return named | {name: value for name, value in fields.items() if value is not None}
 
@@ -341,6 +359,10 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
             arguments = [step.get("say")]
             named = {name: step[name] for name in ("run_id", "parent_run_id", "message") if name in step}
             named["resume"] = _answers(step)
+            named |= _options(step.get("options", {}))
+        case "authorized":
+            arguments.append(step.get("key"))
+            named = {"headers": step.get("headers")}
         case "opened":
             arguments.append(step.get("content_type"))
         case "refused":

@@ -47,9 +47,17 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "trip.py"])
+@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "trip.py", "tokens.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
+
+
+def test_the_program_with_a_token_gets_another_one(mock_llm: Start) -> None:
+    mock = mock_llm({"status": 401, "error": "Expired"}, text("Oslo."))
+    assert run(str(EXAMPLES / "tokens.py"), mock.base_url) == "Oslo.\n"
+    last = mock.requests()[-1]
+    assert last.headers["authorization"] == "Bearer new"
+    assert last.body["messages"][0]["content"] == "Answer in one word."
 
 
 CASES = json.loads((ROOT / "tests/first-contact.json").read_text(encoding="utf-8"))

@@ -134,6 +134,10 @@ pub struct Timeouts {
     #[uniffi(default = None)]
     #[serde(rename = "deferredMs")]
     pub deferred: Option<Duration>,
+    /// How long the app may take to give the credentials of a request. Then the turn fails.
+    #[uniffi(default = Some(60000))]
+    #[serde(rename = "credentialsMs")]
+    pub credentials: Option<Duration>,
     /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
     /// the turn goes on.
     #[uniffi(default = Some(2000))]
@@ -195,6 +199,7 @@ impl Default for Timeouts {
             turn: core.turn.map(Into::into),
             approval: core.approval.map(Into::into),
             deferred: core.deferred.map(Into::into),
+            credentials: core.credentials.map(Into::into),
             closing: core.closing.map(Into::into),
         }
     }
@@ -268,6 +273,7 @@ impl From<Timeouts> for run::Timeouts {
             turn: timeouts.turn.map(Into::into),
             approval: timeouts.approval.map(Into::into),
             deferred: timeouts.deferred.map(Into::into),
+            credentials: timeouts.credentials.map(Into::into),
             closing: timeouts.closing.map(Into::into),
         }
     }

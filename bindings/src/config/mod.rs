@@ -6,6 +6,7 @@ mod device;
 mod limits;
 mod output;
 mod tool_definition;
+mod turn_options;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
@@ -13,6 +14,7 @@ pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePoli
 pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use output::{OutputMode, OutputType};
 pub use tool_definition::ToolDefinition;
+pub use turn_options::TurnOptions;
 
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
@@ -52,6 +54,10 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub headers: HashMap<String, String>,
+    /// Where the key and the headers of the requests come from; they are those above if absent. An `Agent` has it of its
+    /// `credentials`.
+    #[uniffi(default = None)]
+    pub credentials: Option<Credentials>,
     /// The app's own instructions; sent first, and no part of the history.
     #[uniffi(default = None)]
     pub instructions: Option<String>,
@@ -169,6 +175,10 @@ pub struct GenerationSettings {
     /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
     #[uniffi(default = [])]
     pub context: Vec<ContextEntry>,
+    /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not the
+    /// user's name or address.
+    #[uniffi(default = None)]
+    pub user: Option<String>,
 }
 
 /// Whether the model may, must or must not call tools.
@@ -254,6 +264,17 @@ same!(
     }
 );
 same!(RunIds = run::RunIds { Derived, Host });
+same!(Credentials = run::Credentials { Fixed, Host });
+
+/// Where the key and the headers of a run's requests come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
+pub enum Credentials {
+    /// They are those of the configuration.
+    Fixed,
+    /// The app is asked before each request, and once more when the provider refuses what it gave with a 401.
+    Host,
+}
 
 /// Who makes the ids of the hops' runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
@@ -284,9 +305,15 @@ impl RunConfig {
         // A map has no order; equal configurations are to give equal requests.
         let mut headers = BTreeMap::new();
         headers.extend(self.headers);
-        let mut endpoint = provider
-            .endpoint(api, &self.model, self.base_url.as_deref(), key)?
-            .with_headers(headers)?;
+        let credentials = self.credentials.map(Into::into).unwrap_or_default();
+        let base_url = self.base_url.as_deref();
+        let endpoint = match credentials {
+            run::Credentials::Fixed => provider.endpoint(api, &self.model, base_url, key)?,
+            run::Credentials::Host => {
+                provider.endpoint_for_host(api, &self.model, base_url, key)?
+            }
+        };
+        let mut endpoint = endpoint.with_headers(headers)?;
         if let Some(resumption) = self.resumption {
             endpoint.quirks.resumption = resumption.into();
         }
@@ -299,7 +326,9 @@ impl RunConfig {
             endpoint,
             tools,
             instructions: self.instructions,
-            settings: self.settings.into_core()?,
+            settings: self
+                .settings
+                .over(&dialect::GenerationSettings::default())?,
             limits: self.limits.into(),
             retry: self.retry.into(),
             timeouts: self.timeouts.into(),
@@ -308,6 +337,7 @@ impl RunConfig {
                 None => run::Durability::None,
                 Some(attempts) => run::Durability::Blocks { attempts },
             },
+            credentials,
             partial_arguments: self.partial_arguments,
             device: self.device.into(),
             text: self.text.into(),
@@ -330,26 +360,33 @@ pub(crate) fn catalog(providers: Option<&JsonValue>) -> Result<provider::Catalog
 }
 
 impl GenerationSettings {
-    fn into_core(self) -> Result<dialect::GenerationSettings, StepwellError> {
-        let extra = match self.extra {
-            None => event::Metadata::new(),
-            Some(json) => serde_json::from_str(json.as_str()).map_err(|error| {
+    /// The core's settings: what is given here goes before `base`.
+    pub(crate) fn over(
+        self,
+        base: &dialect::GenerationSettings,
+    ) -> Result<dialect::GenerationSettings, StepwellError> {
+        let mut extra = base.extra.clone();
+        if let Some(json) = self.extra {
+            let given: event::Metadata = serde_json::from_str(json.as_str()).map_err(|error| {
                 let reason = format!("`extra` is no JSON object: {error}");
                 StepwellError::configuration(&reason, "give the fields of the body as one object")
-            })?,
-        };
+            })?;
+            extra.extend(given);
+        }
         Ok(dialect::GenerationSettings {
-            temperature: self.temperature,
-            max_output_tokens: self.max_output_tokens,
+            temperature: self.temperature.or(base.temperature),
+            max_output_tokens: self.max_output_tokens.or(base.max_output_tokens),
             tool_choice: match self.tool_choice {
-                None | Some(ToolChoice::Auto) => dialect::ToolChoice::Auto,
+                None => base.tool_choice.clone(),
+                Some(ToolChoice::Auto) => dialect::ToolChoice::Auto,
                 Some(ToolChoice::Never) => dialect::ToolChoice::None,
                 Some(ToolChoice::Required) => dialect::ToolChoice::Required,
                 Some(ToolChoice::Named { name }) => dialect::ToolChoice::Named(name),
             },
-            parallel_tool_calls: self.parallel_tool_calls,
+            parallel_tool_calls: self.parallel_tool_calls.or(base.parallel_tool_calls),
             response_format: match self.response_format {
-                None | Some(ResponseFormat::Text) => dialect::ResponseFormat::Text,
+                None => base.response_format.clone(),
+                Some(ResponseFormat::Text) => dialect::ResponseFormat::Text,
                 Some(ResponseFormat::Json) => dialect::ResponseFormat::Json,
                 Some(ResponseFormat::Schema {
                     name,
@@ -364,9 +401,14 @@ impl GenerationSettings {
                     strict,
                 },
             },
-            context: self.context.into_iter().map(Into::into).collect(),
-            reasoning: self.reasoning.map(Into::into),
-            cache_prompt: self.cache_prompt,
+            context: if self.context.is_empty() {
+                base.context.clone()
+            } else {
+                self.context.into_iter().map(Into::into).collect()
+            },
+            reasoning: self.reasoning.map(Into::into).or(base.reasoning),
+            cache_prompt: self.cache_prompt || base.cache_prompt,
+            user: self.user.or_else(|| base.user.clone()),
             extra,
         })
     }

@@ -48,6 +48,7 @@ pub(crate) fn timeouts() -> Timeouts {
         turn: None,
         approval: None,
         deferred: None,
+        credentials: Some(millis(60_000)),
         closing: Some(millis(2000)),
     }
 }
@@ -327,13 +328,14 @@ fn absent_is_the_default_and_null_is_none() {
         run::Timeouts::from(read::<Timeouts>("{}")),
         run::Timeouts::default()
     );
-    let none = r#"{"silenceMs":null,"toolMs":null,"turnMs":null,"approvalMs":null,"deferredMs":null,"closingMs":null}"#;
+    let none = r#"{"silenceMs":null,"toolMs":null,"turnMs":null,"approvalMs":null,"deferredMs":null,"credentialsMs":null,"closingMs":null}"#;
     let expected = run::Timeouts {
         silence: None,
         tool: None,
         turn: None,
         approval: None,
         deferred: None,
+        credentials: None,
         closing: None,
     };
     assert_eq!(run::Timeouts::from(read::<Timeouts>(none)), expected);

@@ -9,15 +9,18 @@ use crate::json_value::JsonValue;
 use crate::time::Duration;
 use crate::time::Timestamp;
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use stepwell_core::event::Message;
-use stepwell_core::run::{Decision, Input, Refusal};
+use stepwell_core::run::{Authorization, Decision, Input, Refusal};
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 
 #[uniffi::export]
 impl RunMachine {
     /// Starts the turn.
     pub fn start(&self, start: Start, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Start(Box::new(start.try_into()?)), now)
+        let config = self.config()?;
+        let start = start.into_core(&config)?;
+        self.handle(Input::Start(Box::new(start)), now)
     }
 
     /// The backend created a run.
@@ -242,6 +245,38 @@ impl RunMachine {
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         self.handle(Input::OutputRefused { effect, reason }, now)
+    }
+
+    /// The key of the next request, and headers to send besides. Neither is stored.
+    #[uniffi::method(default(headers))]
+    pub fn authorized(
+        &self,
+        effect: &str,
+        key: Option<String>,
+        now: Timestamp,
+        headers: HashMap<String, String>,
+    ) -> Result<Outputs, StepwellError> {
+        // A map has no order; equal headers are to give equal requests.
+        let headers: BTreeMap<_, _> = headers.into_iter().collect();
+        let input = Input::Authorized {
+            effect: id(effect)?,
+            authorization: Authorization {
+                key: key.map(Into::into),
+                headers: headers.into_iter().collect(),
+            },
+        };
+        self.handle(input, now)
+    }
+
+    /// The app has no credentials for the next request: the turn fails.
+    pub fn not_authorized(
+        &self,
+        effect: &str,
+        message: String,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::NotAuthorized { effect, message }, now)
     }
 
     /// Blocks are stored.

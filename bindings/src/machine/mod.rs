@@ -146,6 +146,12 @@ impl RunMachine {
         })
     }
 
+    /// How the run is set up.
+    fn config(&self) -> Result<Arc<run::RunConfig>, StepwellError> {
+        let config = self.read(|machine| machine.config().cloned()).flatten();
+        config.ok_or_else(broken)
+    }
+
     /// Nothing if the run is broken.
     fn read<T>(&self, look: impl FnOnce(&run::RunMachine) -> T) -> Option<T> {
         let inner = self.lock();

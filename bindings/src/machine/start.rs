@@ -1,5 +1,6 @@
 //! What a turn begins with.
 
+use crate::config::TurnOptions;
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::same::same;
@@ -10,7 +11,7 @@ use stepwell_core::run;
 use stepwell_core::tool::ToolOutput;
 
 /// What starts a turn.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct Start {
     /// The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.Host`). Unique in the thread.
     pub run_id: String,
@@ -27,6 +28,9 @@ pub struct Start {
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     #[uniffi(default)]
     pub resume: Vec<ResumeEntry>,
+    /// What is otherwise for this turn than the configuration says.
+    #[uniffi(default)]
+    pub options: TurnOptions,
 }
 
 /// The user's answer to one `Interrupt`.
@@ -123,26 +127,26 @@ same!(
     }
 );
 
-impl TryFrom<Start> for run::Start {
-    type Error = StepwellError;
-
-    fn try_from(start: Start) -> Result<Self, StepwellError> {
-        let message = match (start.text, start.message) {
+impl Start {
+    /// The core's start of a turn that is else as `config` says.
+    pub(crate) fn into_core(self, config: &run::RunConfig) -> Result<run::Start, StepwellError> {
+        let message = match (self.text, self.message) {
             (Some(_), Some(_)) => {
                 return Err(StepwellError::invalid(
                     &"a turn starts with `text` or with `message`, not with both",
                     "leave one of them out",
                 ));
             }
-            (Some(text), None) => Some(Message::user(format!("{}-user", start.run_id), text)),
+            (Some(text), None) => Some(Message::user(format!("{}-user", self.run_id), text)),
             (None, Some(json)) => Some(parse_message(json)?),
             (None, None) => None,
         };
-        Ok(Self {
-            run_id: start.run_id.into(),
-            parent_run_id: start.parent_run_id.map(Into::into),
+        Ok(run::Start {
+            run_id: self.run_id.into(),
+            parent_run_id: self.parent_run_id.map(Into::into),
             message,
-            resume: entries(start.resume)?,
+            resume: entries(self.resume)?,
+            options: self.options.into_core(config)?,
         })
     }
 }

@@ -1,5 +1,7 @@
 use super::*;
+use crate::config::TurnOptions;
 use crate::state::StateKind;
+use std::collections::HashMap;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::Input;
 
@@ -29,6 +31,7 @@ fn start() -> Start {
         text: Some("Hi".into()),
         message: None,
         resume: Vec::new(),
+        options: TurnOptions::default(),
     }
 }
 
@@ -132,6 +135,10 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
             vec![run.context_trimmed("trim:0", Vec::new(), at(1), None)]
         }
         Input::ContextNotTrimmed { .. } => vec![run.context_not_trimmed("trim:0", words(), at(1))],
+        Input::Authorized { .. } => {
+            vec![run.authorized("authorize:0:0", Some(words()), at(1), HashMap::new())]
+        }
+        Input::NotAuthorized { .. } => vec![run.not_authorized("authorize:0:0", words(), at(1))],
         Input::Timeout => vec![run.timeout(at(1))],
         // All others are refused after it.
         Input::Dispose => vec![run.dispose(at(1))],
@@ -145,13 +152,14 @@ fn each_method_is_the_input_of_its_name() {
     let words = || "Words.".to_owned();
     let message = stepwell_core::event::Message::user("message", "Stop");
     let call = stepwell_core::CallKey { hop: 0, index: 0 };
+    let run = machine();
     let refusal = run::Refusal {
         status: 500,
         retry_after: None,
         body: Vec::new(),
     };
     let inputs = [
-        Input::Start(Box::new(start().try_into().unwrap())),
+        Input::Start(Box::new(start().into_core(&run.config().unwrap()).unwrap())),
         Input::RunCreated {
             effect,
             run_id: "run".into(),
@@ -210,9 +218,16 @@ fn each_method_is_the_input_of_its_name() {
             effect,
             message: words(),
         },
+        Input::Authorized {
+            effect,
+            authorization: words().into(),
+        },
+        Input::NotAuthorized {
+            effect,
+            message: words(),
+        },
         Input::Timeout,
     ];
-    let run = machine();
     run.dispose(at(1)).unwrap();
     // A run that was disposed of names each input that it refuses.
     for input in inputs {

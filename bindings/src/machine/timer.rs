@@ -26,6 +26,8 @@ pub enum TimerKey {
     Closing,
     /// The app has taken too long to decode the typed answer.
     Output,
+    /// The app has taken too long to give the credentials of a request.
+    Credentials,
 }
 
 impl From<run::TimerKey> for TimerKey {
@@ -39,6 +41,7 @@ impl From<run::TimerKey> for TimerKey {
             run::TimerKey::Network => Self::Network,
             run::TimerKey::Closing => Self::Closing,
             run::TimerKey::Output => Self::Output,
+            run::TimerKey::Credentials => Self::Credentials,
         }
     }
 }

@@ -68,6 +68,8 @@ impl From<Failure> for run::Failure {
             Failure::ContextTooLong { tokens, window } => Self::ContextTooLong { tokens, window },
             Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
             Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
+            Failure::NoInstructions { message } => Self::NoInstructions { message },
+            Failure::NotAuthorized { message } => Self::NotAuthorized { message },
         }
     }
 }
@@ -102,6 +104,8 @@ mod tests {
             run::Failure::RunNotCreated { message: message() },
             run::Failure::NotStored { message: message() },
             run::Failure::AttachmentRefused { message: message() },
+            run::Failure::NoInstructions { message: message() },
+            run::Failure::NotAuthorized { message: message() },
         ];
         for sample in samples {
             let here = Failure::from(sample.clone());

@@ -109,6 +109,8 @@ kinds! {
     OutputInvalid
     /// The agent said that its run failed, and not why in words that are known.
     AgentFailed
+    /// The app's own code for the turn failed.
+    AppFailed
     /// What was said could not be stored.
     NotStored
     /// The user, or the agent, stopped it.

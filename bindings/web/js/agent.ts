@@ -1,14 +1,16 @@
 // A conversation with a model and the page's tools.
 
 import type { OutputDecoder } from "./context.js";
+import { instructions } from "./credentials.js";
 import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
 import { type Finished, TurnError } from "./finished.js";
 import { loaded, misuse, RunMachine } from "./module.js";
 import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
-import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey } from "./stepwell.js";
+import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
 import { StoreError } from "./store.js";
+import type { Tool } from "./tools.js";
 import { type Input, type Run, Turn } from "./turn.js";
 
 interface Thread extends Known {
@@ -35,8 +37,13 @@ export interface Recovered {
   error?: unknown;
 }
 
-/** How a turn may be begun. */
-export interface SendOptions {
+/**
+ * How a turn is begun, and what it has otherwise than its agent; what is left out is as there. It is stored with the turn, but
+ * for the headers and the code of its tools.
+ */
+export interface SendOptions extends Omit<TurnOptions, "tools"> {
+  /** Tools of this turn's own. One takes the place of the agent's tool of its name. */
+  tools?: Tool[];
   /** Cancels the turn. */
   signal?: AbortSignal;
 }
@@ -171,21 +178,40 @@ export class Agent {
     throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
   }
 
-  #start({ text, ...given }: Start, { signal }: SendOptions, from?: { parent: string | undefined }): Turn {
+  #start({ text, ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
+    const own = new Map(tools?.map((tool) => [tool.name, tool]));
+    const options = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
     const { config, clock, journal } = setup;
     const thread = this.#thread;
     const { key } = thread;
     const { runId, message } = given;
     if (text !== undefined && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
-    const start: Start = text === undefined ? given : { ...given, message: saidBy(runId, text) };
+    const said: Start = text === undefined ? given : { ...given, message: saidBy(runId, text) };
+    const start: Start = { ...said, options };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);
       return { machine, outputs: machine.start(start, clock.now()) };
     };
-    if (!durable) return this.#begin(() => started(thread), signal);
-    return this.#stored(runId, signal, async (waiting) => {
+    const { instructionsFrom } = options.instructions === undefined ? setup : { instructionsFrom: undefined };
+    const instructed = async ({ messages }: { messages: Message[] }, signal: AbortSignal) => {
+      if (!instructionsFrom) return;
+      const said = start.message && { message: start.message };
+      const request = { thread: key, turn: runId, ...said, messages };
+      const made = await instructions(instructionsFrom, request, setup, signal);
+      if (made !== undefined) options.instructions = made;
+    };
+    if (!durable && !instructionsFrom) return this.#begin(() => started(thread), signal, false, undefined, own);
+    if (!durable) {
+      const make = async ({ signal }: Waiting) => {
+        await instructed(thread, signal);
+        return started(thread);
+      };
+      return this.#begin(make, signal, false, undefined, own);
+    }
+    const make = async (waiting: Waiting) => {
       const { parent, ...before } = await durable.before(key, from, () => thread, waiting);
+      await instructed(before, waiting.signal);
       const run = started(before);
       // What the thread is called, if this is its first turn.
       const title = parent === undefined ? titleOf(run.machine.messages) : "";
@@ -193,7 +219,8 @@ export class Agent {
       const turn = { key: { thread: key, turn: runId }, ...said, snapshot: run.machine.snapshot(), atMs: clock.now() };
       const generation = await durable.begin({ ...turn, ...(parent !== undefined && { parent }), ...(title && { title }) }, waiting);
       return { ...run, generation };
-    });
+    };
+    return this.#stored(runId, signal, make, false, own);
   }
 
   /**
@@ -280,7 +307,7 @@ export class Agent {
   }
 
   /** Begins a turn that the store has first. */
-  #stored(turn: string, signal: AbortSignal | undefined, make: (waiting: Waiting) => Promise<Omit<Run, "writer"> & { generation: number }>, isRevived = false): Turn {
+  #stored(turn: string, signal: AbortSignal | undefined, make: (waiting: Waiting) => Promise<Omit<Run, "writer"> & { generation: number }>, isRevived = false, tools?: Map<string, Tool>): Turn {
     const { setup, durable } = this.#shared;
     const thread = this.#thread;
     const earlier = thread.current;
@@ -297,12 +324,13 @@ export class Agent {
       signal,
       isRevived,
       turn,
+      tools,
     );
     void begun.ended.then(() => attended).then((leave) => leave());
     return begun;
   }
 
-  #begin(make: (waiting: Waiting) => Run | Promise<Run>, signal?: AbortSignal, isRevived = false, stored?: string): Turn {
+  #begin(make: (waiting: Waiting) => Run | Promise<Run>, signal?: AbortSignal, isRevived = false, stored?: string, tools = new Map<string, Tool>()): Turn {
     const { setup, registry } = this.#shared;
     const thread = this.#thread;
     // A stored turn goes on as the run that has its thread, if nobody has taken that since.
@@ -316,6 +344,7 @@ export class Agent {
       setup,
       owner,
       isRevived,
+      tools,
       over: ({ messages, outcome }: Finished, machine?: RunMachine) => {
         if (machine) Object.assign(thread, { messages, sharedState: machine.sharedState, last: stored });
         left();

@@ -4,29 +4,40 @@ import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
 import type { Setup } from "./setup.js";
 import type { Effect, Message, RunMachine, ToolInvocation } from "./stepwell.js";
-import { Deferred, shown, ToolError, words } from "./tools.js";
+import { Deferred, shown, type Tool, ToolError, words } from "./tools.js";
 import type { Input } from "./turn.js";
 
 type Created = Extract<Effect, { type: "createRun" }>;
+type Authorize = Extract<Effect, { type: "authorize" }>;
 type Overflow = Extract<Effect, { type: "trimContext" }>;
 type Typed = Extract<Effect, { type: "decodeOutput" }>;
+
+/** The turn whose effects are carried out. @internal */
+export interface TurnOf {
+  threadId: string;
+  turn: string;
+  /** The tools of its own. */
+  tools: Map<string, Tool>;
+}
 
 /**
  * Carries out an effect that is no stream, and gives what the machine is told. The messages are those of the conversation as
  * the effect finds it. @internal
  */
-export async function answer(setup: Setup, effect: Effect, messages: Message[], writer: Writer | undefined, signal: AbortSignal): Promise<Input> {
+export async function answer(setup: Setup, effect: Effect, turn: TurnOf, messages: Message[], writer: Writer | undefined, signal: AbortSignal): Promise<Input> {
   const { now } = setup.clock;
   const { id } = effect;
   switch (effect.type) {
     case "runTool":
-      return run(setup, id, effect.invocation, signal);
+      return run(setup, id, effect.invocation, turn.tools, signal);
     case "askApproval":
       return ask(setup, id, effect.invocation, signal);
     case "createRun":
       return create(setup, effect, signal);
     case "persist":
       return writer?.write(effect) ?? ((machine) => machine.persistFailed(id, "this agent has no store", now()));
+    case "authorize":
+      return authorize(setup, effect, turn, signal);
     case "trimContext":
       return trim(setup, effect, messages, signal);
     case "decodeOutput":
@@ -36,9 +47,9 @@ export async function answer(setup: Setup, effect: Effect, messages: Message[], 
   }
 }
 
-async function run({ tools, clock: { now } }: Setup, id: string, invocation: ToolInvocation, signal: AbortSignal): Promise<Input> {
+async function run({ tools, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool>, signal: AbortSignal): Promise<Input> {
   try {
-    const tool = tools.get(invocation.name);
+    const tool = own.get(invocation.name) ?? tools.get(invocation.name);
     if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
     const content = shown(await tool.execute(invocation.arguments, { signal, invocation }));
     return (machine) => machine.toolFinished(id, content, now());
@@ -74,6 +85,17 @@ async function create({ runSource, clock: { now } }: Setup, { id, threadId, pare
     return (machine) => machine.runCreated(id, runId, now());
   } catch (error) {
     return (machine) => machine.runNotCreated(id, words(error), now());
+  }
+}
+
+async function authorize({ credentials, clock: { now } }: Setup, { id, rejected }: Authorize, { threadId, turn }: TurnOf, signal: AbortSignal): Promise<Input> {
+  try {
+    if (!credentials) throw new Error("the agent has no `credentials`");
+    const given = await credentials({ threadId, turn, rejected }, { signal });
+    const { key, headers } = typeof given === "string" ? { key: given, headers: undefined } : given;
+    return (machine) => machine.authorized(id, key, now(), headers);
+  } catch (error) {
+    return (machine) => machine.notAuthorized(id, words(error), now());
   }
 }
 

@@ -1,6 +1,7 @@
 // How an agent is set up.
 
 import type { OutputDecoder, RunSource, Trimmer } from "./context.js";
+import type { CredentialSource, InstructionsSource } from "./credentials.js";
 import { Durable } from "./durable.js";
 import { misuse } from "./module.js";
 import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
@@ -16,7 +17,7 @@ export interface Clock {
 }
 
 /** How an agent is set up: all of `RunConfig` that an agent can do, and what the page has for it. */
-export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds"> {
+export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "credentials"> {
   /** The tools on offer, with their code. */
   tools?: Tool[];
   /** Asks the user about tools with `requiresApproval`; without one they are denied. */
@@ -30,6 +31,13 @@ export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds"> {
   outputDecoder?: OutputDecoder;
   /** Where the runs of the hops come from, for a backend that creates each before its stream is opened. */
   runSource?: RunSource;
+  /**
+   * Gives the key, or a key and headers, of each request: for tokens that expire. It is asked before each, and once more when
+   * the provider refuses what it gave with a 401. They are `key` and `headers` if left out.
+   */
+  credentials?: CredentialSource;
+  /** Makes the instructions of each turn. They are `instructions` if left out. */
+  instructionsFrom?: InstructionsSource;
   /** One that the page has stored, or that several agents share. A new one if left out. */
   registry?: RunRegistry;
   /** The conversation's id; a random one if left out. */
@@ -63,6 +71,8 @@ export interface Setup {
   trimContext: Trimmer | undefined;
   outputDecoder: OutputDecoder | undefined;
   runSource: RunSource | undefined;
+  credentials: CredentialSource | undefined;
+  instructionsFrom: InstructionsSource | undefined;
   fetch: typeof globalThis.fetch;
   clock: Clock;
   journal: ((turn: string, lines: string) => void) | undefined;
@@ -78,7 +88,7 @@ const wrong = (reason: string, advice: string): Error => Object.assign(misuse(re
 
 /** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
 export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
-  const { tools = [], approver, trimContext, outputDecoder, runSource, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
+  const { tools = [], approver, trimContext, outputDecoder, runSource, credentials, instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
   const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
   if (store) config.persistAttempts ??= 6;
@@ -94,7 +104,8 @@ export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "shar
     throw wrong("the agent has no code that decodes its typed answers", "give it an `outputDecoder`, or leave `decodedByHost` out");
   }
   if (runSource) config.runIds = "host";
+  if (credentials) config.credentials = "host";
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const setup = { config, tools: byName, approver, trimContext, outputDecoder, runSource, fetch, clock, journal };
+  const setup = { config, tools: byName, approver, trimContext, outputDecoder, runSource, credentials, instructionsFrom, fetch, clock, journal };
   return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
 }

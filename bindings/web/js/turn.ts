@@ -1,15 +1,16 @@
 // A turn: the loop between its machine and what the page has for it.
 
 import { answer } from "./answers.js";
+import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Waiting, Writer } from "./durable.js";
 import type { Finished } from "./finished.js";
 import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
-import { notStored } from "./stepwell.js";
+import { noInstructions, notStored } from "./stepwell.js";
 import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
 import { StoreError } from "./store.js";
-import { shown } from "./tools.js";
+import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
 
 /** `setTimeout` fires at once for what is longer. */
@@ -35,6 +36,8 @@ export interface Host {
   setup: Setup;
   owner: Owner;
   isRevived: boolean;
+  /** The tools that are the turn's own. */
+  tools: Map<string, Tool>;
   /** The turn is over; without a machine where it did not begin. */
   over(finished: Finished, machine?: RunMachine): void;
   /** The turn is let go of without an end. */
@@ -108,11 +111,12 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.#stop.signal.aborted) this.cancel();
   }
 
-  /** A turn that could not be stored has not begun: nothing went out. */
+  /** A turn that could not be stored, or has no instructions, has not begun: nothing went out. */
   #notBegun(error: unknown): void {
-    if (!(error instanceof StoreError)) return this.#break(error);
-    this.#trouble = error;
-    const outcome = notStored(error.message) as Outcome;
+    const isOfStore = error instanceof StoreError;
+    if (!isOfStore && !(error instanceof NoInstructions)) return this.#break(error);
+    if (isOfStore) this.#trouble = error;
+    const outcome = (isOfStore ? notStored : noInstructions)(error.message) as Outcome;
     this.#last = { type: "completed", outcome };
     this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
   }
@@ -404,6 +408,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     this.#work.set(id, controller);
     const { signal } = controller;
     const messages = effect.type === "trimContext" ? sized(machine, effect.messages) : [];
+    const { threadId, turn } = machine;
     // Nothing of the app's runs within the machine's call, and what was stopped has nothing more to say. Nothing is begun for a
     // turn that is about to be stopped, but what it said is stored.
     const work = Promise.resolve().then(async () => {
@@ -412,7 +417,7 @@ export class Turn implements AsyncIterable<RunEvent> {
         const take = (input: Input) => this.tell(input);
         return stream(setup.fetch, id, effect.request, signal, setup.clock.now, take);
       }
-      const input = await answer(setup, effect, messages, this.#writer, signal);
+      const input = await answer(setup, effect, { threadId, turn, tools: this.host.tools }, messages, this.#writer, signal);
       if (isWrite(id)) {
         this.#work.delete(id);
         this.#take(input);

@@ -3,13 +3,14 @@
 use crate::error::Thrown;
 use crate::machine::RunMachine;
 use crate::{
-    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, JsonValue, MessageValue,
-    MessagesValue, OutputsValue, StartValue, from_js,
+    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, HeadersValue, JsonValue,
+    MessageValue, MessagesValue, OutputsValue, StartValue, from_js,
 };
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Decision, EffectId, Input, Refusal};
+use stepwell_core::run::{Authorization, Decision, EffectId, Input, Refusal};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 use stepwell_json::Start;
 use wasm_bindgen::prelude::*;
@@ -31,7 +32,7 @@ impl RunMachine {
         #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
     ) -> Given {
         let start: Start = from_js("the start", start)?;
-        let start = start.into_core().map_err(Thrown::from)?;
+        let start = start.into_core(self.config()?).map_err(Thrown::from)?;
         Ok(self.handle(Input::Start(Box::new(start)), now_ms)?)
     }
 
@@ -270,6 +271,38 @@ impl RunMachine {
     ) -> Given {
         let effect = id(effect)?;
         Ok(self.handle(Input::OutputRefused { effect, reason }, now_ms)?)
+    }
+
+    /// The key of the next request, and headers to send besides. Neither is stored.
+    pub fn authorized(
+        &mut self,
+        effect: &str,
+        key: Option<String>,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+        headers: Option<HeadersValue>,
+    ) -> Given {
+        let headers = headers.map(|headers| from_js("the headers", &headers));
+        let headers: BTreeMap<String, String> = headers.transpose()?.unwrap_or_default();
+        let input = Input::Authorized {
+            effect: id(effect)?,
+            authorization: Authorization {
+                key: key.map(Into::into),
+                headers: headers.into_iter().collect(),
+            },
+        };
+        Ok(self.handle(input, now_ms)?)
+    }
+
+    /// There are no credentials for the next request: the turn fails.
+    #[wasm_bindgen(js_name = notAuthorized)]
+    pub fn not_authorized(
+        &mut self,
+        effect: &str,
+        message: String,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let effect = id(effect)?;
+        Ok(self.handle(Input::NotAuthorized { effect, message }, now_ms)?)
     }
 
     /// Blocks are stored.

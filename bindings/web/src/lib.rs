@@ -82,6 +82,8 @@ extern "C" {
     pub type StateValue;
     #[wasm_bindgen(typescript_type = "Json")]
     pub type JsonValue;
+    #[wasm_bindgen(typescript_type = "{ [name: string]: string }")]
+    pub type HeadersValue;
     #[wasm_bindgen(typescript_type = "ToolFailureKind")]
     pub type FailureKindValue;
 }
@@ -122,6 +124,13 @@ pub fn newest_messages(overflow: &OverflowValue, part: f64) -> Result<Vec<String
 #[must_use]
 pub fn not_stored(message: String) -> EndValue {
     to_js(&stepwell_json::not_stored(message)).unchecked_into()
+}
+
+/// How a turn ends whose instructions could not be made.
+#[wasm_bindgen(js_name = noInstructions)]
+#[must_use]
+pub fn no_instructions(message: String) -> EndValue {
+    to_js(&stepwell_json::no_instructions(message)).unchecked_into()
 }
 
 /// What JavaScript gives, by way of JSON: it has no other values than these here.

@@ -42,6 +42,12 @@ pub(crate) fn at(now_ms: Option<f64>) -> Timestamp {
 }
 
 impl RunMachine {
+    /// How the run is set up.
+    pub(crate) fn config(&self) -> Result<&Arc<run::RunConfig>, Thrown> {
+        let broken = || Thrown::argument("the run", "it broke in an earlier call");
+        self.machine.config().ok_or_else(broken)
+    }
+
     pub(crate) fn handle(
         &mut self,
         input: Input<'_>,

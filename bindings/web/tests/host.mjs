@@ -154,6 +154,8 @@ function effectFields(effect) {
       const messages = effect.messages.map(({ messageId, tokens }) => ({ message_id: messageId, tokens }));
       return { tokens: effect.tokens, window: effect.window, messages };
     }
+    case "authorize":
+      return { rejected: effect.rejected };
     default:
       return {};
   }
@@ -256,8 +258,8 @@ export class Host {
     const { effect } = step;
     switch (step.input) {
       case "start": {
-        const { run_id: runId, parent_run_id: parentRunId, say: text, message, answers: resume = [] } = step;
-        return machine.start({ runId, parentRunId, text, message, resume }, now);
+        const { run_id: runId, parent_run_id: parentRunId, say: text, message, answers: resume = [], options = {} } = step;
+        return machine.start({ runId, parentRunId, text, message, resume, options: config(options) }, now);
       }
       case "run_created":
         return machine.runCreated(effect, step.run_id, now);
@@ -265,6 +267,8 @@ export class Host {
         return machine.opened(effect, step.content_type, now);
       case "refused":
         return machine.refused(effect, step.status, encoder.encode(compact(step.body)), step.retry_after_ms, now);
+      case "authorized":
+        return machine.authorized(effect, step.key, now, step.headers);
       case "ended":
       case "tool_deferred":
       case "persisted":
@@ -274,6 +278,7 @@ export class Host {
       case "lost":
       case "tool_failed":
       case "context_not_trimmed":
+      case "not_authorized":
       case "persist_failed":
         return machine[camel(step.input)](effect, step.message, now);
       case "output_decoded":

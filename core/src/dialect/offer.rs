@@ -2,7 +2,7 @@
 
 use super::encoding::{names, own_tools};
 use super::form::{OPENAI, formed, said, takes_format_beside_tools};
-use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, gemini};
+use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, UserField, gemini};
 use crate::event::{Message, ToolDefinition};
 use crate::tool::schema::{Rules, Spelling, fit, hold};
 use crate::tool::{OutputType, parse_arguments};
@@ -68,6 +68,12 @@ impl Offer {
             offer.ask_for(output, endpoint);
         } else if endpoint.dialect != Dialect::AgUi {
             offer.form_answer(endpoint);
+        }
+        if settings.user.is_some() && !is_told_of_users(endpoint) {
+            offer.warnings.push(format!(
+                "{} is not told of the user: its requests have no field for one",
+                endpoint.provider
+            ));
         }
         offer
     }
@@ -246,6 +252,16 @@ pub(super) fn stands_beside(
         );
     }
     Ok(())
+}
+
+fn is_told_of_users(endpoint: &Endpoint) -> bool {
+    match endpoint.dialect {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => endpoint.quirks.user != UserField::Never,
+        Dialect::Anthropic => true,
+        Dialect::AgUi | Dialect::Gemini | Dialect::Ollama | Dialect::Mistral | Dialect::Cohere => {
+            false
+        }
+    }
 }
 
 /// What the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.

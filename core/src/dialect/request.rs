@@ -5,7 +5,7 @@ use super::shown;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
 };
-use crate::provider::ModelRules;
+use crate::provider::{KeyHeader, ModelRules};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -126,9 +126,34 @@ pub struct Endpoint {
     /// Headers to send besides the dialect's own.
     #[serde(serialize_with = "shown::serialize_headers")]
     pub headers: Vec<(String, String)>,
+    /// The header that carries a key which the [host gives](crate::run::Credentials), where it is not the dialect's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_header: Option<KeyHeader>,
     /// Where the provider differs from its dialect.
     #[serde(deserialize_with = "Quirks::of_any_time")]
     pub quirks: Quirks,
+}
+
+impl Endpoint {
+    /// The same for a request with this key.
+    pub(crate) fn with_key(mut self, key: Secret) -> Self {
+        match &self.key_header {
+            Some(KeyHeader { name, prefix }) => {
+                let value = format!("{prefix}{}", key.expose());
+                self.put_headers(&[(name.to_string(), value)]);
+            }
+            None => self.key = Some(key),
+        }
+        self
+    }
+
+    /// Puts headers beside its own; one takes the place of those of its name.
+    pub(crate) fn put_headers(&mut self, headers: &[(String, String)]) {
+        let is_same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+        let own = &mut self.headers;
+        own.retain(|(name, _)| !headers.iter().any(|(other, _)| is_same(name, other)));
+        own.extend_from_slice(headers);
+    }
 }
 
 impl fmt::Debug for Endpoint {
@@ -146,7 +171,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-fn names(headers: &[(String, String)]) -> Vec<&str> {
+pub(crate) fn names(headers: &[(String, String)]) -> Vec<&str> {
     headers.iter().map(|(name, _)| name.as_str()).collect()
 }
 
@@ -165,6 +190,8 @@ pub struct Quirks {
     pub reasoning: ReasoningReturn,
     /// How it is told how much the model may think.
     pub effort: EffortField,
+    /// How it is told which end user a request is for.
+    pub user: UserField,
     /// It takes marks for its prompt cache, `cache_control`, on the parts of a message.
     pub cache_marks: bool,
     /// It refuses a form of the answer beside tools; the model is asked for it in words.
@@ -292,6 +319,20 @@ pub enum EffortField {
     Never,
 }
 
+/// How a provider that is compatible with Chat Completions or Responses is told which end user a request is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum UserField {
+    /// `user` (OpenRouter, Groq, Fireworks and most others).
+    #[default]
+    User,
+    /// `safety_identifier`, which stands for `user` now (OpenAI).
+    SafetyIdentifier,
+    /// Not at all.
+    Never,
+}
+
 /// How the model is to answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -312,6 +353,11 @@ pub struct GenerationSettings {
     /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
     /// the providers that want marks. A message or a part of one is marked by `cacheControl` in its own metadata.
     pub cache_prompt: bool,
+    /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not
+    /// the user's name or address. Where a provider's requests have no field for it, a
+    /// [`Warning`](crate::run::RunEvent::Warning) says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// What an AG-UI agent is to know beside the conversation; other APIs are not sent it.
     pub context: Vec<Context>,
     /// Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs
@@ -400,6 +446,7 @@ mod tests {
             model: "m".to_owned(),
             key: Some("sk-key".into()),
             headers: vec![("x-team-key".to_owned(), "sk-team".to_owned())],
+            key_header: None,
             quirks: Quirks::default(),
         };
         let request = HttpRequest {

@@ -62,7 +62,7 @@ pub(super) fn serialize_address<S: Serializer>(
     serializer.serialize_str(&address(url))
 }
 
-pub(super) fn serialize_headers<S: Serializer>(
+pub(crate) fn serialize_headers<S: Serializer>(
     headers: &[(String, String)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -70,10 +70,10 @@ pub(super) fn serialize_headers<S: Serializer>(
 }
 
 /// Of a key only that there is one.
-pub(super) mod key {
+pub(crate) mod key {
     use super::{Deserialize, Deserializer, HIDDEN, Secret, Serializer};
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         key: &Option<Secret>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -83,7 +83,7 @@ pub(super) mod key {
         }
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Secret>, D::Error> {
         Ok(Option::<String>::deserialize(deserializer)?.map(Secret::from))

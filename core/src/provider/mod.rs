@@ -277,6 +277,28 @@ impl Provider {
         base_url: Option<&str>,
         key: Option<Secret>,
     ) -> Result<Endpoint, EndpointError> {
+        let key = key.filter(|key| !key.expose().is_empty());
+        if self.needs_key && base_url.is_none() && key.is_none() {
+            return Err(EndpointError::NoKey {
+                provider: self.name.to_string(),
+                variable: self.key_variable.to_string(),
+            });
+        }
+        self.endpoint_for_host(api, model, base_url, key)
+    }
+
+    /// The same for runs whose [host gives the key](crate::run::Credentials::Host) with each request: none is needed
+    /// here.
+    ///
+    /// # Errors
+    /// Something else that the provider needs is missing.
+    pub fn endpoint_for_host(
+        &self,
+        api: Option<&str>,
+        model: &str,
+        base_url: Option<&str>,
+        key: Option<Secret>,
+    ) -> Result<Endpoint, EndpointError> {
         let api = self.api(api)?;
         let provider = || self.name.to_string();
         let own = api.base_url.as_deref();
@@ -297,13 +319,7 @@ impl Provider {
                 provider: provider(),
             });
         }
-        let mut key = key.filter(|key| !key.expose().is_empty());
-        if self.needs_key && base_url.is_none() && key.is_none() {
-            return Err(EndpointError::NoKey {
-                provider: provider(),
-                variable: self.key_variable.to_string(),
-            });
-        }
+        let mut key = key;
         if key
             .as_ref()
             .is_some_and(|key| !is_header_value(key.expose()))
@@ -314,10 +330,10 @@ impl Provider {
         }
         let mut headers = self.headers.to_vec();
         // The dialect sends the key its own way.
-        if api.key_header != KeyHeader::of(api.dialect)
+        let key_header = (api.key_header != KeyHeader::of(api.dialect)).then_some(&api.key_header);
+        if let Some(KeyHeader { name, prefix }) = key_header
             && let Some(key) = key.take()
         {
-            let KeyHeader { name, prefix } = &api.key_header;
             headers.push((name.to_string(), format!("{prefix}{}", key.expose())));
         }
         Ok(Endpoint {
@@ -327,6 +343,7 @@ impl Provider {
             model: model.to_owned(),
             key,
             headers,
+            key_header: key_header.cloned(),
             quirks: Quirks {
                 media: api.capabilities.media(),
                 model: models::of_families(&api.models, model).or(api.quirks.model),
@@ -346,13 +363,18 @@ impl Endpoint {
         headers: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, EndpointError> {
         for (name, value) in headers {
-            if !is_header_name(&name) || !is_header_value(&value) {
-                return Err(EndpointError::BadHeader { name });
-            }
-            self.headers.push((name, value));
+            self.headers.push(header(name, value)?);
         }
         Ok(self)
     }
+}
+
+/// A header that can be sent.
+pub(crate) fn header(name: String, value: String) -> Result<(String, String), EndpointError> {
+    if !is_header_name(&name) || !is_header_value(&value) {
+        return Err(EndpointError::BadHeader { name });
+    }
+    Ok((name, value))
 }
 
 /// RFC 9110, section 5.1.

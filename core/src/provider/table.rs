@@ -1,6 +1,6 @@
 use super::{Api, Capabilities, KeyHeader, Provider};
 use crate::dialect::{
-    AgUiOptions, Dialect, EffortField, Media, Quirks, ReasoningReturn, Resumption,
+    AgUiOptions, Dialect, EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField,
 };
 use std::borrow::Cow;
 
@@ -11,6 +11,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     max_completion_tokens: false,
     reasoning: ReasoningReturn::Never,
     effort: EffortField::ReasoningEffort,
+    user: UserField::User,
     cache_marks: false,
     no_format_with_tools: false,
     refusals: false,
@@ -126,6 +127,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                         no_developer_role: false,
                         max_completion_tokens: true,
                         refusals: true,
+                        user: UserField::SafetyIdentifier,
                         ..COMPATIBLE
                     },
                     Capabilities {
@@ -143,6 +145,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     KeyHeader::of(Dialect::OpenAiResponses),
                     Quirks {
                         no_developer_role: false,
+                        user: UserField::SafetyIdentifier,
                         ..COMPATIBLE
                     },
                     RESPONSES,
@@ -318,7 +321,11 @@ pub(super) static PROVIDERS: &[Provider] = &[
         const {
             &[chat(
                 Some("https://integrate.api.nvidia.com/v1"),
-                COMPATIBLE,
+                Quirks {
+                    // Its API's description has no field for it.
+                    user: UserField::Never,
+                    ..COMPATIBLE
+                },
                 COMPATIBLE_SERVER,
             )]
         },
@@ -346,6 +353,8 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     Some("http://localhost:11434/v1"),
                     Quirks {
                         no_format_with_tools: true,
+                        // <https://docs.ollama.com/api/openai-compatibility>
+                        user: UserField::Never,
                         ..COMPATIBLE
                     },
                     COMPATIBLE_SERVER,

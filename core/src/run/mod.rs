@@ -37,14 +37,14 @@ pub use machine::model_check;
 
 pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
-    Attached, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT, ContextGuard, ContextMessage,
-    ContextOverflow, ContextPolicy, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
-    EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
-    NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
+    Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT, ContextGuard,
+    ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy,
+    Durability, EdgeRow, Effect, EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy,
+    Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
     PartialArgumentsUpdate, PartialOutputUpdate, Problem, ProblemKind, Refusal, RepeatLimit,
     ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal,
-    TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus,
-    cut_messages,
+    TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions,
+    TurnStatus, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
 pub use states::active::Active;

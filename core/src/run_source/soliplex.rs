@@ -78,6 +78,7 @@ impl Soliplex {
             model: self.room.clone(),
             key: self.key.clone(),
             headers: Vec::new(),
+            key_header: None,
             quirks: Quirks {
                 resumption: Resumption::LastEventId,
                 ag_ui: AgUiOptions {

@@ -164,6 +164,16 @@ struct Inner {
     by_name: BTreeMap<String, usize>,
 }
 
+impl Inner {
+    fn push(&mut self, entry: Arc<Entry>) {
+        let definition = &entry.tool.definition;
+        self.by_name
+            .insert(definition.name.clone(), self.tools.len());
+        self.definitions.push(definition.clone());
+        self.tools.push(entry);
+    }
+}
+
 #[derive(Debug)]
 struct Entry {
     tool: Tool,
@@ -226,10 +236,7 @@ impl ToolRegistry {
             reason,
         })?;
         let spelling = Spelling::of(parameters);
-        let inner = Arc::make_mut(&mut self.inner);
-        inner.by_name.insert(name, inner.tools.len());
-        inner.definitions.push(tool.definition.clone());
-        inner.tools.push(Arc::new(Entry {
+        Arc::make_mut(&mut self.inner).push(Arc::new(Entry {
             tool,
             schema,
             spelling,
@@ -240,22 +247,28 @@ impl ToolRegistry {
     /// A registry without the tool of that name; the same if there is none.
     #[must_use]
     pub fn without(&self, name: &str) -> Self {
+        self.only(|other| other != name)
+    }
+
+    /// A registry of the tools with such a name.
+    pub(crate) fn only(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
         let mut inner = Inner::default();
-        for entry in self
-            .inner
-            .tools
-            .iter()
-            .filter(|entry| entry.tool.name() != name)
-        {
-            inner
-                .by_name
-                .insert(entry.tool.definition.name.clone(), inner.tools.len());
-            inner.definitions.push(entry.tool.definition.clone());
-            inner.tools.push(Arc::clone(entry));
+        let tools = self.inner.tools.iter();
+        for entry in tools.filter(|entry| is_wanted(entry.tool.name())) {
+            inner.push(Arc::clone(entry));
         }
         Self {
             inner: Arc::new(inner),
         }
+    }
+
+    /// A registry with those of another at the end, none of which it has the name of.
+    pub(crate) fn with_all(mut self, others: &Self) -> Self {
+        let inner = Arc::make_mut(&mut self.inner);
+        for entry in &others.inner.tools {
+            inner.push(Arc::clone(entry));
+        }
+        self
     }
 
     /// The tool of that name.

@@ -28,6 +28,7 @@ impl Request {
                 model: String::new(),
                 key: None,
                 headers: Vec::new(),
+                key_header: None,
                 quirks: Quirks::default(),
             },
             parent_run_id: None,

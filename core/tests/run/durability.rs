@@ -10,7 +10,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
     BlockContent, Decision, Durability, Failure, Input, Outcome, RunConfig, RunMachine, Start,
-    StateKind, TurnStatus,
+    StateKind, TurnOptions, TurnStatus,
 };
 use stepwell_core::tool::Tool;
 
@@ -196,6 +196,7 @@ fn what_comes_before_the_last_words_of_the_user_is_stored_too() {
             parent_run_id: None,
             message,
             resume: Vec::new(),
+            options: TurnOptions::default(),
         };
         world
             .input(Input::Start(Box::new(start)))

@@ -97,6 +97,20 @@ impl World {
                 };
                 self.enter(2, answer);
             }
+            Effect::Authorize { .. } => {
+                let answer = match self.keys.pop_front() {
+                    None => return,
+                    Some(Ok(key)) => Input::Authorized {
+                        effect: id,
+                        authorization: key.into(),
+                    },
+                    Some(Err(message)) => Input::NotAuthorized {
+                        effect: id,
+                        message: message.to_owned(),
+                    },
+                };
+                self.enter(2, answer);
+            }
             other => panic!("the world does not know {other:?}"),
         }
     }

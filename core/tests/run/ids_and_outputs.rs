@@ -124,6 +124,7 @@ fn an_effects_id_survives_being_written_and_read() {
         EffectId::Persist { sequence: u64::MAX },
         EffectId::Trim { hop: 5 },
         EffectId::Output { hop: 5 },
+        EffectId::Authorize { hop: 6, attempt: 7 },
     ];
     for id in ids {
         assert_eq!(id.to_string().parse(), Ok(id));

@@ -33,6 +33,8 @@ impl Seen {
             Effect::Persist { .. } => "persist",
             Effect::TrimContext { .. } => "trim",
             Effect::DecodeOutput { .. } => "decode",
+            Effect::Authorize { rejected: false } => "authorize",
+            Effect::Authorize { rejected: true } => "authorize anew",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

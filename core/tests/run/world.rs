@@ -121,6 +121,8 @@ pub struct World {
     pub trims: VecDeque<Trim>,
     /// What the host's decoder makes of each typed answer; nothing comes of those that are left.
     pub decodes: VecDeque<Decode>,
+    /// What the host says when it is asked for a key, a key or why there is none; it says nothing once it is empty.
+    pub keys: VecDeque<Result<&'static str, &'static str>>,
     pub cut: Cut,
     /// Whether tools that were told to stop give their results all the same.
     pub deaf_tools: bool,
@@ -183,6 +185,7 @@ impl World {
             first_run: None,
             trims: VecDeque::new(),
             decodes: VecDeque::new(),
+            keys: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,
             journal: None,

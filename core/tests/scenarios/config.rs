@@ -1,5 +1,6 @@
 //! How a scenario sets a run up: the names are those of the bindings' `RunConfig`.
 
+use crate::host::headers;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +11,9 @@ use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    BackgroundPolicy, ContextPolicy, Durability, KilledPolicy, LimitPolicy, Limits,
+    BackgroundPolicy, ContextPolicy, Credentials, Durability, KilledPolicy, LimitPolicy, Limits,
     NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+    TurnOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
@@ -39,10 +41,13 @@ pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
     let mut config = RunConfig::new(endpoint);
     config.tools = tools(&said["tools"]);
     config.instructions = text("instructions").map(str::to_owned);
-    config.settings = settings(&said["settings"]);
+    config.settings = settings(&said["settings"], &GenerationSettings::default());
     config.limits = limits(&said["limits"]);
     config.retry = retry(&said["retry"]);
     config.timeouts = timeouts(&said["timeouts"]);
+    if text("credentials") == Some("host") {
+        config.credentials = Credentials::Host;
+    }
     if text("run_ids") == Some("host") {
         config.run_ids = RunIds::Host;
     }
@@ -131,24 +136,45 @@ fn tools(said: &Value) -> ToolRegistry {
     tools
 }
 
-fn settings(said: &Value) -> GenerationSettings {
+/// The options of a turn that is else as the configuration says.
+pub(crate) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
+    let text = |name: &str| said[name].as_str().map(str::to_owned);
+    let names = |names: &Value| serde_json::from_value(names.clone()).expect("names");
+    TurnOptions {
+        instructions: text("instructions"),
+        tool_names: said.get("tool_names").map(names),
+        tools: tools(&said["tools"]),
+        settings: said
+            .get("settings")
+            .map(|said| settings(said, &config.settings)),
+        limits: said.get("limits").map(limits),
+        user: text("user"),
+        headers: headers(&said["headers"]),
+    }
+}
+
+/// What is said goes before `base`.
+fn settings(said: &Value, base: &GenerationSettings) -> GenerationSettings {
     GenerationSettings {
-        temperature: said["temperature"].as_f64(),
-        max_output_tokens: small(&said["max_output_tokens"]),
+        temperature: said["temperature"].as_f64().or(base.temperature),
+        max_output_tokens: small(&said["max_output_tokens"]).or(base.max_output_tokens),
         response_format: match &said["response_format"] {
             Value::Object(form) => ResponseFormat::Schema {
                 name: form["name"].as_str().expect("a name").to_owned(),
                 schema: form["schema"].clone(),
                 strict: form["strict"] == true,
             },
-            _ => ResponseFormat::Text,
+            _ => base.response_format.clone(),
         },
         context: match said.get("context") {
-            None => Vec::new(),
+            None => base.context.clone(),
             Some(entries) => serde_json::from_value(entries.clone()).expect("entries"),
         },
-        extra: said["extra"].as_object().cloned().unwrap_or_default(),
-        ..GenerationSettings::default()
+        extra: match said["extra"].as_object() {
+            None => base.extra.clone(),
+            Some(extra) => extra.clone(),
+        },
+        ..base.clone()
     }
 }
 
@@ -247,6 +273,7 @@ fn timeouts(said: &Value) -> Timeouts {
         turn: time("turn_ms", default.turn),
         approval: time("approval_ms", default.approval),
         deferred: time("deferred_ms", default.deferred),
+        credentials: time("credentials_ms", default.credentials),
         closing: time("closing_ms", default.closing),
     }
 }

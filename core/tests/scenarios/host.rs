@@ -1,6 +1,6 @@
 //! The host that a scenario speaks of: it feeds each input to its run, and says what came of it.
 
-use crate::config::config;
+use crate::config::{config, options};
 use crate::outputs::{Collected, result};
 use crate::wire;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{
-    Decision, Effect, EffectId, Input, Output, Refusal, RunConfig, RunMachine, Start,
+    Authorization, Decision, Effect, EffectId, Input, Output, Refusal, RunConfig, RunMachine, Start,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
@@ -124,7 +124,7 @@ impl Host {
             }
             _ => {
                 let machine = self.runs.get_mut(&name).expect("there is a run");
-                error = machine.handle(input(step), now).err();
+                error = machine.handle(input(step, &self.config), now).err();
             }
         }
         let machine = self.runs.get_mut(&name).expect("there is a run");
@@ -179,7 +179,7 @@ fn call(text: &str) -> CallKey {
     }
 }
 
-fn start(step: &Value) -> Start {
+fn start(step: &Value, config: &RunConfig) -> Start {
     let run_id = step["run_id"].as_str().expect("a run's id");
     let message = match (step["say"].as_str(), step.get("message")) {
         (Some(text), _) => Some(Message::user(format!("{run_id}-user"), text)),
@@ -191,14 +191,27 @@ fn start(step: &Value) -> Start {
         parent_run_id: step["parent_run_id"].as_str().map(Into::into),
         message,
         resume: entries(&step["answers"]),
+        options: options(&step["options"], config),
     }
 }
 
-fn input(step: &Value) -> Input<'static> {
+/// Headers by name, in its order.
+pub(crate) fn headers(said: &Value) -> Vec<(String, String)> {
+    let headers = said.as_object().into_iter().flatten();
+    let headers = headers.map(|(name, value)| {
+        let value = value.as_str().expect("a text");
+        (name.clone(), value.to_owned())
+    });
+    let mut headers: Vec<_> = headers.collect();
+    headers.sort();
+    headers
+}
+
+fn input(step: &Value, config: &RunConfig) -> Input<'static> {
     let text = |name: &str| step[name].as_str().map(str::to_owned);
     let message = || text("message").expect("a message");
     match step["input"].as_str().expect("an input") {
-        "start" => Input::Start(Box::new(start(step))),
+        "start" => Input::Start(Box::new(start(step, config))),
         "run_created" => Input::RunCreated {
             effect: effect(step),
             run_id: text("run_id").expect("a run's id").into(),
@@ -271,6 +284,17 @@ fn input(step: &Value) -> Input<'static> {
         "output_refused" => Input::OutputRefused {
             effect: effect(step),
             reason: text("reason").expect("a reason"),
+        },
+        "authorized" => Input::Authorized {
+            effect: effect(step),
+            authorization: Authorization {
+                key: text("key").map(Into::into),
+                headers: headers(&step["headers"]),
+            },
+        },
+        "not_authorized" => Input::NotAuthorized {
+            effect: effect(step),
+            message: message(),
         },
         "persisted" => Input::Persisted {
             effect: effect(step),

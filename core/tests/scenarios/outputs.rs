@@ -238,6 +238,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             json!({ "tokens": overflow.tokens, "window": overflow.window, "messages": messages })
         }
         Effect::DecodeOutput { value } => json!({ "value": value }),
+        Effect::Authorize { rejected } => json!({ "rejected": rejected }),
         Effect::CloseStream | Effect::CancelTool => json!({}),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {

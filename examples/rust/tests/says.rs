@@ -84,6 +84,28 @@ async fn the_typed_answer_is_asked_for_until_it_can_be_decoded() {
     assert!(told(2).contains("-3"), "{}", told(2));
 }
 
+#[tokio::test]
+async fn the_program_with_a_token_gets_another_one() {
+    let script = Script::new()
+        .hop(Hop::error(401, "Expired"))
+        .hop(Hop::new().text("Oslo."));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_tokens"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "Oslo.\n");
+    let requests = model.requests();
+    assert_eq!(requests[1].header("authorization"), Some("Bearer new"));
+    let said = &requests[1].body["messages"][0]["content"];
+    assert_eq!(said, "Answer in one word.");
+}
+
 /// What every language's first program is tried with.
 #[tokio::test]
 async fn what_goes_wrong_is_said() {

@@ -7,8 +7,9 @@ let package = Package(
     platforms: [.macOS(.v13)],
     dependencies: [.package(path: "../../../bindings/swift")],
     targets: [
-        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask", "trip"], sources: ["Hello.swift"]),
+        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask", "trip", "tokens"], sources: ["Hello.swift"]),
         .executableTarget(name: "Ask", dependencies: [stepwell], path: "ask"),
         .executableTarget(name: "Trip", dependencies: [stepwell], path: "trip"),
+        .executableTarget(name: "Tokens", dependencies: [stepwell], path: "tokens"),
     ]
 )

@@ -182,6 +182,10 @@ fn told(failure: &Failure) -> (&'static str, String) {
         Failure::TimedOut { deadline } => ("model_timeout", deadline.to_string()),
         Failure::LimitReached { limit } => (limit.name(), limit.to_string()),
         Failure::ContextTooLong { .. } => ("context_too_long", failure.to_string()),
+        Failure::NotAuthorized { .. } => plain(
+            "model_unauthorized",
+            "the server has no key for its model's provider",
+        ),
         Failure::AttachmentRefused { .. } => ("attachment_refused", failure.to_string()),
         _ => plain("internal_error", "the server failed: see its log"),
     }

@@ -14,7 +14,7 @@ use crate::turn::Turn;
 use futures::FutureExt;
 use std::collections::HashSet;
 use std::sync::Arc;
-use stepwell_core::run::Start;
+use stepwell_core::run::{Start, TurnOptions};
 
 /// An unfinished turn of the store that goes on here.
 #[derive(Debug)]
@@ -129,6 +129,7 @@ async fn begin_anew(
         message: own.and_then(|own| own.message),
         resume: Vec::new(),
         parent_run_id: None,
+        options: TurnOptions::default(),
     };
     Ok(Begin::Anew {
         turn,

@@ -10,6 +10,7 @@ mod context;
 mod dialects;
 mod failures;
 mod journal;
+mod options;
 mod responses;
 mod tools;
 mod typed;

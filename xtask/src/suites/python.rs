@@ -51,6 +51,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "tests",
             "bench.py",
             "../../examples/python/ask.py",
+            "../../examples/python/tokens.py",
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
             "../../examples/python/own_client.py",

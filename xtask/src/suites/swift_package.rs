@@ -92,6 +92,10 @@ fn package(
 /// A model that falls silent in the middle of its answer.
 const STALLS: &str = r#"{"hops": [{"steps": [{"text": "Well"}, "stall"]}]}"#;
 
+/// A model that refuses the first key.
+const EXPIRED: &str =
+    r#"{"hops": [{"status": 401, "error": "Expired"}, {"steps": [{"text": "Oslo."}]}]}"#;
+
 /// The first programs ask the scripted model, and print its answer, that of the guide as it comes, or what is wrong.
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
@@ -131,6 +135,12 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
     ensure!(
         output.stdout == b"3 days in Bergen\n",
         "the typed answer: {output:?}"
+    );
+    let model = mock_llm::start(context, log, Some(EXPIRED))?;
+    let output = start_one("Tokens", model.base_url())?.wait_with_output()?;
+    ensure!(
+        output.stdout == b"Oslo.\n",
+        "the program with a token: {output:?}"
     );
     // Side by side: some of them pause before they try again.
     let contacts = first_contact::start(context, log)?;

@@ -6,6 +6,7 @@ import 'package:http/http.dart' as http;
 import 'answers.dart';
 import 'approval.dart';
 import 'context.dart';
+import 'credentials.dart';
 import 'durable.dart';
 import 'effects.dart';
 import 'errors.dart';
@@ -55,8 +56,9 @@ final class Agent {
   /// store that is full or out of reach, however long it takes; else a write is tried as often as
   /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns. `trimContext`
   /// shortens a conversation that does not fit the model's context any more; `runSource` is where the runs of the hops come
-  /// from, for a backend that creates each before its stream is opened. `outputDecoder` decodes the typed answers, before they
-  /// count. `registry` is one that the app has stored, or that
+  /// from, for a backend that creates each before its stream is opened. `credentials` gives the key and the headers of each
+  /// request, for tokens that expire, and `instructionsFrom` makes the instructions of each turn. `outputDecoder` decodes the
+  /// typed answers, before they count. `registry` is one that the app has stored, or that
   /// several agents share.
   factory Agent(
     RunConfig config, {
@@ -72,6 +74,8 @@ final class Agent {
     Trimmer? trimContext,
     OutputDecoder? outputDecoder,
     RunSource? runSource,
+    CredentialSource? credentials,
+    InstructionsSource? instructionsFrom,
     RunRegistry? registry,
   }) {
     if (config.tools case [final tool, ...]) {
@@ -109,6 +113,7 @@ final class Agent {
       persistAttempts: store == null ? null : config.persistAttempts ?? 6,
       contextGuard: trimContext == null ? null : config.contextGuard.copyWith(atLimit: ContextPolicy.trim),
       runIds: runSource == null ? null : RunIds.host,
+      credentials: credentials == null ? null : Credentials.host,
     );
     final shared = _Shared(
       settings,
@@ -117,6 +122,8 @@ final class Agent {
       trimContext: trimContext,
       outputDecoder: outputDecoder,
       runSource: runSource,
+      credentials: credentials,
+      instructionsFrom: instructionsFrom,
       client: client ?? http.Client(),
       ownsClient: client == null,
       journal: journal,
@@ -178,21 +185,28 @@ final class Agent {
   }
 
   /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
-  Turn send(String text) => start(Start(_newId(), text: text));
+  /// `options` are what is otherwise for this turn than the agent has it, `tools` what it offers beside the agent's.
+  Turn send(String text, {TurnOptions options = const TurnOptions(), List<Tool> tools = const []}) =>
+      start(Start(_newId(), text: text, options: options), tools: tools);
 
-  /// Starts a turn with ids and a message of the app's own.
-  Turn start(Start start) => _start(start);
+  /// Starts a turn with ids and a message of the app's own, and with `tools` beside the agent's.
+  Turn start(Start start, {List<Tool> tools = const []}) => _start(start, tools);
 
   /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user said is
   /// said otherwise, and the turns that came of it before stay in the store as another branch. For an agent with a store.
-  Turn branch(String? parent, Start start) {
+  Turn branch(String? parent, Start start, {List<Tool> tools = const []}) {
     _requireStore();
-    return _start(start, (parent: parent));
+    return _start(start, tools, (parent: parent));
   }
 
   /// Says something to the model and waits for its whole answer; throws a `TurnException` where it is not whole.
   /// [Turn.finish] gives the turn however it ended.
-  Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
+  Future<Finished> sendAndWait(
+    String text, {
+    TurnOptions options = const TurnOptions(),
+    List<Tool> tools = const [],
+  }) async =>
+      (await send(text, options: options, tools: tools).finish()).whole;
 
   /// Says something to the model, and gives its answer as a value of a type: `output` is what the model is asked for, `fromJson`
   /// makes the value of it. What does not fit the schema, or `fromJson` throws at, goes back to the model with the reason; then
@@ -224,7 +238,7 @@ final class Agent {
     if (earlier == null) {
       throw StoreException(StoreErrorKind.noTurn, 'the store has no turn `$turn` in this thread');
     }
-    return _start(Start(_newId(), text: text), (parent: earlier.parent));
+    return _start(Start(_newId(), text: text), const [], (parent: earlier.parent));
   }
 
   Durable _requireStore() =>
@@ -235,24 +249,42 @@ final class Agent {
         'give it a `store`',
       ));
 
-  Turn _start(Start start, [({String? parent})? from]) {
-    final _Shared(:config, :durable, :journal) = _shared;
+  Turn _start(Start start, List<Tool> tools, [({String? parent})? from]) {
+    final _Shared(:config, :durable, :journal, :instructionsFrom) = _shared;
     final thread = _thread;
     final Start(runId: id, :message) = start;
+    final own = {for (final tool in tools) tool.definition.name: tool};
+    var options = start.options;
+    if (tools.isNotEmpty) options = options.copyWith(tools: [for (final tool in tools) tool.definition]);
     (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
       final machine =
           RunMachine(config, threadId, history: messages, sharedState: state, journal: journal != null);
-      return (machine, machine.start(start));
+      return (machine, machine.start(start.withOptions(options)));
     }
 
+    Future<void> instructed(List<JsonObject> messages, Waiting waiting) async {
+      if (instructionsFrom == null || options.instructions != null) return;
+      final request = InstructionsRequest(thread.key, id, message, messages);
+      final made = await instructions(instructionsFrom, request, config.timeouts.tool, waiting.over);
+      options = options.copyWith(instructions: made);
+    }
+
+    if (durable == null && instructionsFrom != null) {
+      return _begin(tools: own, (waiting) async {
+        await instructed(thread.messages, waiting);
+        final (machine, outputs) = started(thread.messages, thread.state);
+        return (machine: machine, outputs: outputs, writer: null);
+      });
+    }
     if (durable == null) {
       thread.current?.cancel();
       final (machine, outputs) = started(thread.messages, thread.state);
-      return _begin((_) => (machine: machine, outputs: outputs, writer: null));
+      return _begin(tools: own, (_) => (machine: machine, outputs: outputs, writer: null));
     }
-    return _stored(id, (waiting) async {
+    return _stored(id, tools: own, (waiting) async {
       Known known() => (messages: thread.messages, sharedState: thread.state, turn: thread.last);
       final (:messages, :sharedState, turn: parent) = await durable.before(thread.key, from, known, waiting);
+      await instructed(messages, waiting);
       final (machine, outputs) = started(messages, sharedState);
       final turn = NewTurn(
         TurnKey(thread.key, id),
@@ -334,6 +366,7 @@ final class Agent {
     String id,
     Future<(RunMachine, Outputs, int)> Function(Waiting waiting) make, {
     bool isRevived = false,
+    Map<String, Tool> tools = const {},
   }) {
     final durable = _shared.durable!;
     final thread = _thread;
@@ -351,12 +384,18 @@ final class Agent {
       },
       isRevived: isRevived,
       stored: id,
+      tools: tools,
     );
     unawaited(turn._ended.future.then((_) => durable.leave()));
     return turn;
   }
 
-  Turn _begin(FutureOr<_Run> Function(Waiting waiting) make, {bool isRevived = false, String? stored}) {
+  Turn _begin(
+    FutureOr<_Run> Function(Waiting waiting) make, {
+    bool isRevived = false,
+    String? stored,
+    Map<String, Tool> tools = const {},
+  }) {
     final thread = _thread;
     // A stored turn goes on as the run that has its thread, if nobody has taken that since.
     final goesOn = isRevived && thread.current == null;
@@ -377,7 +416,7 @@ final class Agent {
       owner.complete(finished.outcome);
     }
 
-    final host = (owner: owner, isRevived: isRevived, messages: () => thread.messages, over: over, left: left);
+    final host = (owner: owner, isRevived: isRevived, tools: tools, messages: () => thread.messages, over: over, left: left);
     turn = Turn._(_shared, host);
     thread.current = turn;
     turn._begin(make);

@@ -2,6 +2,7 @@ import 'dart:convert';
 
 import 'approval.dart';
 import 'context.dart';
+import 'credentials.dart';
 import 'errors.dart';
 import 'json.dart';
 import 'machine.dart';
@@ -68,6 +69,18 @@ Future<Answer> createRun(RunSource? source, CreateRun effect) async {
     return (machine) => machine.runCreated(id, runId);
   } catch (error) {
     return (machine) => machine.runNotCreated(id, '$error');
+  }
+}
+
+/// Has credentials given for the next request of this turn.
+Future<Answer> authorize(CredentialSource? source, Authorize effect, String threadId, String turn) async {
+  final Authorize(:id, :rejected) = effect;
+  if (source == null) return (machine) => machine.notAuthorized(id, 'the agent has no `credentials`');
+  try {
+    final Authorization(:key, :headers) = await source(CredentialRequest(threadId, turn, rejected: rejected));
+    return (machine) => machine.authorized(id, key, headers: headers);
+  } catch (error) {
+    return (machine) => machine.notAuthorized(id, '$error');
   }
 }
 

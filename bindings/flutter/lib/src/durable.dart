@@ -25,6 +25,9 @@ final class Waiting {
 
   bool get isOver => _over.isCompleted;
 
+  /// Comes when the turn is given up.
+  Future<void> get over => _over.future;
+
   /// Cuts the pauses short.
   void giveUp() {
     if (!isOver) _over.complete();

@@ -209,6 +209,14 @@ final class RunMachine implements Finalizable {
   Outputs outputRefused(String effect, String reason, {int? nowMs}) =>
       _input('outputRefused', nowMs, {'effect': effect, 'reason': reason});
 
+  /// The key of the next request, and headers to send besides. Neither is stored.
+  Outputs authorized(String effect, String? key, {Map<String, String> headers = const {}, int? nowMs}) =>
+      _input('authorized', nowMs, {'effect': effect, 'key': key, 'headers': headers});
+
+  /// There are no credentials for the next request: the turn fails.
+  Outputs notAuthorized(String effect, String message, {int? nowMs}) =>
+      _input('notAuthorized', nowMs, {'effect': effect, 'message': message});
+
   /// Blocks are stored.
   Outputs persisted(String effect, {int? nowMs}) => _input('persisted', nowMs, {'effect': effect});
 

@@ -31,6 +31,9 @@ String? titleOf(List<JsonObject> messages) {
 /// How a turn ends that its store did not take.
 JsonObject notStored(String message) => _ask('notStored', {'message': message})! as JsonObject;
 
+/// How a turn ends whose instructions could not be made.
+JsonObject noInstructions(String message) => _ask('noInstructions', {'message': message})! as JsonObject;
+
 /// The ids of the newest messages that fill no more than this part of the room.
 List<String> newestMessages(ContextOverflow overflow, double part) =>
     (_ask('newest', {'overflow': overflow.toJson(), 'part': part})! as List<Object?>).cast<String>();

@@ -9,6 +9,8 @@ final class _Shared {
     required this.trimContext,
     required this.outputDecoder,
     required this.runSource,
+    required this.credentials,
+    required this.instructionsFrom,
     required this.client,
     required this.ownsClient,
     required this.journal,
@@ -23,6 +25,8 @@ final class _Shared {
   final Trimmer? trimContext;
   final OutputDecoder? outputDecoder;
   final RunSource? runSource;
+  final CredentialSource? credentials;
+  final InstructionsSource? instructionsFrom;
   final http.Client client;
   final JournalSink? journal;
   final Durable? durable;

@@ -1,13 +1,20 @@
 import 'errors.dart';
 import 'events.dart';
 import 'json.dart';
+import 'shapes.dart';
 
 /// How a turn starts, with ids and a message of the app's own.
 final class Start {
   /// What the user says is `text`, or an AG-UI message where it is more than text. With neither, the turn goes on from a
   /// history that ends with something the model is to answer. Throws where both are given.
-  Start(this.runId, {String? text, JsonObject? message, this.parentRunId, this.resume = const []})
-      : message = _said(runId, text, message);
+  Start(
+    this.runId, {
+    String? text,
+    JsonObject? message,
+    this.parentRunId,
+    this.resume = const [],
+    this.options = const TurnOptions(),
+  }) : message = _said(runId, text, message);
 
   /// The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.host`). Unique in the thread.
   final String runId;
@@ -20,6 +27,13 @@ final class Start {
 
   /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
   final List<ResumeEntry> resume;
+
+  /// What is otherwise for this turn than the configuration says.
+  final TurnOptions options;
+
+  /// The same with other options.
+  Start withOptions(TurnOptions options) =>
+      Start(runId, message: message, parentRunId: parentRunId, resume: resume, options: options);
 
   static JsonObject? _said(String runId, String? text, JsonObject? message) {
     if (text == null) return message;
@@ -36,5 +50,6 @@ final class Start {
         'parentRunId': parentRunId,
         'message': message,
         'resume': [for (final entry in resume) entry.toJson()],
+        'options': options.toJson(),
       });
 }

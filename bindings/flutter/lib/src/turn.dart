@@ -8,6 +8,9 @@ typedef _Host = ({
   Owner owner,
   bool isRevived,
 
+  /// The tools that are the turn's own.
+  Map<String, Tool> tools,
+
   /// The conversation before the turn.
   List<JsonObject> Function() messages,
 
@@ -112,11 +115,19 @@ final class Turn {
     if (_waiting.isOver) cancel();
   }
 
-  /// A turn that could not be stored has not begun: nothing went out.
+  /// A turn that could not be stored, or has no instructions, has not begun: nothing went out.
   void _notBegun(Object error, StackTrace trace) {
-    if (error is! StoreException) return _break(error, trace);
-    _trouble = error;
-    final outcome = Outcome.fromJson(notStored(error.message));
+    final JsonObject ended;
+    switch (error) {
+      case StoreException(:final message):
+        _trouble = error;
+        ended = notStored(message);
+      case NoInstructions(:final message):
+        ended = noInstructions(message);
+      default:
+        return _break(error, trace);
+    }
+    final outcome = Outcome.fromJson(ended);
     _last = TurnCompleted(outcome);
     _finish(Finished(outcome, '', _host.messages(), const TokenUsage(), 0));
   }
@@ -358,7 +369,8 @@ final class Turn {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
-    final _Shared(:tools, :approver, :runSource, :trimContext, :outputDecoder) = _shared;
+    final _Shared(:approver, :runSource, :credentials, :trimContext, :outputDecoder) = _shared;
+    final tools = {..._shared.tools, ..._host.tools};
     switch (effect) {
       case OpenStream(:final id, :final request):
         unawaited(_transport.open(id, request, machine));
@@ -372,6 +384,9 @@ final class Turn {
         _working.remove(id)?.complete();
       case CreateRun(:final id):
         unawaited(_work(id, (_) => createRun(runSource, effect)));
+      case Authorize(:final id):
+        final RunMachine(:threadId, :turn) = machine;
+        unawaited(_work(id, (_) => authorize(credentials, effect, threadId, turn)));
       case Persist():
         _written = _store(effect);
       case TrimContext(:final id, :final messages):

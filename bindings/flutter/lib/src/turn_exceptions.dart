@@ -22,6 +22,7 @@ sealed class TurnException implements Exception {
         ProblemKind.unreadable => UnreadableException(problem, finished),
         ProblemKind.outputInvalid => OutputInvalidException(problem, finished),
         ProblemKind.agentFailed => AgentFailedException(problem, finished),
+        ProblemKind.appFailed => AppFailedException(problem, finished),
         ProblemKind.notStored => NotStoredException(problem, finished),
         ProblemKind.stopped => StoppedException(problem, finished),
       };
@@ -114,6 +115,11 @@ final class OutputInvalidException extends TurnException {
 /// The agent said that its run failed, and not why in words that are known.
 final class AgentFailedException extends TurnException {
   const AgentFailedException(super.problem, super.finished);
+}
+
+/// The app's own code for the turn failed.
+final class AppFailedException extends TurnException {
+  const AppFailedException(super.problem, super.finished);
 }
 
 /// What was said could not be stored.

@@ -26,12 +26,24 @@ from ._ffi.config import *
 from ._ffi.effects import *
 from ._ffi.events import *
 from ._ffi.outcomes import *
-from ._ffi.turns import ContextOverflow, NewRun, StoredTurn, Trimmed
-from .agent import Agent, Approver, Decision, OutputDecoder, Recovered, RunSource, Trimmer
+from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, StoredTurn, Trimmed
+from .agent import (
+    Agent,
+    Approver,
+    CredentialSource,
+    Decision,
+    InstructionsSource,
+    OutputDecoder,
+    Recovered,
+    RunSource,
+    Trimmer,
+)
+from .authorization import Authorization
 from .config import JsonSchema
 from .display import TurnCard
 from .errors import (
     AgentFailedError,
+    AppFailedError,
     AuthenticationError,
     BrokenError,
     ConfigurationError,
@@ -67,6 +79,7 @@ from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from .machine import (
     ApprovalTimer,
     ClosingTimer,
+    CredentialsTimer,
     NetworkTimer,
     RetryTimer,
     RunMachine,
@@ -76,6 +89,7 @@ from .machine import (
     ToolTimer,
     TurnTimer,
 )
+from .options import TurnOptions
 from .providers import Api, Capabilities, ContextWindow, Provider, context_window, providers
 from .questions import ask_in_notebook
 from .registry import Registered, RegistryEvent, RunHandle, RunRegistry
@@ -109,8 +123,10 @@ __all__ = [
     "AgentFailedError",
     "Api",
     "ApprovalTimer",
+    "AppFailedError",
     "Approver",
     "AuthenticationError",
+    "Authorization",
     "BrokenError",
     "Capabilities",
     "ClosingTimer",
@@ -120,12 +136,17 @@ __all__ = [
     "ContextOverflow",
     "ContextTooLongError",
     "ContextWindow",
+    "CredentialRequest",
+    "CredentialSource",
+    "CredentialsTimer",
     "CutError",
     "Decision",
     "Deferred",
     "HttpClient",
     "HttpHeaders",
     "HttpResponse",
+    "InstructionsRequest",
+    "InstructionsSource",
     "InvalidArgumentError",
     "InvalidRequestError",
     "JournalError",
@@ -187,6 +208,7 @@ __all__ = [
     "TurnBlock",
     "TurnCard",
     "TurnError",
+    "TurnOptions",
     "TurnRecord",
     "TurnTimer",
     "TurnView",

@@ -18,12 +18,15 @@ from .errors import ConfigurationError, MisuseError, told, translates
 from .events import Event
 from .journals import JournalSink, Sink
 from .machine import lower_start
+from .options import TurnOptions, Unpack, lower_options
 from .outcomes import Finished
 from .output import TypedOutput
 from .process import OwnProcess
 from .registry import RegistryEvent, RunRegistry
 from .runner import Approver as Approver
+from .runner import CredentialSource as CredentialSource
 from .runner import Decision as Decision
+from .runner import InstructionsSource as InstructionsSource
 from .runner import RunSource as RunSource
 from .runner import OutputDecoder as OutputDecoder
 from .runner import Trimmer as Trimmer
@@ -31,6 +34,7 @@ from .runner import TurnRunner
 from .sessions import SessionStore
 from .stores import Store, ThreadKey, TurnKey, thread_key
 from .sync import SyncTurn
+from .tools import Tool
 from .transport import HttpClient
 from .turn import Turn
 
@@ -69,6 +73,8 @@ class Agent(AgentOptions):
         trim_context: Trimmer | None,
         output_type: Any,
         output_decoder: OutputDecoder | None,
+        credentials: CredentialSource | None,
+        instructions_from: InstructionsSource | None,
         registry: RunRegistry | None,
     ) -> None:
         if config.context_guard.at_limit == "trim" and trim_context is None:
@@ -100,8 +106,12 @@ class Agent(AgentOptions):
         self._approver = approver
         self._client = client
         self._run_source = run_source
+        if credentials is not None:
+            lowered.credentials = _ffi.Credentials.HOST
         self._trimmer = trim_context
         self._decoder = output_decoder
+        self._credentials = credentials
+        self._instructions = instructions_from
         self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
@@ -118,13 +128,15 @@ class Agent(AgentOptions):
     def __repr__(self) -> str:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
 
-    def send(self, text: str, *, output_type: Any = None) -> Turn:
+    def send(self, text: str, *, output_type: Any = None, **options: Unpack[TurnOptions]) -> Turn:
         """Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
 
         With an ``output_type`` the answer is a value of it, in the place of the agent's: ``Finished.output``. What does not
-        fit the type goes back to the model with the reason. To be called where an event loop runs.
+        fit the type goes back to the model with the reason. The options are what is otherwise for this turn than the agent
+        has it: ``agent.send("…", instructions="Be brief.")``. To be called where an event loop runs.
         """
-        return self._begin(lambda agent: agent.start_turn(text), output_type)
+        lowered, tools = lower_options(options)
+        return self._begin(lambda agent: agent.start_turn(text, lowered), output_type, tools)
 
     def start(
         self,
@@ -134,14 +146,16 @@ class Agent(AgentOptions):
         parent_run_id: str | None = None,
         message: Mapping[str, Json] | None = None,
         resume: Mapping[str, Json] | None = None,
+        **options: Unpack[TurnOptions],
     ) -> Turn:
         """As ``send``, with ids of the app's own, or with an AG-UI message that is more than text.
 
         With neither text nor message it goes on from a history that ends with something the model is to answer.
         ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
         """
-        start = lower_start(text, run_id, parent_run_id, message, resume)
-        return self._begin(lambda agent: agent.start(start))
+        lowered, tools = lower_options(options)
+        start = lower_start(text, run_id, parent_run_id, message, resume, lowered)
+        return self._begin(lambda agent: agent.start(start), tools=tools)
 
     def branch(
         self,
@@ -151,23 +165,27 @@ class Agent(AgentOptions):
         run_id: str | None = None,
         parent_run_id: str | None = None,
         message: Mapping[str, Json] | None = None,
+        **options: Unpack[TurnOptions],
     ) -> Turn:
         """As ``start``, not after the thread's last turn but after ``parent``, or as a first one.
 
         It goes on from the conversation as of ``parent``, and the turns that came of it before stay in the store as another
         branch. For an agent with a store.
         """
-        start = lower_start(text, run_id, parent_run_id, message, None)
-        return self._begin(lambda agent: agent.branch(parent, start))
+        lowered, tools = lower_options(options)
+        start = lower_start(text, run_id, parent_run_id, message, None, lowered)
+        return self._begin(lambda agent: agent.branch(parent, start), tools=tools)
 
-    def send_sync(self, text: str, *, output_type: Any = None) -> SyncTurn:
+    def send_sync(self, text: str, *, output_type: Any = None, **options: Unpack[TurnOptions]) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
 
         The caller's thread waits, so the code of an async program awaits ``send`` instead.
         """
-        return SyncTurn(lambda: self.send(text, output_type=output_type))
+        return SyncTurn(lambda: self.send(text, output_type=output_type, **options))
 
-    def run_sync(self, text: str, *, output_type: Any = None, raise_on_error: bool = True) -> Finished:
+    def run_sync(
+        self, text: str, *, output_type: Any = None, raise_on_error: bool = True, **options: Unpack[TurnOptions]
+    ) -> Finished:
         """Says something to the model and waits for the end of the turn; see ``send_sync``.
 
         With an ``output_type`` its answer is a value of that type; see ``send``::
@@ -176,7 +194,7 @@ class Agent(AgentOptions):
 
         Raises a ``TurnError`` where the answer is not whole, unless ``raise_on_error`` is ``False``.
         """
-        finished = self.send_sync(text, output_type=output_type).finish()
+        finished = self.send_sync(text, output_type=output_type, **options).finish()
         return finished.raise_for_failure() if raise_on_error else finished
 
     def revive_sync(self, snapshot: str) -> SyncTurn:
@@ -240,12 +258,17 @@ class Agent(AgentOptions):
         agent, _ = self._here()
         return await told(agent.delete_thread(lower(thread_key(thread))))
 
-    def _begin(self, begin: Callable[[_ffi.Agent], _ffi.Turn], output_type: Any = None) -> Turn:
+    def _begin(
+        self,
+        begin: Callable[[_ffi.Agent], _ffi.Turn],
+        output_type: Any = None,
+        tools: tuple[Tool[..., Any], ...] = (),
+    ) -> Turn:
         typed = self._typed if output_type is None else TypedOutput(output_type)
-        agent, runner = self._here(typed)
+        agent, runner = self._here(typed, tools)
         return Turn(translates(begin)(agent), runner, typed)
 
-    def _here(self, typed: TypedOutput | None = None) -> tuple[_ffi.Agent, TurnRunner]:
+    def _here(self, typed: TypedOutput | None = None, tools: tuple[Tool[..., Any], ...] = ()) -> tuple[_ffi.Agent, TurnRunner]:
         """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
         self._process.begin()
         try:
@@ -254,20 +277,32 @@ class Agent(AgentOptions):
             raise MisuseError(
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
-        decoder = self._decoder if typed is None else typed.read
-        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer, decoder)
+        runner = TurnRunner(
+            loop,
+            (*self.tools, *tools),
+            self._approver,
+            self._client,
+            self._run_source,
+            self._trimmer,
+            self._decoder if typed is None else typed.read,
+            self._credentials,
+            self._instructions,
+        )
         of_type = self._agent
         if typed is not None and typed is not self._typed:
             of_type = translates(of_type.with_output)(typed.asked.lower(), None)
-        agent = of_type.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
+        store = self.store and self.store.on(loop)
+        agent = of_type.with_runner(runner, store, self._client is not None, self._instructions is not None)
         return agent, runner
 
-    async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
+    async def send_to_listener(
+        self, text: str, listener: Callable[[Event], object], **options: Unpack[TurnOptions]
+    ) -> Finished:
         """Says something to the model, calls the listener with each event, and gives the turn however it ended.
 
         A listener that raises is logged and otherwise passed over: the turn goes on.
         """
-        turn = self.send(text)
+        turn = self.send(text, **options)
         async for event in turn:
             try:
                 listener(event)

@@ -25,7 +25,7 @@ def checks_fields(cls: C) -> C:
         hints = typing.get_type_hints(cls)
         for name, hint in hints.items():
             value = getattr(self, name)
-            _check(f"`{cls.__name__}.{name}`", value, hint)
+            check(f"`{cls.__name__}.{name}`", value, hint)
             if isinstance(value, (int, float)) and (value < 0 or not math.isfinite(value)):
                 raise InvalidArgumentError(f"`{cls.__name__}.{name}` is {value!r}", "give a number from 0 on")
 
@@ -116,12 +116,13 @@ def _check_call(
             kind = signature.parameters[name].kind
             if name in hints and kind is not inspect.Parameter.VAR_KEYWORD:
                 for each in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
-                    _check(f"`{name}` of `{called}`", each, hints[name])
+                    check(f"`{name}` of `{called}`", each, hints[name])
     except StepwellError as error:
         raise error from cause
 
 
-def _check(where: str, value: Any, hint: Any) -> None:
+def check(where: str, value: Any, hint: Any) -> None:
+    """Refuses a value that is not of the type that a hint names; ``where`` is the argument that it came by."""
     if fits(value, hint):
         return
     wanted = described(hint)

@@ -146,6 +146,10 @@ class AgentFailedError(TurnError):
     """The agent said that its run failed, and not why in words that are known."""
 
 
+class AppFailedError(TurnError):
+    """The app's own code for the turn failed."""
+
+
 class NotStoredError(TurnError):
     """What was said could not be stored."""
 
@@ -171,6 +175,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
     "unreadable": UnreadableError,
     "output_invalid": OutputInvalidError,
     "agent_failed": AgentFailedError,
+    "app_failed": AppFailedError,
     "not_stored": NotStoredError,
     "stopped": StoppedError,
 }

@@ -15,6 +15,7 @@ from .config import RunConfig
 from .effects import Outputs, lift_outputs
 from .errors import InvalidArgumentError, translated, translates
 from .events import CallKey, Interrupt, ToolFailureKind
+from .options import TurnOptions, Unpack, lower_options
 from .outcomes import Outcome, TokenUsage
 from .tools import Parts
 
@@ -95,13 +96,15 @@ class RunMachine:
         message: Mapping[str, Json] | None = None,
         resume: Mapping[str, Json] | None = None,
         now: datetime | None = None,
+        **options: Unpack[TurnOptions],
     ) -> Outputs:
         """Starts the turn with what the user says: text, or an AG-UI message.
 
         With neither it goes on from a history that ends with something the model is to answer. ``resume`` answers the
-        interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
+        interrupts that an earlier turn ended with, by their ids; ``None`` waves one away. The options are what is otherwise
+        for this turn than the configuration says.
         """
-        start = lower_start(text, run_id, parent_run_id, message, resume)
+        start = lower_start(text, run_id, parent_run_id, message, resume, lower_options(options)[0])
         return _call(self._machine.start, start, _now(now))
 
     def run_created(self, effect: str, run_id: str, *, now: datetime | None = None) -> Outputs:
@@ -191,6 +194,21 @@ class RunMachine:
     def context_not_trimmed(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
         """There is no way to shorten the conversation: the turn fails."""
         return _call(self._machine.context_not_trimmed, effect, message, _now(now))
+
+    def authorized(
+        self,
+        effect: str,
+        key: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        now: datetime | None = None,
+    ) -> Outputs:
+        """The key of the next request, and headers to send besides. Neither is stored."""
+        return _call(self._machine.authorized, effect, key, _now(now), dict(headers or {}))
+
+    def not_authorized(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
+        """There are no credentials for the next request: the turn fails."""
+        return _call(self._machine.not_authorized, effect, message, _now(now))
 
     def persisted(self, effect: str, *, now: datetime | None = None) -> Outputs:
         """Blocks are stored."""
@@ -434,6 +452,7 @@ def lower_start(
     parent_run_id: str | None,
     message: Mapping[str, Json] | None,
     resume: Mapping[str, Json] | None,
+    options: _ffi.TurnOptions,
 ) -> _ffi.Start:
     """What starts a turn, as the library takes it."""
     return _ffi.Start(
@@ -442,6 +461,7 @@ def lower_start(
         text=text,
         message=message,
         resume=entries(resume or {}),
+        options=options,
     )
 
 

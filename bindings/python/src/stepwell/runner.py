@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.turns import ContextOverflow, NewRun, Trimmed
+from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, Trimmed
 from ._record import Json, lift, lower
+from .authorization import Authorization
 from .effects import ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
@@ -30,6 +31,16 @@ Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
 
 RunSource = Callable[[NewRun], str | Awaitable[str]]
 """Creates a run, and gives its id. What it raises is what the turn fails with."""
+
+Authorized = str | Authorization
+"""A key, or a key and headers."""
+
+CredentialSource = Callable[[CredentialRequest], Authorized | Awaitable[Authorized]]
+"""Gives the key, or a key and headers, of each request. It is asked before each, so it keeps what it got as long as that is
+good. What it raises is what the turn fails with."""
+
+InstructionsSource = Callable[[InstructionsRequest], str | Awaitable[str]]
+"""Makes the instructions of a turn, before its first request. What it raises is what the turn fails with."""
 
 Kept = Trimmed | Sequence[str] | None
 """What is kept of a conversation: the ids of its messages, such as ``overflow.newest(0.5)``, or those with a summary of the
@@ -58,7 +69,9 @@ class TurnRunner(_ffi.TaskRunner):
         client: HttpClient | None,
         run_source: RunSource | None,
         trimmer: Trimmer | None,
-        decoder: OutputDecoder | None = None,
+        decoder: OutputDecoder | None,
+        credentials: CredentialSource | None,
+        instructions: InstructionsSource | None,
     ) -> None:
         self.loop = loop
         """Where the app's code runs."""
@@ -71,6 +84,8 @@ class TurnRunner(_ffi.TaskRunner):
         self._run_source = run_source
         self._trimmer = trimmer
         self._decoder = decoder
+        self._credentials = credentials
+        self._instructions = instructions
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run_tool(self, task: _ffi.ToolTask) -> None:
@@ -92,6 +107,14 @@ class TurnRunner(_ffi.TaskRunner):
     def decode_output(self, task: _ffi.DecodeOutputTask) -> None:
         """Has a typed answer decoded."""
         self._on_loop(self._begin, task.id(), self._decode_output, task)
+
+    def give_credentials(self, task: _ffi.CredentialsTask) -> None:
+        """Gets the key and the headers of a request."""
+        self._on_loop(self._begin, task.id(), self._give_credentials, task)
+
+    def make_instructions(self, task: _ffi.InstructionsTask) -> None:
+        """Has a turn's instructions made."""
+        self._on_loop(self._begin, task.id(), self._make_instructions, task)
 
     def send_request(self, task: _ffi.HttpTask) -> None:
         """Begins to send a request."""
@@ -171,20 +194,25 @@ class TurnRunner(_ffi.TaskRunner):
         if self._run_source is None:
             task.fail("the agent has no `run_source`")
             return
-        try:
-            created = self._run_source(lift(task.new_run()))
-            if inspect.isawaitable(created):
-                created = await created
-            task.finish(created)
-        except asyncio.CancelledError:
-            task.fail("the run's creation was cancelled")
-            raise
-        except KeyboardInterrupt:
-            task.fail("the program was interrupted")
-            raise
-        except BaseException as error:
-            logger.warning("the run was not created", exc_info=True)
-            task.fail(f"{type(error).__name__}: {error}")
+        await _told(task, "the run was not created", self._run_source, lift(task.new_run()), task.finish)
+
+    async def _give_credentials(self, task: _ffi.CredentialsTask) -> None:
+        if self._credentials is None:
+            task.fail("the agent has no `credentials`")
+            return
+
+        def given(authorized: Authorized) -> None:
+            authorization = Authorization(authorized) if isinstance(authorized, str) else authorized
+            task.finish(_ffi.Authorization(key=authorization.key, headers=dict(authorization.headers)))
+
+        await _told(task, "the credentials were not given", self._credentials, lift(task.request()), given)
+
+    async def _make_instructions(self, task: _ffi.InstructionsTask) -> None:
+        if self._instructions is None:
+            task.fail("the agent has no `instructions_from`")
+            return
+        made = self._instructions
+        await _told(task, "the instructions were not made", made, lift(task.request()), task.finish)
 
     async def _trim_context(self, task: _ffi.TrimContextTask) -> None:
         if self._trimmer is None:
@@ -233,6 +261,26 @@ class TurnRunner(_ffi.TaskRunner):
             raise
         except BaseException as error:
             task.fail(f"{type(error).__name__}: {error}")
+
+
+async def _told(
+    task: Any, failed: str, code: Callable[[Any], Any], request: object, finish: Callable[[Any], object]
+) -> None:
+    """Answers a task with what the app's code gives, now or when it is awaited, or with what it raises."""
+    try:
+        given = code(request)
+        if inspect.isawaitable(given):
+            given = await given
+        finish(given)
+    except asyncio.CancelledError:
+        task.fail("it was cancelled")
+        raise
+    except KeyboardInterrupt:
+        task.fail("the program was interrupted")
+        raise
+    except BaseException as error:
+        logger.warning(failed, exc_info=True)
+        task.fail(f"{type(error).__name__}: {error}")
 
 
 def _lowered(answer: Decision) -> Any:

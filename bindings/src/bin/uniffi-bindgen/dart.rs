@@ -86,6 +86,7 @@ pub(crate) fn classes(shapes: &Shapes) -> anyhow::Result<String> {
         file.given(root)?;
     }
     file.taken("RunConfig")?;
+    file.taken("TurnOptions")?;
     Ok(file.text)
 }
 

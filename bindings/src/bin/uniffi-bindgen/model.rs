@@ -213,7 +213,7 @@ impl Ty {
 
 /// What of the configuration is no option of an agent: it has tools with their code, and its source of runs says whose
 /// ids there are.
-const NO_OPTIONS: [&str; 2] = ["tools", "run_ids"];
+const NO_OPTIONS: [&str; 3] = ["tools", "run_ids", "credentials"];
 
 impl Shapes {
     /// The fields of the configuration that are options of an agent.
@@ -229,8 +229,9 @@ impl Shapes {
 }
 
 /// What enums that may be absent are then.
-const ABSENT: [(&str, &str, &str); 6] = [
+const ABSENT: [(&str, &str, &str); 7] = [
     ("RunConfig", "run_ids", "Derived"),
+    ("RunConfig", "credentials", "Fixed"),
     ("Limits", "at_limit", "Complete"),
     ("ContextGuard", "at_limit", "Fail"),
     ("DevicePolicy", "background", "PauseClocks"),

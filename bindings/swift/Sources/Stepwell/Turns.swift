@@ -3,9 +3,10 @@ extension Agent {
     /// the last event is `.completed`.
     ///
     /// Cancelling the task cancels the turn, and so does leaving the loop. A turn that is still under way when another
-    /// begins is cancelled: the user has moved on.
-    public func send(_ text: String) -> TurnEvents {
-        TurnEvents { try self.startTurn(text: text) }
+    /// begins is cancelled: the user has moved on. `options` are what is otherwise for this turn than the agent has it,
+    /// `tools` what it offers beside the agent's.
+    public func send(_ text: String, options: TurnOptions = TurnOptions(), tools: [AgentTool] = []) -> TurnEvents {
+        TurnEvents { try self.startTurn(text: text, options: options, tools: tools) }
     }
 
     /// Says something to the model and waits for its whole answer. Cancelling the task cancels the turn.
@@ -14,8 +15,12 @@ extension Agent {
     /// told that there is no answer, and where it asks once more, the turn is cancelled. `send` shows it.
     ///
     /// - Throws: `TurnError` where the answer is not whole; its cases say why, as `.Authentication` does.
-    public func sendAndWait(_ text: String) async throws -> Finished {
-        let turn = try startTurn(text: text)
+    public func sendAndWait(
+        _ text: String,
+        options: TurnOptions = TurnOptions(),
+        tools: [AgentTool] = []
+    ) async throws -> Finished {
+        let turn = try startTurn(text: text, options: options, tools: tools)
         let finished = try await withTaskCancellationHandler {
             try await turn.finish()
         } onCancel: {

@@ -64,7 +64,6 @@ private func responseFormat(_ said: Fields) throws -> ResponseFormat {
 
 /// The configuration of a scenario.
 func config(_ said: Fields) throws -> RunConfig {
-    let settings = said.part("settings")
     let text = said.part("text")
     return RunConfig(
         provider: try said.needed("provider"),
@@ -72,13 +71,10 @@ func config(_ said: Fields) throws -> RunConfig {
         api: said.text("api"),
         baseUrl: said.text("base_url"),
         key: said.text("key"),
+        credentials: said.text("credentials") == "host" ? .host : nil,
         instructions: said.text("instructions"),
         tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
-        settings: GenerationSettings(
-            temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens"),
-            responseFormat: try settings["response_format"].map { try responseFormat($0 as? Fields ?? [:]) },
-            extra: try settings.json("extra"),
-            context: try settings.list("context").map { try contextEntry($0 as? Fields ?? [:]) }),
+        settings: try settings(said.part("settings")),
         limits: limits(said.part("limits")),
         retry: retry(said.part("retry")),
         timeouts: timeouts(said.part("timeouts")),
@@ -106,6 +102,31 @@ private func output(_ said: Fields) throws -> OutputType {
         },
         retries: said.small("retries"),
         decodedByHost: said.flag("decoded_by_host")
+    )
+}
+
+private func settings(_ said: Fields) throws -> GenerationSettings {
+    GenerationSettings(
+        temperature: said.double("temperature"), maxOutputTokens: said.small("max_output_tokens"),
+        responseFormat: try said["response_format"].map { try responseFormat($0 as? Fields ?? [:]) },
+        extra: try said.json("extra"),
+        context: try said.list("context").map { try contextEntry($0 as? Fields ?? [:]) })
+}
+
+private func texts(_ said: Fields) -> [String: String] {
+    said.compactMapValues { $0 as? String }
+}
+
+/// The options of a turn.
+private func options(_ said: Fields) throws -> TurnOptions {
+    TurnOptions(
+        instructions: said.text("instructions"),
+        settings: said["settings"] == nil ? nil : try settings(said.part("settings")),
+        limits: said["limits"] == nil ? nil : limits(said.part("limits")),
+        toolNames: said["tool_names"] == nil ? nil : said.list("tool_names").compactMap { $0 as? String },
+        tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
+        user: said.text("user"),
+        headers: texts(said.part("headers"))
     )
 }
 
@@ -162,6 +183,7 @@ private func timeouts(_ said: Fields) -> Timeouts {
         turn: said.time("turn_ms", standard.turn),
         approval: said.time("approval_ms", standard.approval),
         deferred: said.time("deferred_ms", standard.deferred),
+        credentials: said.time("credentials_ms", standard.credentials),
         closing: said.time("closing_ms", standard.closing)
     )
 }
@@ -333,6 +355,7 @@ private func fields(_ effect: Effect) throws -> Fields {
     case .trimContext(let it):
         let messages: [Fields] = it.messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
         fields = ["id": it.id, "tokens": it.tokens, "window": it.window, "messages": messages]
+    case .authorize(let it): fields = ["id": it.id, "rejected": it.rejected]
     }
     fields["effect"] = name(effect)
     return fields
@@ -432,7 +455,7 @@ final class ScenarioHost {
         case "start":
             let start = Start(
                 runId: try step.needed("run_id"), parentRunId: step.text("parent_run_id"), text: step.text("say"),
-                message: try step.json("message"), resume: try answers(step))
+                message: try step.json("message"), resume: try answers(step), options: try options(step.part("options")))
             return try machine.start(start: start, now: now)
         case "run_created":
             return try machine.runCreated(effect: effect(), runId: step.needed("run_id"), now: now)
@@ -464,6 +487,10 @@ final class ScenarioHost {
         case "output_decoded": return try machine.outputDecoded(effect: effect(), now: now)
         case "output_refused":
             return try machine.outputRefused(effect: effect(), reason: step.needed("reason"), now: now)
+        case "authorized":
+            return try machine.authorized(
+                effect: effect(), key: step.text("key"), now: now, headers: texts(step.part("headers")))
+        case "not_authorized": return try machine.notAuthorized(effect: effect(), message: message(), now: now)
         case "persisted": return try machine.persisted(effect: effect(), now: now)
         case "persist_failed": return try machine.persistFailed(effect: effect(), message: message(), now: now)
         case "resume": return try machine.resume(answers: answers(step), now: now)

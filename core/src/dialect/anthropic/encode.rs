@@ -218,6 +218,9 @@ impl Serialize for Body<'_> {
         if !output_config.is_empty() {
             fields.put("output_config", &output_config)?;
         }
+        let user = settings.user.iter();
+        let user = user.map(|user| ("user_id".to_owned(), user.as_str().into()));
+        fields.put_settings("metadata", Map::from_iter(user))?;
         fields.end()
     }
 }

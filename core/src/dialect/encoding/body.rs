@@ -1,4 +1,4 @@
-use super::super::{GenerationSettings, HttpRequest, ModelRequest};
+use super::super::{GenerationSettings, HttpRequest, ModelRequest, UserField};
 use super::own_tools::own_tools;
 use serde::Serialize;
 use serde::ser::SerializeMap;
@@ -68,6 +68,16 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         value: Option<T>,
     ) -> Result<(), M::Error> {
         value.map_or(Ok(()), |value| self.put(name, &value))
+    }
+
+    /// Puts the end user, as OpenAI and those that are compatible with it want it.
+    pub(in super::super) fn put_user(&mut self, field: UserField) -> Result<(), M::Error> {
+        let name = match field {
+            UserField::User => "user",
+            UserField::SafetyIdentifier => "safety_identifier",
+            UserField::Never => return Ok(()),
+        };
+        self.put_some(name, self.settings.user.as_deref())
     }
 
     /// Puts an object of settings, if it is not empty. The app's own object of that name adds to it, field by field,

@@ -82,6 +82,7 @@ impl Serialize for Body<'_> {
             };
             fields.put(name, &limit)?;
         }
+        fields.put_user(quirks.user)?;
         fields.end()
     }
 }

@@ -69,6 +69,7 @@ impl Serialize for Body<'_> {
             fields.put_some("temperature", settings.temperature)?;
         }
         fields.put_some("max_output_tokens", settings.max_output_tokens)?;
+        fields.put_user(request.endpoint.quirks.user)?;
         fields.end()
     }
 }

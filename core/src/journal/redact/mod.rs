@@ -14,10 +14,10 @@ mod words;
 
 use super::digest::json;
 use super::format::{Entry, Gives, Journal, Origin, Step};
-use crate::dialect::{Offer, Resumption};
+use crate::dialect::{GenerationSettings, Offer, Resumption};
 use crate::event::protobuf;
 use crate::provider;
-use crate::run::{EffectId, Input, RunConfig};
+use crate::run::{EffectId, Input, RunConfig, TurnOptions};
 use crate::tool::{OutputType, Tool, ToolRegistry};
 use alias::{Aliases, hidden, hide_bytes};
 use serde::Serialize;
@@ -88,7 +88,12 @@ impl Journal {
             Step::Input(_) => None,
         });
         for config in configs.chain([&self.config]) {
-            know(config, &mut aliases);
+            know(config, &config.tools, &mut aliases);
+        }
+        for entry in &self.entries {
+            if let Step::Input(Input::Start(start)) = &entry.step {
+                know(&self.config, &start.options.tools, &mut aliases);
+            }
         }
         let mut journal = self.clone();
         journal.redacted = true;
@@ -122,7 +127,12 @@ impl Journal {
         }
         // Last, since a schema is replaced by what it makes of the arguments.
         journal.config = redacted_config(&self.config, &mut aliases);
-        for entry in &mut journal.entries {
+        for (entry, original) in journal.entries.iter_mut().zip(&self.entries) {
+            if let (Step::Input(Input::Start(start)), Step::Input(Input::Start(original))) =
+                (&mut entry.step, &original.step)
+            {
+                start.options = redacted_options(&original.options, &mut aliases);
+            }
             if let Step::Restored(back) | Step::Revived(back) = &mut entry.step
                 && let Some(config) = &mut back.config
             {
@@ -250,8 +260,8 @@ fn resumed<'a>(
     streams
 }
 
-fn know(config: &RunConfig, aliases: &mut Aliases) {
-    for tool in config.tools.definitions() {
+fn know(config: &RunConfig, tools: &ToolRegistry, aliases: &mut Aliases) {
+    for tool in tools.definitions() {
         aliases.tools.insert(tool.name.clone());
         if let Some(parameters) = &tool.parameters {
             schema::names(parameters, &mut aliases.keys);
@@ -259,8 +269,12 @@ fn know(config: &RunConfig, aliases: &mut Aliases) {
     }
     if let Some(output) = &config.output {
         schema::names(output.schema(), &mut aliases.keys);
-        let (endpoint, tools) = (&config.endpoint, config.tools.definitions());
-        let offer = Offer::new(endpoint, tools, &config.settings, Some(output));
+        let offer = Offer::new(
+            &config.endpoint,
+            tools.definitions(),
+            &config.settings,
+            Some(output),
+        );
         aliases.tools.extend(offer.final_tool);
     }
 }
@@ -280,6 +294,11 @@ fn redacted_input(
     input: &Input<'static>,
     aliases: &mut Aliases,
 ) -> Result<Input<'static>, RedactError> {
+    let mut input = input.clone();
+    if let Input::Start(start) = &mut input {
+        // They have a way of their own.
+        start.options = TurnOptions::default();
+    }
     let mut redacted = again(
         &WithInput {
             input: input.clone(),
@@ -292,7 +311,7 @@ fn redacted_input(
         Input::Refused {
             refusal: original, ..
         },
-    ) = (&mut redacted, input)
+    ) = (&mut redacted, &input)
     {
         let mut body = original.body.clone();
         if crate::json::value_of(&body).is_ok() {
@@ -338,15 +357,34 @@ fn redacted_config(config: &RunConfig, aliases: &mut Aliases) -> RunConfig {
     for (_, value) in &mut endpoint.headers {
         *value = hidden(value);
     }
-    let extra = serde_json::Value::Object(std::mem::take(&mut redacted.settings.extra));
-    if let serde_json::Value::Object(extra) = walk::value(&extra, Area::Own, aliases) {
-        redacted.settings.extra = extra;
-    }
+    redact_settings(&mut redacted.settings, aliases);
     redacted.tools = redacted_tools(&config.tools, aliases);
     redacted.output = config
         .output
         .as_ref()
         .map(|output| redacted_output(output, aliases));
+    redacted
+}
+
+fn redact_settings(settings: &mut GenerationSettings, aliases: &mut Aliases) {
+    settings.user = settings.user.as_deref().map(hidden);
+    let extra = serde_json::Value::Object(std::mem::take(&mut settings.extra));
+    if let serde_json::Value::Object(extra) = walk::value(&extra, Area::Own, aliases) {
+        settings.extra = extra;
+    }
+}
+
+fn redacted_options(options: &TurnOptions, aliases: &mut Aliases) -> TurnOptions {
+    let mut redacted = options.clone();
+    redacted.instructions = options.instructions.as_deref().map(hidden);
+    redacted.user = options.user.as_deref().map(hidden);
+    redacted.tools = redacted_tools(&options.tools, aliases);
+    if let Some(settings) = &mut redacted.settings {
+        redact_settings(settings, aliases);
+    }
+    for (_, value) in &mut redacted.headers {
+        *value = hidden(value);
+    }
     redacted
 }
 

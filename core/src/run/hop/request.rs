@@ -5,11 +5,12 @@ use crate::run::turn::Turn;
 /// The request of the hop.
 pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
     let config = turn.config();
+    let endpoint = turn.endpoint();
     let window = turn.window();
     let instructions = window.instructions(config.instructions.as_deref());
     let messages = without_cut(window.kept(turn.asked_messages()));
     let request = ModelRequest {
-        endpoint: &config.endpoint,
+        endpoint: &endpoint,
         ids: turn.ids(),
         parent_run_id: turn.parent_run_id(),
         instructions: instructions.as_deref(),

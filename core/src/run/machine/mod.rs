@@ -359,6 +359,12 @@ impl RunMachine {
         self.run.turn()?.partial_arguments(tool_call_id)
     }
 
+    /// The configuration, with the options of the turn over it. None if an earlier call panicked.
+    #[must_use]
+    pub fn config(&self) -> Option<&Arc<RunConfig>> {
+        self.run.turn().map(Turn::config)
+    }
+
     /// The conversation's id.
     #[must_use]
     pub fn thread_id(&self) -> Option<&ThreadId> {

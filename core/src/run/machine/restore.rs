@@ -74,11 +74,9 @@ pub(super) fn read_any(
     let head = upgraded(head)?;
     let mut run = head.run;
     let _ = with_present_names(&mut run, config.limits.max_tool_rounds);
-    let tools_changed = head.tools != tools_digest(&config);
-
     let mut turn: Box<Turn> = json::field(&mut run, "core").map_err(malformed)?;
     turn.configure(config, &head.dialect);
-    if tools_changed {
+    if head.tools != tools_digest(turn.config()) {
         turn.warn("the tools have changed since the run was stored".to_owned());
     }
 

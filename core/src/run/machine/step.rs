@@ -114,7 +114,8 @@ where
         | TimerKey::Tool(_)
         | TimerKey::Approval(_)
         | TimerKey::Closing
-        | TimerKey::Output => run.into(),
+        | TimerKey::Output
+        | TimerKey::Credentials => run.into(),
     }
 }
 
@@ -165,6 +166,11 @@ impl Node for Run<Opening> {
             Input::ContextNotTrimmed { message, .. } => {
                 self.context_not_trimmed(&message, now).into()
             }
+            Input::Authorized { authorization, .. } => match self.authorized(authorization, now) {
+                Ok(run) => run.into(),
+                Err(run) => run.into(),
+            },
+            Input::NotAuthorized { message, .. } => self.not_authorized(message, now).into(),
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
             Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
@@ -184,6 +190,7 @@ impl Node for Run<Opening> {
     fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
             TimerKey::Silence => self.silent(now).into(),
+            TimerKey::Credentials => self.authorize_timed_out(now).into(),
             timer => fire_active(self, timer, now),
         }
     }

@@ -1,5 +1,6 @@
 //! What a turn is made of, each part by itself: none knows another's inside, nor the turn that they make.
 
+mod access;
 mod answer;
 mod bookmark;
 mod budget;
@@ -16,6 +17,7 @@ mod steering;
 mod text_layer;
 mod typed_answer;
 
+pub(super) use access::Access;
 pub(super) use answer::{Answer, Reading};
 pub(super) use bookmark::{Beginnings, Bookmark};
 pub(super) use budget::{Budget, Repeated, Spent, call_digest};

@@ -1,4 +1,5 @@
 use super::context::ContextGuard;
+use super::credentials::Credentials;
 use super::device::DevicePolicy;
 use super::text_options::TextOptions;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
@@ -33,6 +34,9 @@ pub struct RunConfig {
     pub run_ids: RunIds,
     /// Whether the host stores what is said.
     pub durability: Durability,
+    /// Where the key and the headers of the requests come from.
+    #[serde(default)]
+    pub credentials: Credentials,
     /// What happens when the app is suspended or killed, or the network goes or changes.
     #[serde(default)]
     pub device: DevicePolicy,
@@ -69,6 +73,7 @@ impl RunConfig {
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
+            credentials: Credentials::default(),
             device: DevicePolicy::default(),
             partial_arguments: false,
             text: TextOptions::default(),
@@ -86,6 +91,7 @@ impl RunConfig {
             model: String::new(),
             key: None,
             headers: Vec::new(),
+            key_header: None,
             quirks: Quirks::default(),
         }))
     }
@@ -240,6 +246,8 @@ pub struct Timeouts {
     pub approval: Option<Duration>,
     /// How long the result of a deferred call may take.
     pub deferred: Option<Duration>,
+    /// How long the host may take to give the [credentials](Credentials::Host) of a request. Then the turn fails.
+    pub credentials: Option<Duration>,
     /// How long the stream of an answer that is over may stay open. An answer is over when the model has said why it
     /// stopped; its cost, say, may come after that, and each such event begins the time anew. After the format's own end
     /// (`[DONE]`, `message_stop`, `RUN_FINISHED`, …) the time is not begun anew. Then the stream is closed, and the turn
@@ -257,6 +265,7 @@ impl Default for Timeouts {
             turn: None,
             approval: None,
             deferred: None,
+            credentials: Some(Duration::from_secs(60)),
             closing: Some(Duration::from_secs(2)),
         }
     }

@@ -44,6 +44,13 @@ pub enum EffectId {
         /// The hop.
         hop: u32,
     },
+    /// Gets the credentials of the request that opens the stream of a hop.
+    Authorize {
+        /// The hop.
+        hop: u32,
+        /// The try, from 0.
+        attempt: u32,
+    },
 }
 
 impl fmt::Display for EffectId {
@@ -57,6 +64,7 @@ impl fmt::Display for EffectId {
             Self::Persist { sequence } => write!(f, "persist:{sequence}"),
             Self::Trim { hop } => write!(f, "trim:{hop}"),
             Self::Output { hop } => write!(f, "output:{hop}"),
+            Self::Authorize { hop, attempt } => write!(f, "authorize:{hop}:{attempt}"),
         }
     }
 }
@@ -64,7 +72,10 @@ impl fmt::Display for EffectId {
 impl EffectId {
     /// Whether the host can be told to stop what it does under this id.
     pub(in crate::run) fn is_stoppable(self) -> bool {
-        matches!(self, Self::Open { .. } | Self::Tool(_) | Self::Approve(_))
+        matches!(
+            self,
+            Self::Open { .. } | Self::Tool(_) | Self::Approve(_) | Self::Authorize { .. }
+        )
     }
 
     /// What tells the host so.
@@ -115,6 +126,10 @@ impl FromStr for EffectId {
                 "output" => Self::Output {
                     hop: small(number())?,
                 },
+                "authorize" => Self::Authorize {
+                    hop: small(number())?,
+                    attempt: small(number())?,
+                },
                 _ => return None,
             };
             parts.next().is_none().then_some(id)
@@ -155,7 +170,7 @@ pub enum Effect {
         /// The call.
         invocation: ToolInvocation,
     },
-    /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
+    /// Stop the tool, or stop asking (the user, or for credentials), under this id. Needs no answer; a late one is dropped.
     CancelTool,
     /// Store the blocks and the snapshot in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
     /// [`PersistFailed`](crate::run::Input::PersistFailed).
@@ -187,5 +202,12 @@ pub enum Effect {
     DecodeOutput {
         /// The answer.
         value: Value,
+    },
+    /// Give the key, or the headers, that the next request is sent with; answer with
+    /// [`Authorized`](crate::run::Input::Authorized) or [`NotAuthorized`](crate::run::Input::NotAuthorized). Only with
+    /// [`Credentials::Host`](crate::run::Credentials::Host), and then before each request.
+    Authorize {
+        /// The provider has refused what the try before was sent with, with a 401: it is to be got anew.
+        rejected: bool,
     },
 }

@@ -1,5 +1,7 @@
 use super::call::Decision;
+use super::credentials::Authorization;
 use super::effect::EffectId;
+use super::turn_options::TurnOptions;
 use crate::event::{Message, ResumeEntry};
 use crate::tool::ToolResult;
 use crate::wire::as_text;
@@ -166,6 +168,20 @@ pub enum Input<'a> {
         /// What does not fit, and where, in words for the model.
         reason: String,
     },
+    /// What the next request is sent with.
+    Authorized {
+        /// The effect answered.
+        effect: EffectId,
+        /// The key, the headers.
+        authorization: Authorization,
+    },
+    /// The host has no credentials for the next request: the turn fails; or it waits, while there is no network.
+    NotAuthorized {
+        /// The effect answered.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
 }
 
 impl Input<'_> {
@@ -199,6 +215,8 @@ impl Input<'_> {
             Self::NetworkLost => "NetworkLost",
             Self::NetworkAvailable => "NetworkAvailable",
             Self::ContextTrimmed { .. } => "ContextTrimmed",
+            Self::Authorized { .. } => "Authorized",
+            Self::NotAuthorized { .. } => "NotAuthorized",
             Self::ContextNotTrimmed { .. } => "ContextNotTrimmed",
             Self::OutputDecoded { .. } => "OutputDecoded",
             Self::OutputRefused { .. } => "OutputRefused",
@@ -225,7 +243,9 @@ impl Input<'_> {
             | Self::ContextTrimmed { effect, .. }
             | Self::ContextNotTrimmed { effect, .. }
             | Self::OutputDecoded { effect }
-            | Self::OutputRefused { effect, .. } => Some(*effect),
+            | Self::OutputRefused { effect, .. }
+            | Self::Authorized { effect, .. }
+            | Self::NotAuthorized { effect, .. } => Some(*effect),
             Self::Start(_)
             | Self::Resume(_)
             | Self::Cancel
@@ -266,6 +286,9 @@ impl Input<'_> {
             Self::OutputDecoded { .. } | Self::OutputRefused { .. } => {
                 matches!(effect, EffectId::Output { .. })
             }
+            Self::Authorized { .. } | Self::NotAuthorized { .. } => {
+                matches!(effect, EffectId::Authorize { .. })
+            }
             Self::Start(_)
             | Self::Resume(_)
             | Self::Cancel
@@ -295,6 +318,9 @@ pub struct Start {
     pub message: Option<Message>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     pub resume: Vec<ResumeEntry>,
+    /// What is otherwise for this turn than the configuration says.
+    #[serde(default, skip_serializing_if = "TurnOptions::is_empty")]
+    pub options: TurnOptions,
 }
 
 impl Start {
@@ -306,7 +332,14 @@ impl Start {
             parent_run_id: None,
             message: Some(message),
             resume: Vec::new(),
+            options: TurnOptions::default(),
         }
+    }
+
+    /// The same with options of the turn's own.
+    #[must_use]
+    pub fn with_options(self, options: TurnOptions) -> Self {
+        Self { options, ..self }
     }
 }
 

@@ -231,6 +231,18 @@ pub enum Failure {
         /// The last answer, as the model wrote it.
         text: String,
     },
+    /// The app's own code did not make the instructions of the turn: nothing was sent.
+    #[error("the instructions could not be made: {message}")]
+    NoInstructions {
+        /// The app's words.
+        message: String,
+    },
+    /// The app did not give the credentials of a request: the request was not sent.
+    #[error("there are no credentials for the request: {message}")]
+    NotAuthorized {
+        /// The app's words.
+        message: String,
+    },
 }
 
 /// [`Failure`] as it is read.
@@ -277,6 +289,12 @@ enum ReadFailure {
     OutputInvalid {
         reason: String,
         text: String,
+    },
+    NoInstructions {
+        message: String,
+    },
+    NotAuthorized {
+        message: String,
     },
 }
 

@@ -84,6 +84,8 @@ kinds! {
     OutputInvalid: "make the type simpler, allow more retries, or ask another model"
     /// The agent said that its run failed, and not why in words that are known.
     AgentFailed: "see what it says; send the message again if that may help"
+    /// The app's own code for the turn failed.
+    AppFailed: "see to the app's own code, which says why"
     /// What was said could not be stored.
     NotStored: "see to the store"
     /// The user, or the agent, stopped it.
@@ -156,6 +158,8 @@ impl Failure {
             Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
             Self::AttachmentRefused { .. } => ProblemKind::InvalidRequest,
             Self::OutputInvalid { .. } => ProblemKind::OutputInvalid,
+            Self::NotAuthorized { .. } => ProblemKind::Authentication,
+            Self::NoInstructions { .. } => ProblemKind::AppFailed,
         }
     }
 }

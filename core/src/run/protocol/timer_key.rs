@@ -21,6 +21,8 @@ pub enum TimerKey {
     Closing,
     /// The host has taken too long to decode the typed answer.
     Output,
+    /// The host has taken too long to give the credentials of a request.
+    Credentials,
 }
 
 impl TimerKey {
@@ -34,7 +36,8 @@ impl TimerKey {
             | Self::Turn
             | Self::Network
             | Self::Closing
-            | Self::Output => true,
+            | Self::Output
+            | Self::Credentials => true,
             // The user's time runs on.
             Self::Approval(_) => false,
         }

@@ -126,6 +126,9 @@ impl<S: State> Run<S> {
             EffectId::Tool(call) => Effect::RunTool {
                 invocation: turn.invocation(call)?,
             },
+            EffectId::Authorize { attempt, .. } => Effect::Authorize {
+                rejected: turn.is_after_rejection(attempt),
+            },
             EffectId::Trim { .. } => Effect::TrimContext {
                 overflow: hop::overflow(turn),
             },
@@ -197,7 +200,7 @@ impl<S: State> Run<S> {
         self.turn.usage()
     }
 
-    /// The configuration.
+    /// The configuration, with the options of the turn over it.
     #[must_use]
     pub fn config(&self) -> &Arc<RunConfig> {
         self.turn.config()

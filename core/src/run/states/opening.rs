@@ -7,7 +7,9 @@ use crate::event::Message;
 use crate::run::hop;
 #[cfg(doc)]
 use crate::run::protocol::Input;
-use crate::run::protocol::{Deadline, EffectId, Failure, Refusal, RunEvent, TimerKey};
+use crate::run::protocol::{
+    Authorization, Deadline, EffectId, Failure, Refusal, RunEvent, TimerKey,
+};
 use crate::{MessageId, RunId, Timestamp};
 use std::time::Duration;
 
@@ -16,6 +18,8 @@ next! {
     Refused {
         /// It is tried again in a while.
         Waiting,
+        /// The host is asked for another key, and it is tried again at once.
+        Opening,
         /// It is not.
         Completed,
     }
@@ -30,6 +34,9 @@ next! {
         Completed,
     }
 }
+
+/// The status of an answer to a request without a key that is taken.
+const UNAUTHORIZED: u16 = 401;
 
 impl Run<Opening> {
     /// The effect that this state waits for.
@@ -81,6 +88,10 @@ impl Run<Opening> {
     pub fn refused(mut self, refusal: &Refusal, now: Timestamp) -> Refused {
         self.turn.tick(now);
         self.turn.answered(self.open_effect());
+        if refusal.status == UNAUTHORIZED && self.turn.reject_access(self.state.attempt()) {
+            self.state = Opening::new(self.turn.open_again(self.state.attempt()));
+            return self.into();
+        }
         let error = ApiError::from_body(refusal.status, &refusal.body);
         let wait = refusal.retry_after.or(error.retry_after);
         self.try_again(Failure::Api { error }, wait)
@@ -110,6 +121,52 @@ impl Run<Opening> {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
             Err(failure) => self.fail(failure).into(),
         }
+    }
+
+    /// The effect under which the host is asked for credentials.
+    fn authorize_effect(&self) -> EffectId {
+        EffectId::Authorize {
+            hop: self.turn.hop(),
+            attempt: self.state.attempt(),
+        }
+    }
+
+    /// The host says what the request is sent with: it goes out.
+    ///
+    /// # Errors
+    /// No header can carry it: the turn is over.
+    pub fn authorized(
+        mut self,
+        authorization: Authorization,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
+        self.turn.tick(now);
+        let asked = self.authorize_effect();
+        if !self.turn.awaits(asked) {
+            return Ok(self);
+        }
+        self.turn.answered(asked);
+        if let Err(error) = authorization.check() {
+            let message = error.to_string();
+            return Err(self.fail(Failure::NotAuthorized { message }));
+        }
+        self.turn.authorize(self.open_effect(), authorization);
+        Ok(self)
+    }
+
+    /// The host has no credentials for the request.
+    pub fn not_authorized(mut self, message: String, now: Timestamp) -> Refused {
+        self.turn.tick(now);
+        self.turn.answered(self.authorize_effect());
+        self.try_again(Failure::NotAuthorized { message }, None)
+    }
+
+    /// The host has taken too long to give credentials ([`TimerKey::Credentials`]).
+    pub fn authorize_timed_out(mut self, now: Timestamp) -> Refused {
+        self.turn.tick(now);
+        self.turn.withdraw(self.authorize_effect());
+        let message = "the app took too long to give them".to_owned();
+        self.try_again(Failure::NotAuthorized { message }, None)
     }
 
     /// The effect under which the host is asked to trim the conversation.
@@ -176,7 +233,12 @@ impl Run<Opening> {
     }
 
     fn withdraw_asked(&mut self) {
-        for asked in [self.open_effect(), self.create_effect(), self.trim_effect()] {
+        for asked in [
+            self.open_effect(),
+            self.create_effect(),
+            self.trim_effect(),
+            self.authorize_effect(),
+        ] {
             self.turn.withdraw(asked);
         }
         self.turn.clocks_mut().stop(TimerKey::Silence);

@@ -61,6 +61,8 @@ fn is_of_the_network(failure: &Failure) -> bool {
     matches!(
         failure,
         Failure::Connection { .. }
+            // Tokens are got over it, too.
+            | Failure::NotAuthorized { .. }
             | Failure::TimedOut {
                 deadline: Deadline::Silence,
             }

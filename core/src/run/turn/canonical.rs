@@ -37,6 +37,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     // Every field is named, so that a new one makes its author decide.
     let Turn {
         config,
+        options,
         conversation,
         id,
         ids,
@@ -49,6 +50,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         presenter,
         budget,
         network,
+        access,
         window,
         steering,
         typed,
@@ -73,7 +75,11 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     if !abstraction.time {
         clocks.paused_at().hash(out);
     }
-    json(&(steering, broken_stream, window, typed), out);
+    json(
+        &(steering, broken_stream, window, typed, options, access),
+        out,
+    );
+    access.given().is_some().hash(out);
     (hop, budget.rounds(), resume.len(), stopped_calls).hash(out);
     json(budget.reached(), out);
     (*status as u8).hash(out);

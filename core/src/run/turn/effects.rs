@@ -40,8 +40,15 @@ impl Turn {
 
     pub(super) fn free(&mut self, id: EffectId) {
         if self.waits_for_network(id) {
+            self.forget_access();
             self.effects.set(id, Stage::Offline);
             return self.await_network();
+        }
+        let waiting = id;
+        let id = self.with_access(waiting);
+        if id != waiting {
+            self.answered(waiting);
+            self.clocks.stop(TimerKey::Silence);
         }
         self.queue(id);
         let timeouts = &self.config.timeouts;
@@ -58,6 +65,7 @@ impl Turn {
                 .clocks
                 .set_from_now(TimerKey::Approval(call), timeouts.approval),
             EffectId::Output { .. } => self.clocks.set(TimerKey::Output, timeouts.tool),
+            EffectId::Authorize { .. } => self.time_access(),
             EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
     }
@@ -77,6 +85,7 @@ impl Turn {
     /// The stream is open: its bytes come.
     pub(in crate::run) fn opened(&mut self, stream: EffectId) {
         self.effects.set(stream, Stage::Live);
+        self.accept_access();
         self.clocks
             .set(TimerKey::Silence, self.config.timeouts.silence);
     }
@@ -88,10 +97,9 @@ impl Turn {
             EffectId::Tool(call) => self.clocks.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
             EffectId::Output { .. } => self.clocks.stop(TimerKey::Output),
-            EffectId::CreateRun { .. }
-            | EffectId::Open { .. }
-            | EffectId::Persist { .. }
-            | EffectId::Trim { .. } => {}
+            EffectId::Open { .. } => self.forget_access(),
+            EffectId::Authorize { .. } => self.clocks.stop(TimerKey::Credentials),
+            EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! The parts of a turn together, and what takes more than one of them. Nothing here begins a hop or knows a state.
 
+mod access;
 mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
@@ -13,10 +14,12 @@ mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
-    TypedAnswer,
+    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder,
+    Steering, TypedAnswer,
 };
-use super::protocol::{BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnStatus};
+use super::protocol::{
+    BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions, TurnStatus,
+};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, Offer, Resumption};
 use crate::event::{Message, ResumeEntry, TokenUsage};
@@ -30,7 +33,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
 pub(super) struct Turn {
+    /// The host's, with the options of the turn over it.
     config: Arc<RunConfig>,
+    options: TurnOptions,
     conversation: Conversation,
     /// What its requests offer the model; made for the first of them.
     offer: OnceLock<Offer>,
@@ -47,6 +52,7 @@ pub(super) struct Turn {
     presenter: Presenter,
     budget: Budget,
     network: Network,
+    access: Access,
     window: ContextWindow,
     steering: Steering,
     typed: TypedAnswer,
@@ -69,6 +75,7 @@ impl Turn {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
         let mut turn = Self {
             config,
+            options: TurnOptions::default(),
             conversation: history,
             offer: OnceLock::new(),
             id: RunId::default(),
@@ -85,6 +92,7 @@ impl Turn {
             presenter: Presenter::default(),
             budget: Budget::default(),
             network: Network::default(),
+            access: Access::default(),
             window: ContextWindow::default(),
             steering: Steering::default(),
             typed: TypedAnswer::default(),
@@ -111,6 +119,9 @@ impl Turn {
 
     /// The turn begins: from here on it is recorded and timed.
     pub(super) fn begin(&mut self, start: Start) {
+        let unknown = start.options.unknown_tools(&self.config);
+        let unknown: Vec<_> = unknown.into_iter().map(str::to_owned).collect();
+        self.take_options(start.options);
         self.id.clone_from(&start.run_id);
         self.ids.run_id = start.run_id.clone();
         self.parent_run_id = start.parent_run_id;
@@ -130,9 +141,25 @@ impl Turn {
                 "the conversation has a message `{known}` already: it was not added again"
             ));
         }
+        for name in unknown {
+            self.warn(format!(
+                "the turn is to offer a tool named `{name}`, and there is none"
+            ));
+        }
         for message in self.offer().warnings.clone() {
             self.warn(message);
         }
+    }
+
+    /// The turn is otherwise than the configuration says.
+    fn take_options(&mut self, options: TurnOptions) {
+        if options.is_empty() {
+            return;
+        }
+        self.config = options.over(&self.config);
+        self.options = options;
+        self.presenter
+            .read_arguments(&self.config, &self.conversation);
     }
 
     /// Leaves the hop before behind, for the one with this number.
@@ -141,6 +168,7 @@ impl Turn {
         self.follows_cut = false;
         self.stopped_calls.clear();
         self.network.count_from(0);
+        self.access.accepted();
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.typed.begin_hop();
@@ -192,6 +220,7 @@ impl Turn {
         self.offer.get_or_init(make)
     }
 
+    /// The configuration of this turn: the host's, with the turn's options over it.
     #[inline]
     pub(super) fn config(&self) -> &Arc<RunConfig> {
         &self.config

@@ -6,13 +6,14 @@ use crate::dialect::HopIds;
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
-    Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
-    Recorder, Spent, Steering, TypedAnswer,
+    Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network,
+    Presenter, Recorder, Spent, Steering, TypedAnswer,
 };
-use crate::run::protocol::{RunConfig, TurnLimit, TurnStatus};
+use crate::run::protocol::{RunConfig, TurnLimit, TurnOptions, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -87,6 +88,14 @@ struct Stored {
         skip_serializing_if = "TypedAnswer::is_untouched"
     )]
     typed: TypedAnswer,
+    #[serde(
+        getter = "options",
+        default,
+        skip_serializing_if = "TurnOptions::is_empty"
+    )]
+    options: TurnOptions,
+    #[serde(default, skip_serializing_if = "Access::is_untouched")]
+    access: Access,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -133,11 +142,16 @@ fn device(turn: &Turn) -> Device {
     }
 }
 
+fn options(turn: &Turn) -> Cow<'_, TurnOptions> {
+    turn.options.stored()
+}
+
 impl From<Stored> for Turn {
     fn from(stored: Stored) -> Self {
         let device = stored.device;
         Self {
             config: RunConfig::absent(),
+            options: stored.options,
             conversation: stored.conversation,
             offer: OnceLock::new(),
             id: stored.id,
@@ -157,6 +171,7 @@ impl From<Stored> for Turn {
             presenter: stored.presenter,
             budget: Budget::restored(stored.rounds, stored.reached, stored.usage, stored.spent),
             network: Network::restored(device.is_offline, device.uncounted),
+            access: stored.access,
             window: stored.window,
             steering: stored.steering,
             typed: stored.typed,
@@ -188,7 +203,8 @@ impl Turn {
     /// the one that the run `spoke`.
     pub(in crate::run) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
-        self.config = config;
+        self.config = self.options.over(&config);
         self.set_up_presenter();
+        self.ask_for_access_again();
     }
 }

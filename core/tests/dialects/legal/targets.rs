@@ -71,6 +71,7 @@ pub(crate) fn settings(kind: usize) -> GenerationSettings {
                 strict: true,
             };
         }
+        7 => settings.user = Some("user-7".to_owned()),
         _ => {}
     }
     settings

@@ -73,6 +73,13 @@ impl Mad {
                 reason: "it is too long".to_owned(),
             },
             EffectId::Output { .. } => Input::OutputDecoded { effect },
+            EffectId::Authorize { .. } if detail.is_multiple_of(16) => {
+                Input::NotAuthorized { effect, message }
+            }
+            EffectId::Authorize { .. } => Input::Authorized {
+                effect,
+                authorization: "sk-of-now".into(),
+            },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
         }
     }
@@ -94,7 +101,7 @@ impl Mad {
                 2 if detail % 16 == 2 => Input::Refused {
                     effect,
                     refusal: Refusal {
-                        status: 400,
+                        status: if detail % 32 == 2 { 400 } else { 401 },
                         ..Refusal::default()
                     },
                 },

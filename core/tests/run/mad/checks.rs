@@ -44,6 +44,7 @@ impl Mad {
                     state,
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted
                 ),
+                TimerKey::Credentials => has(&|id| matches!(id, EffectId::Authorize { .. })),
                 TimerKey::Network => {
                     core["device"]["is_offline"] == true
                         && (state == StateKind::Waiting

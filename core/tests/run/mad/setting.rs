@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::run::{
-    BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, KilledPolicy,
-    LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
+    BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
+    KilledPolicy, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -18,6 +18,7 @@ pub struct Setting {
     dialect: Dialect,
     stores: bool,
     creates_runs: bool,
+    gives_keys: bool,
     policy: u8,
     turn: bool,
     /// What the device's policies are, and whether the backend can resume.
@@ -34,6 +35,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
+        any::<bool>(),
         0..3u8,
         any::<bool>(),
         any::<u8>(),
@@ -42,7 +44,18 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<u8>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, policy, turn, device, partial, context, output)| {
+            |(
+                ag_ui,
+                stores,
+                creates_runs,
+                gives_keys,
+                policy,
+                turn,
+                device,
+                partial,
+                context,
+                output,
+            )| {
                 Setting {
                     dialect: if ag_ui {
                         Dialect::AgUi
@@ -51,6 +64,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                     },
                     stores,
                     creates_runs,
+                    gives_keys,
                     policy,
                     turn,
                     device,
@@ -91,6 +105,9 @@ impl Setting {
         }
         if self.creates_runs {
             config.run_ids = RunIds::Host;
+        }
+        if self.gives_keys {
+            config.credentials = Credentials::Host;
         }
         config.device = DevicePolicy {
             background: match self.device % 8 {

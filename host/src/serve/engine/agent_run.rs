@@ -19,6 +19,7 @@ use stepwell_core::event::{
     Message, PROTOCOL_VERSION, ResumeEntry, RunAgentInput, RunOutcome, RunStarted, TokenUsage,
     ToolMessage,
 };
+use stepwell_core::run::TurnOptions;
 use stepwell_io::{
     Agent, Start, ToolCallStatus, ToolFailure, ToolOutput, ToolResult, Turn, TurnHandle,
 };
@@ -118,6 +119,7 @@ impl Speaking<'_> {
                     run_id: own_id.into(),
                     message: None,
                     resume: Vec::new(),
+                    options: TurnOptions::default(),
                 };
                 let turn = self.agent.start(start);
                 (turn, TokenUsage::default(), HashMap::new())

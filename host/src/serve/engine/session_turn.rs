@@ -20,7 +20,7 @@ use super::{EngineError, Parent, lost_end};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
-use stepwell_core::run::Durability;
+use stepwell_core::run::{Durability, TurnOptions};
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
 use stepwell_io::{
     Agent, AgentBuilder, BuildError, Endpoint, SharedRegistry, Start, StoredTurn, Turn,
@@ -289,6 +289,7 @@ impl SessionTurn {
             message: message.map(|message| *message),
             resume: Vec::new(),
             parent_run_id: None,
+            options: TurnOptions::default(),
         };
         match parent {
             Parent::Latest => agent.start(start),

@@ -7,8 +7,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
-    BackgroundPolicy, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RepeatLimit,
-    RunConfig, RunIds,
+    BackgroundPolicy, Credentials, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy,
+    RepeatLimit, RunConfig, RunIds,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -105,6 +105,10 @@ impl Bounds {
 
     pub fn stores(&self) -> bool {
         self.config.durability != Durability::None
+    }
+
+    pub fn asks_for_keys(&self) -> bool {
+        self.config.credentials == Credentials::Host
     }
 
     /// I9: the last hop that there may be.
@@ -241,6 +245,16 @@ pub fn small() -> Vec<Bounds> {
                 bounds.crashes = 1;
                 config.device.offline = OfflinePolicy::Fail;
                 config.device.background = BackgroundPolicy::Cancel;
+            },
+        ),
+        Bounds::new(
+            "chat, keys of the host's, a bad network, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.crashes = 1;
+                bounds.device = 1;
+                config.credentials = Credentials::Host;
             },
         ),
         Bounds::new(

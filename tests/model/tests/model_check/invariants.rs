@@ -132,6 +132,9 @@ impl World {
         if limits.silence.is_some() && out(&|id| matches!(id, EffectId::Open { .. })) {
             wanted.push(TimerKey::Silence);
         }
+        if limits.credentials.is_some() && out(&|id| matches!(id, EffectId::Authorize { .. })) {
+            wanted.push(TimerKey::Credentials);
+        }
         let is_over = |hand: &Hand| matches!(hand, Hand::Stream(said) if said.is_over());
         if limits.closing.is_some() && self.hands.iter().any(|(_, hand)| is_over(hand)) {
             wanted.push(TimerKey::Closing);

@@ -84,7 +84,7 @@ impl World {
         let begun = |hand: &Hand| {
             matches!(
                 hand,
-                Hand::Request | Hand::Stream(_) | Hand::Tool | Hand::Approval
+                Hand::Request | Hand::Stream(_) | Hand::Tool | Hand::Approval | Hand::Key
             )
         };
         let wanted: Vec<_> = self
@@ -201,6 +201,7 @@ impl World {
             ids.extend([EffectId::CreateRun { hop }, EffectId::Output { hop }]);
             for attempt in 0..self.bounds.config.retry.attempts + u32::from(self.bounds.device) {
                 ids.push(EffectId::Open { hop, attempt });
+                ids.push(EffectId::Authorize { hop, attempt });
             }
             for index in 0..u32::from(self.bounds.calls) {
                 let call = CallKey { hop, index };
@@ -237,6 +238,16 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
             },
             Input::Ended { effect },
             Input::Lost {
+                effect,
+                message: message(),
+            },
+        ],
+        EffectId::Authorize { .. } => vec![
+            Input::Authorized {
+                effect,
+                authorization: "late".into(),
+            },
+            Input::NotAuthorized {
                 effect,
                 message: message(),
             },

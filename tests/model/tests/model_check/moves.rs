@@ -29,6 +29,8 @@ pub enum Move {
     Pass,
     Created(EffectId),
     NotCreated(EffectId),
+    Authorized(EffectId),
+    NotAuthorized(EffectId),
     Opened(EffectId),
     Refused(EffectId, u16),
     Unreachable(EffectId),
@@ -76,6 +78,7 @@ impl Move {
             | Self::Breaks(_)
             | Self::Unreachable(_)
             | Self::NotCreated(_)
+            | Self::NotAuthorized(_)
             | Self::Refused(..) => false,
             _ => true,
         }
@@ -101,6 +104,8 @@ impl fmt::Display for Move {
             Self::Pass => f.write_str("time passes"),
             Self::Created(id) => write!(f, "{id}: the backend creates the run"),
             Self::NotCreated(id) => write!(f, "{id}: the backend does not create the run"),
+            Self::Authorized(id) => write!(f, "{id}: the host has a key"),
+            Self::NotAuthorized(id) => write!(f, "{id}: the host has no key"),
             Self::Opened(id) => write!(f, "{id}: the stream opens"),
             Self::Refused(id, status) => write!(f, "{id}: refused with {status}"),
             Self::Unreachable(id) => write!(f, "{id}: no connection"),
@@ -135,8 +140,12 @@ impl World {
             let id = *id;
             match hand {
                 Hand::Create => moves.extend([Move::Created(id), Move::NotCreated(id)]),
+                Hand::Key => moves.extend([Move::Authorized(id), Move::NotAuthorized(id)]),
                 Hand::Request => {
                     moves.push(Move::Opened(id));
+                    if self.bounds.asks_for_keys() {
+                        moves.push(Move::Refused(id, 401));
+                    }
                     if self.bounds.failures {
                         moves.extend([
                             Move::Refused(id, 503),

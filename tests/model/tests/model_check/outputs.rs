@@ -86,6 +86,7 @@ impl World {
         }
         match effect {
             Effect::CreateRun { .. } => self.put(id, Hand::Create),
+            Effect::Authorize { .. } => self.put(id, Hand::Key),
             Effect::OpenStream { request } => {
                 if let Err(fault) = legal_request(&request.body) {
                     self.wrong(format!("I8: the request of {id}: {fault}"));
@@ -143,7 +144,10 @@ impl World {
         };
         self.opens = (hop, opens);
         // A try without a network, or on a network that changed, does not count.
-        let most = self.bounds.config.retry.attempts + 2 * u32::from(self.bounds.device);
+        let tries = self.bounds.config.retry.attempts;
+        // Each may be refused once for its key.
+        let tries = tries * (1 + u32::from(self.bounds.asks_for_keys()));
+        let most = tries + 2 * u32::from(self.bounds.device);
         if attempt >= most || opens > most * (died + 1) {
             self.wrong(format!("I1: {id} is request {opens} of hop {hop}"));
         }

@@ -111,8 +111,9 @@ const SPECIAL: [Special; 6] = [
 const IN_ORDER: [&str; 1] = ["ToolDefinition"];
 
 /// Classes in whose JSON a `null` is left out: it is no value of these fields.
-const GIVEN: [&str; 4] = [
+const GIVEN: [&str; 5] = [
     "RunConfig",
+    "TurnOptions",
     "GenerationSettings",
     "AgUiOptions",
     "ToolDefinition",
@@ -247,6 +248,7 @@ impl File<'_> {
             Ty::Named(name) => name.clone(),
             Ty::List(inner) => match &**inner {
                 Ty::Named(name) => format!("List<{name}>"),
+                Ty::Text => "List<String>".to_owned(),
                 other => bail!("Dart's configuration has no list of {other:?}"),
             },
             other => bail!("Dart's configuration has no form for {other:?}"),
@@ -267,6 +269,7 @@ impl File<'_> {
                 }
             }
             Ty::Named(_) => format!("{name}{mark}.toJson()"),
+            Ty::List(inner) if **inner == Ty::Text => name.clone(),
             Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
             _ => name.clone(),
         };

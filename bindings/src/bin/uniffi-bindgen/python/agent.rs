@@ -84,6 +84,20 @@ const OWN: [Own; 14] = [
         "OutputDecoder | None = None",
         "",
     ),
+    own(
+        "credentials",
+        "credentials",
+        "CredentialSource | None = None",
+        "Gives the key, or an `Authorization` with headers, of each request: a function, plain or async, that is asked \
+         before each and once more after a 401. They are those above if absent.",
+    ),
+    own(
+        "instructions_from",
+        "instructions_from",
+        "InstructionsSource | None = None",
+        "Makes the instructions of each turn: a function, plain or async, of the turn and what was said so far. They are \
+         `instructions` if absent.",
+    ),
     own("registry", "registry", "RunRegistry | None = None", ""),
 ];
 
@@ -98,7 +112,7 @@ from .._record import Json
 from ..arguments import checks_arguments
 from ..journals import JournalSink
 from ..registry import RunRegistry
-from ..runner import Approver, OutputDecoder, RunSource, Trimmer
+from ..runner import Approver, OutputDecoder, CredentialSource, InstructionsSource, RunSource, Trimmer
 from ..sessions import SessionStore
 from ..stores import Store
 from ..tools import Tool, as_tool

@@ -47,7 +47,14 @@ const MODULES: [(&str, &[&str]); 10] = [
     ),
     (
         "turns",
-        &["NewRun", "ContextOverflow", "Trimmed", "StoredTurn"],
+        &[
+            "NewRun",
+            "ContextOverflow",
+            "Trimmed",
+            "StoredTurn",
+            "CredentialRequest",
+            "InstructionsRequest",
+        ],
     ),
     ("sessions", &["SessionView"]),
     ("registry", &["Registered", "RegistryEvent"]),

@@ -6,6 +6,8 @@ use super::*;
 #[derive(Clone, Debug)]
 pub enum Hand {
     Create,
+    /// The host gets credentials.
+    Key,
     Request,
     Stream(Said),
     Approval,

@@ -236,6 +236,19 @@ impl World {
                 let message = message();
                 Input::RunNotCreated { effect, message }
             }
+            Move::Authorized(effect) => {
+                self.take(effect);
+                let authorization = "k".into();
+                Input::Authorized {
+                    effect,
+                    authorization,
+                }
+            }
+            Move::NotAuthorized(effect) => {
+                self.take(effect);
+                let message = message();
+                Input::NotAuthorized { effect, message }
+            }
             Move::Opened(effect) => {
                 self.put(effect, Hand::Stream(Said::default()));
                 Input::Opened {

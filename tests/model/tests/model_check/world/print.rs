@@ -26,6 +26,7 @@ impl World {
                 Hand::Committed => 6u8.hash(&mut out),
                 Hand::Deferred => 7u8.hash(&mut out),
                 Hand::Decoding => 8u8.hash(&mut out),
+                Hand::Key => 8u8.hash(&mut out),
             }
         }
         (self.device, self.steers).hash(&mut out);

@@ -59,6 +59,8 @@ public class AgentBuilder internal constructor(
     private var runSource: RunSource? = null
     private var trimContext: Trimmer? = null
     private var outputDecoder: OutputDecoder? = null
+    private var credentials: CredentialSource? = null
+    private var instructionsFrom: InstructionsSource? = null
     private var registry: RunRegistry? = null
 
     /** Adds a tool: what it takes, and its code. */
@@ -111,15 +113,39 @@ public class AgentBuilder internal constructor(
     public fun runSource(create: suspend (NewRun) -> String) {
         runSource = object : RunSource {
             override suspend fun createRun(new: NewRun): String =
-                guarded {
-                    try {
-                        create(new)
-                    } catch (cancelled: CancellationException) {
-                        throw cancelled
-                    } catch (failed: Exception) {
-                        throw CallbackException.Failed(failed.message ?: failed.toString())
-                    }
-                }
+                told { create(new) }
+        }
+    }
+
+    /**
+     * Sets who gives the key and the headers of each request, for tokens that expire: [give] is asked before each, and once
+     * more when the provider refuses what it gave with a 401. What it throws is what the turn fails with. Without one they are
+     * `key` and `headers`.
+     */
+    public fun credentials(give: suspend (CredentialRequest) -> Authorization) {
+        credentials = object : CredentialSource {
+            override suspend fun credentials(request: CredentialRequest): Authorization = told { give(request) }
+        }
+    }
+
+    /**
+     * Sets who makes the instructions of each turn, before its first request: they are stored with the turn. What [make] throws
+     * is what the turn fails with. Without one they are [instructions].
+     */
+    public fun instructionsFrom(make: suspend (InstructionsRequest) -> String) {
+        instructionsFrom = object : InstructionsSource {
+            override suspend fun instructions(request: InstructionsRequest): String = told { make(request) }
+        }
+    }
+
+    /** Runs code whose exception's words are what the turn fails with. */
+    private suspend fun <T> told(code: suspend () -> T): T = guarded {
+        try {
+            code()
+        } catch (cancelled: CancellationException) {
+            throw cancelled
+        } catch (failed: Exception) {
+            throw CallbackException.Failed(failed.message ?: failed.toString())
         }
     }
 
@@ -163,6 +189,8 @@ public class AgentBuilder internal constructor(
             runSource = runSource,
             trimContext = trimContext,
             outputDecoder = outputDecoder,
+            credentials = credentials,
+            instructionsFrom = instructionsFrom,
             registry = registry,
         )
         return Agent(config(), setup)

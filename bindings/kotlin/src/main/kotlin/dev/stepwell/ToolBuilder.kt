@@ -14,6 +14,10 @@ import kotlinx.serialization.json.double
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.longOrNull
 
+/** A tool of one turn's own, for `send`: what it takes, and its code, as [AgentBuilder.tool] has it. */
+public fun agentTool(name: String, description: String, build: ToolBuilder.() -> Unit): AgentTool =
+    ToolBuilder(name, description).apply(build).build()
+
 /** Sets up a tool: the arguments it takes, in the order of the calls here, and its code. */
 @StepwellDsl
 public class ToolBuilder internal constructor(private val name: String, private val description: String) {

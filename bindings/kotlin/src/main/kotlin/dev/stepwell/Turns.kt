@@ -11,10 +11,15 @@ import kotlinx.serialization.json.JsonElement
  * is [Event.Completed].
  *
  * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. A turn that is still under
- * way when another begins is cancelled: the user has moved on.
+ * way when another begins is cancelled: the user has moved on. [options] are what is otherwise for this turn than the agent
+ * has it, [tools] what it offers beside the agent's.
  */
-public fun Agent.send(text: String): Flow<Event> = flow {
-    startTurn(text).use { turn ->
+public fun Agent.send(
+    text: String,
+    options: TurnOptions = TurnOptions(),
+    tools: List<AgentTool> = emptyList(),
+): Flow<Event> = flow {
+    startTurn(text, options, tools).use { turn ->
         // Closing a turn that is not over cancels it.
         while (true) {
             val events = turn.nextBatch()
@@ -33,7 +38,11 @@ public fun Agent.send(text: String): Flow<Event> = flow {
  * @throws TurnException the answer is not whole: its subclasses say why, as [TurnException.Authentication] does.
  */
 @Throws(TurnException::class, CancellationException::class)
-public suspend fun Agent.sendAndWait(text: String): Finished = requireWhole(startTurn(text).use { it.finish() })
+public suspend fun Agent.sendAndWait(
+    text: String,
+    options: TurnOptions = TurnOptions(),
+    tools: List<AgentTool> = emptyList(),
+): Finished = requireWhole(startTurn(text, options, tools).use { it.finish() })
 
 /**
  * The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are for

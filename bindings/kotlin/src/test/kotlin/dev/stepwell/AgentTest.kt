@@ -26,6 +26,7 @@ import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
@@ -304,6 +305,18 @@ class AgentTest {
                 System.setOut(out)
             }
             assertTrue(printed.toString().trimEnd().endsWith("Alice's number is 42, Bob's is 7"))
+        }
+    }
+
+    @Test
+    fun theProgramWithATokenGetsAnotherOne() {
+        MockLlm("""{"status":401,"error":"Expired"}""", MockLlm.text("Oslo.")).use { mock ->
+            tokens.main(arrayOf(mock.baseUrl))
+            val last = mock.requests().last()
+            val key = last.getValue("headers").jsonObject["authorization"]
+            assertEquals(JsonPrimitive("Bearer new"), key)
+            val said = last.getValue("body").jsonObject.getValue("messages").jsonArray.first().jsonObject["content"]
+            assertEquals(JsonPrimitive("Answer in one word."), said)
         }
     }
 

@@ -51,21 +51,12 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     key = said.text("key"),
     instructions = said.text("instructions"),
     tools = said.list("tools").map { tool(it.jsonObject) },
-    settings = GenerationSettings(
-        temperature = (said.part("settings")["temperature"] as? JsonPrimitive)?.doubleOrNull,
-        maxOutputTokens = said.part("settings").long("max_output_tokens")?.toUInt(),
-        responseFormat = (said.part("settings")["response_format"] as? JsonObject)?.let {
-            ResponseFormat.Schema(it.text("name")!!, it.part("schema"), it.flag("strict"))
-        },
-        extra = said.part("settings")["extra"],
-        context = said.part("settings").list("context").map {
-            ContextEntry(it.jsonObject.text("description")!!, it.jsonObject.text("value")!!)
-        },
-    ),
+    settings = settings(said.part("settings")),
     limits = limits(said.part("limits")),
     retry = retry(said.part("retry")),
     timeouts = timeouts(said.part("timeouts")),
     runIds = if (said.text("run_ids") == "host") RunIds.HOST else null,
+    credentials = if (said.text("credentials") == "host") Credentials.HOST else null,
     persistAttempts = said.long("persist_attempts")?.toUInt(),
     partialArguments = said.flag("partial_arguments"),
     device = device(said.part("device")),
@@ -93,6 +84,31 @@ private fun tool(said: JsonObject) = ToolDefinition(
     idempotent = said.flag("idempotent"),
     repeatable = said.flag("repeatable"),
     timeout = said.time("timeout_ms", null),
+)
+
+private fun settings(said: JsonObject) = GenerationSettings(
+    temperature = (said["temperature"] as? JsonPrimitive)?.doubleOrNull,
+    maxOutputTokens = said.long("max_output_tokens")?.toUInt(),
+    responseFormat = (said["response_format"] as? JsonObject)?.let {
+        ResponseFormat.Schema(it.text("name")!!, it.part("schema"), it.flag("strict"))
+    },
+    extra = said["extra"],
+    context = said.list("context").map {
+        ContextEntry(it.jsonObject.text("description")!!, it.jsonObject.text("value")!!)
+    },
+)
+
+private fun texts(said: JsonObject) = said.mapValues { it.value.jsonPrimitive.content }
+
+/** The options of a turn. */
+private fun options(said: JsonObject) = TurnOptions(
+    instructions = said.text("instructions"),
+    settings = if ("settings" in said) settings(said.part("settings")) else null,
+    limits = if ("limits" in said) limits(said.part("limits")) else null,
+    toolNames = if ("tool_names" in said) said.list("tool_names").map { it.jsonPrimitive.content } else null,
+    tools = said.list("tools").map { tool(it.jsonObject) },
+    user = said.text("user"),
+    headers = texts(said.part("headers")),
 )
 
 private fun limits(said: JsonObject): Limits {
@@ -135,6 +151,7 @@ private fun timeouts(said: JsonObject): Timeouts {
         turn = said.time("turn_ms", default.turn),
         approval = said.time("approval_ms", default.approval),
         deferred = said.time("deferred_ms", default.deferred),
+        credentials = said.time("credentials_ms", default.credentials),
         closing = said.time("closing_ms", default.closing),
     )
 }
@@ -297,6 +314,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
             put("messages", JsonArray(messages))
         }
         is Effect.DecodeOutput -> put("value", effect.value)
+        is Effect.Authorize -> put("rejected", effect.rejected)
         is Effect.CloseStream, is Effect.CancelTool -> Unit
     }
 }
@@ -383,7 +401,14 @@ internal class ScenarioHost(scenario: JsonObject) {
         return when (val input = text("input")) {
             "start" -> {
                 val message = step["message"]?.takeIf { it != JsonNull }
-                val start = Start(text("run_id"), step.text("parent_run_id"), step.text("say"), message, answers(step))
+                val start = Start(
+                    text("run_id"),
+                    step.text("parent_run_id"),
+                    step.text("say"),
+                    message,
+                    answers(step),
+                    options(step.part("options")),
+                )
                 machine.start(start, now)
             }
             "run_created" -> machine.runCreated(effect(), text("run_id"), now)
@@ -408,6 +433,8 @@ internal class ScenarioHost(scenario: JsonObject) {
             "context_not_trimmed" -> machine.contextNotTrimmed(effect(), text("message"), now)
             "output_decoded" -> machine.outputDecoded(effect(), now)
             "output_refused" -> machine.outputRefused(effect(), text("reason"), now)
+            "authorized" -> machine.authorized(effect(), step.text("key"), now, texts(step.part("headers")))
+            "not_authorized" -> machine.notAuthorized(effect(), text("message"), now)
             "persisted" -> machine.persisted(effect(), now)
             "persist_failed" -> machine.persistFailed(effect(), text("message"), now)
             "resume" -> machine.resume(answers(step), now)

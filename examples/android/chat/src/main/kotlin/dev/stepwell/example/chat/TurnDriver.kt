@@ -99,6 +99,7 @@ class TurnDriver(
                 is Effect.Persist -> stored = write(effect)
                 is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
                 is Effect.DecodeOutput -> launch { tell { outputDecoded(effect.id) } }
+                is Effect.Authorize -> launch { tell { notAuthorized(effect.id, "the key of this app does not change") } }
                 is Effect.TrimContext -> launch { tell { contextNotTrimmed(effect.id, "the chat is too long") } }
             }
         }

@@ -1,0 +1,88 @@
+package dev.stepwell
+
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.jsonArray
+import kotlinx.serialization.json.jsonObject
+import org.junit.jupiter.api.Test
+
+/** Turns that are otherwise than their agent, and keys and instructions that the app's code gives. */
+class OptionsTest {
+    private fun agentOf(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
+        agent("openai-compatible", "mock", mock.baseUrl, build = build)
+
+    private fun JsonObject.body(): JsonObject = getValue("body").jsonObject
+
+    private fun JsonObject.system(): JsonElement? = body().getValue("messages").jsonArray.first().jsonObject["content"]
+
+    @Test
+    fun aTurnIsOtherwiseThanItsAgentAndTheNextOneIsNot() = runBlocking {
+        MockLlm(MockLlm.call("own", "{}"), MockLlm.text("Yes."), MockLlm.text("Again.")).use { mock ->
+            val agent = agentOf(mock) {
+                instructions = "Be kind."
+                tool("work", "Works.") { run { "of the agent" } }
+                tool("rest", "Rests.") { run { "of the agent" } }
+            }
+            val options = TurnOptions(
+                instructions = "Be brief.",
+                settings = GenerationSettings(temperature = 0.0),
+                toolNames = listOf("rest"),
+                user = "user-7",
+            )
+            val own = agentTool("own", "Of this turn.") { run { "of the turn" } }
+            assertEquals("Yes.", agent.sendAndWait("Hello", options, listOf(own)).text)
+            assertEquals("Again.", agent.sendAndWait("And?").text)
+            val (first, second, next) = mock.requests()
+            for (request in listOf(first, second)) {
+                assertEquals(JsonPrimitive("Be brief."), request.system())
+                assertEquals(JsonPrimitive("user-7"), request.body()["user"])
+                assertEquals(2, request.body().getValue("tools").jsonArray.size)
+            }
+            val result = second.body().getValue("messages").jsonArray.last().jsonObject["content"]
+            assertEquals(JsonPrimitive("of the turn"), result)
+            assertEquals(JsonPrimitive("Be kind."), next.system())
+            val unknown = assertFailsWith<StepwellException.Configuration> {
+                agent.startTurn("Hello", TurnOptions(toolNames = listOf("wrok")))
+            }
+            assertContains(unknown.reason, "wrok")
+        }
+    }
+
+    @Test
+    fun theAppGivesTheKeyOfEachRequest() = runBlocking {
+        MockLlm("""{"status":401,"error":"Expired"}""", MockLlm.text("Yes.")).use { mock ->
+            val agent = agentOf(mock) {
+                credentials { request -> Authorization(if (request.rejected) "new" else "old", mapOf("x-team" to "blue")) }
+            }
+            assertEquals("Yes.", agent.sendAndWait("Hello").text)
+            val sent = mock.requests().map { it.getValue("headers").jsonObject }
+            assertEquals(listOf("Bearer old", "Bearer new").map(::JsonPrimitive), sent.map { it["authorization"] })
+            assertEquals(JsonPrimitive("blue"), sent.last()["x-team"])
+            val nobody = agentOf(mock) { credentials { error("nobody has signed in") } }
+            val failed = assertFailsWith<TurnException.Authentication> { nobody.sendAndWait("Hello") }
+            assertContains(failed.toString(), "nobody has signed in")
+        }
+    }
+
+    @Test
+    fun instructionsAreMadeForEachTurn() = runBlocking {
+        MockLlm(MockLlm.text("Yes."), MockLlm.text("No.")).use { mock ->
+            val agent = agentOf(mock) {
+                threadId = "garden"
+                instructionsFrom { turn -> "${turn.messages.jsonArray.size} in ${turn.thread.thread}." }
+            }
+            agent.sendAndWait("Hello")
+            agent.sendAndWait("And?")
+            val said = mock.requests().map { it.system() }
+            assertEquals(listOf("0 in garden.", "2 in garden.").map(::JsonPrimitive), said)
+            val broken = agentOf(mock) { instructionsFrom { error("no profile") } }
+            val failed = assertFailsWith<TurnException.AppFailed> { broken.sendAndWait("Hello") }
+            assertContains(failed.toString(), "no profile")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What is otherwise for one turn than for the others of its agent.
+
+use super::{GenerationSettings, Limits, ToolDefinition};
+use crate::error::StepwellError;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use stepwell_core::run;
+use stepwell_core::tool::ToolRegistry;
+
+/// What one turn has otherwise than its configuration says; what is left out is as there.
+///
+/// It is stored with the turn, so that one which comes back goes on with it: but for the headers, which may be secret and
+/// are gone then, and the code of its tools, whose calls are answered as those of a tool without code.
+#[derive(Clone, Default, PartialEq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[uniffi::export(Debug, Display)]
+pub struct TurnOptions {
+    /// The app's instructions, in the place of the configuration's.
+    #[uniffi(default = None)]
+    pub instructions: Option<String>,
+    /// How the model is to answer: what is given here goes before what the configuration gives.
+    #[uniffi(default = None)]
+    pub settings: Option<GenerationSettings>,
+    /// How far the turn may go: all of it, in the place of the configuration's limits.
+    #[uniffi(default = None)]
+    pub limits: Option<Limits>,
+    /// Which of the configuration's tools are on offer, by name; all of them if absent.
+    #[uniffi(default = None)]
+    pub tool_names: Option<Vec<String>>,
+    /// Tools of this turn's own, for a `RunMachine`; an `Agent` takes them with their code. One takes the place of the
+    /// configuration's tool of its name.
+    #[uniffi(default = [])]
+    pub tools: Vec<ToolDefinition>,
+    /// The end user that the turn is for, as `GenerationSettings.user`.
+    #[uniffi(default = None)]
+    pub user: Option<String>,
+    /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
+    #[uniffi(default)]
+    pub headers: HashMap<String, String>,
+}
+
+impl fmt::Debug for TurnOptions {
+    /// Of the headers only the names: one of them may hold a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tools: Vec<_> = self.tools.iter().map(|tool| &tool.name).collect();
+        let headers: Vec<_> = self.headers.keys().collect();
+        f.debug_struct("TurnOptions")
+            .field("instructions", &self.instructions)
+            .field("settings", &self.settings)
+            .field("limits", &self.limits)
+            .field("tool_names", &self.tool_names)
+            .field("tools", &tools)
+            .field("user", &self.user)
+            .field("headers", &headers)
+            .finish()
+    }
+}
+
+impl fmt::Display for TurnOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl TurnOptions {
+    /// The core's options of a turn that is else as `config` says.
+    ///
+    /// # Errors
+    /// A tool cannot be registered, a name is no tool's, or a header cannot be sent.
+    pub fn into_core(self, config: &run::RunConfig) -> Result<run::TurnOptions, StepwellError> {
+        let mut tools = ToolRegistry::new();
+        for tool in self.tools {
+            tools.add(tool.try_into()?)?;
+        }
+        let settings = self
+            .settings
+            .map(|settings| settings.over(&config.settings));
+        // A map has no order; equal options are to give equal requests.
+        let headers: BTreeMap<_, _> = self.headers.into_iter().collect();
+        let options = run::TurnOptions {
+            instructions: self.instructions,
+            tool_names: self.tool_names,
+            tools,
+            settings: settings.transpose()?,
+            limits: self.limits.map(Into::into),
+            user: self.user,
+            headers: Vec::new(),
+        };
+        let options = options.with_headers(headers)?;
+        if let Some(name) = options.unknown_tools(config).first() {
+            return Err(StepwellError::configuration(
+                &format!("the turn is to offer a tool named `{name}`, and there is none"),
+                "give the name of one of the configuration's tools, or the tool itself",
+            ));
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,24 @@
+// The program of `examples/web/tokens.mjs`, as it stands there.
+
+import { readFileSync } from "node:fs";
+import { answer, says } from "./agent.mjs";
+
+const AsyncFunction = (async () => {}).constructor;
+
+/** What is wrong. */
+export async function tokens({ Agent }) {
+  const source = readFileSync(new URL("../../../examples/web/tokens.mjs", import.meta.url), "utf8");
+  const program = source.replace(/^import .*$/m, "");
+  const keys = [];
+  const before = globalThis.fetch;
+  globalThis.fetch = async (_, { headers }) => {
+    keys.push(new Map(headers).get("authorization"));
+    return keys.length === 1 ? answer("{}", { status: 401 }) : answer(says("Oslo."));
+  };
+  let said = "";
+  const page = [async () => {}, Agent, { argv: ["node", "tokens.mjs", "http://localhost/v1"] }, { log: (text) => (said += text) }];
+  await new AsyncFunction("init", "Agent", "process", "console", program)(...page);
+  globalThis.fetch = before;
+  const isRight = said === "Oslo." && keys.join() === "Bearer old,Bearer new" && source.split("\n").length <= 25;
+  return isRight ? [] : [`tokens.mjs: ${said}, ${keys}`];
+}
