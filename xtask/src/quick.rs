@@ -3,7 +3,7 @@
 //! those that depend on them.
 
 use crate::{
-    bindings,
+    bindings::shapes::{self, GENERATOR},
     context::Context,
     features,
     log::Log,
@@ -84,8 +84,8 @@ pub(crate) fn run(context: &Context, since: &str) -> anyhow::Result<ExitCode> {
             folders.any(|folder| file.starts_with(folder))
         });
     if is_built && may_differ {
-        let result = build_programs(context, &mut log)
-            .and_then(|()| bindings::shapes::check_built(context, &mut log));
+        let result = build_generator(context, &mut log)
+            .and_then(|()| shapes::check_built(context, &mut log));
         step(&mut log, "shapes", result);
     }
     let wanted = programs.iter().filter(|program| {
@@ -130,11 +130,11 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
     workspace::programs(log, &mut cargo)
 }
 
-/// Builds the libraries and programs themselves, with the same features.
-fn build_programs(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+/// Builds the libraries and what reads the shapes from them, with the same features.
+fn build_generator(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut cargo = workspace::linting_cargo(context)?;
     cargo
-        .args(["build", "--workspace", "--lib", "--bins"])
+        .args(["build", "--workspace", "--lib", "--bin", GENERATOR])
         // With a test the dependencies have the features that tests want of them.
         .args(["--test", SCENARIOS])
         .args(workspace::FEATURES);

@@ -1,7 +1,9 @@
 //! The shapes in the languages whose sources are committed: TypeScript and Dart.
 
-use super::library::{GENERATOR, Library};
+use super::library::Library;
 use crate::{context::Context, log::Log};
+
+pub(crate) use super::library::GENERATOR;
 
 /// Writes them where their packages have them, or says which is not as it should be.
 pub(crate) fn write(context: &Context, log: &mut Log, compares: bool) -> anyhow::Result<()> {

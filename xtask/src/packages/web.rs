@@ -7,7 +7,6 @@ use crate::{
     log::Log,
     process,
     tools::{npm, rustup},
-    workspace,
 };
 use serde_json::json;
 use std::{
@@ -41,18 +40,18 @@ fn compiled(context: &Context) -> PathBuf {
     built.join("stepwell_web.wasm")
 }
 
-/// As it is published; suites take one that is made in a third of the time.
+/// As it is published; suites take one that is not optimised, which is made in a third of the time. In the dev profile's
+/// folder its macros and build scripts are those of the one build.
 fn compile_module(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut cargo = process::cargo();
     cargo
-        .args(["rustc", "-p", "stepwell-web", "--lib"])
+        .args(["rustc", "-p", "stepwell-web", "--lib", "--target", TARGET])
         .current_dir(&context.root);
     if context.in_suites {
-        workspace::optimised(&mut cargo, "1", TARGET);
         // As the profile does; the names take longer to read than all the rest.
         cargo.args(["--", "-C", "strip=symbols"]);
     } else {
-        cargo.args(["--profile", "web", "--target", TARGET]);
+        cargo.args(["--profile", "web"]);
     }
     log.build(&mut cargo)
 }

@@ -1,7 +1,7 @@
 use super::Suite;
 use crate::{context::Context, log::Log};
 use anyhow::{Context as _, bail};
-use cargo_metadata::MetadataCommand;
+use cargo_metadata::{CargoOpt, MetadataCommand};
 use spdx::{Expression, ParseMode};
 
 pub(super) const SUITE: Suite = Suite {
@@ -32,6 +32,7 @@ const ACCEPTED: &[&str] = &[
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let metadata = MetadataCommand::new()
         .manifest_path(context.root.join("Cargo.toml"))
+        .features(CargoOpt::AllFeatures)
         .exec()
         .context("cannot read the dependencies")?;
     let mut offenders = Vec::new();
