@@ -352,6 +352,7 @@ impl Agent {
             conversation: self.conversation(),
             usage: TokenUsage::default(),
             hops: 0,
+            output: None,
         }
     }
 
