@@ -30,6 +30,7 @@ mod machine;
 mod outcome;
 #[cfg(feature = "uniffi")]
 mod provider;
+mod question;
 mod registry;
 #[cfg(feature = "agent")]
 mod run_source;
@@ -48,6 +49,8 @@ mod thread_key;
 mod time;
 #[cfg(feature = "agent")]
 mod tool;
+#[cfg(feature = "agent")]
+mod tool_context;
 #[cfg(feature = "agent")]
 mod transport;
 #[cfg(feature = "agent")]
@@ -93,6 +96,7 @@ pub use outcome::{
 pub use outcome::{TurnError, require_whole};
 #[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
+pub use question::{Question, UserAnswer};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]
 pub use run_source::{NewRun, RunSource};
@@ -114,11 +118,13 @@ pub use store::{
     ThreadRecord, TurnKey, Unfinished,
 };
 #[cfg(feature = "agent")]
-pub use task::{ApprovalTask, CreateRunTask, TaskRunner, ToolTask, TrimContextTask};
+pub use task::{ApprovalTask, CreateRunTask, QuestionTask, TaskRunner, ToolTask, TrimContextTask};
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]
-pub use tool::{AgentTool, Approver, Decision, ToolHandler};
+pub use tool::{AgentTool, Answerer, Approver, Decision, ToolHandler};
+#[cfg(feature = "agent")]
+pub use tool_context::ToolContext;
 #[cfg(feature = "agent")]
 pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextOverflow, CreateRunTask,
     Event, Failure, HttpTask, JsonValue, NewRun, Outcome, RegistryEvent, RunIds, RunRegistry,
-    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError,
-    ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, newest_messages,
+    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext,
+    ToolError, ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer,
+    newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -318,7 +319,7 @@ struct Later;
 
 #[async_trait::async_trait]
 impl ToolHandler for Later {
-    async fn call(&self, _: ToolInvocation) -> Result<String, ToolError> {
+    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<String, ToolError> {
         Err(ToolError::Deferred)
     }
 }

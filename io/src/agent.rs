@@ -12,6 +12,7 @@ use crate::spans;
 use crate::start::{Begin, Preparation, Prepared};
 use crate::store::StoreError;
 use crate::threads::{Current, Known, Shared, Thread, lock};
+use crate::tool_context::Deps;
 use crate::turn::{Finished, Turn};
 use std::collections::VecDeque;
 use std::fmt;
@@ -44,6 +45,8 @@ pub struct Agent {
     pub(crate) thread: Arc<Thread>,
     /// In the place of what the turns would share.
     code: Option<Arc<TurnCode>>,
+    /// The same for the value that its tools are given.
+    deps: Option<Deps>,
 }
 
 /// Events that may wait for the app.
@@ -85,6 +88,7 @@ impl Agent {
             shared,
             thread,
             code: None,
+            deps: None,
         }
     }
 
@@ -394,11 +398,28 @@ impl Agent {
         }
     }
 
+    /// The same conversations, whose turns' tools are given this value, in the place of that of
+    /// [`AgentBuilder::deps`]: what is one user's or one request's own, say.
+    #[must_use]
+    pub fn with_deps<T: Send + Sync + 'static>(&self, deps: T) -> Self {
+        Self {
+            deps: Some(Deps::new(deps)),
+            ..self.clone()
+        }
+    }
+
     /// What a turn that begins now is given.
     pub(crate) fn turn_setup(&self) -> Arc<Setup> {
         let setup = self.shared.turn_setup();
-        match &self.code {
+        let setup = match &self.code {
             Some(code) => Arc::new(code.put_into(&setup, &self.shared.setup.config.tools)),
+            None => setup,
+        };
+        match &self.deps {
+            Some(deps) => Arc::new(Setup {
+                deps: Some(deps.clone()),
+                ..(*setup).clone()
+            }),
             None => setup,
         }
     }

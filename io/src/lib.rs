@@ -37,6 +37,7 @@
 
 mod agent;
 mod alarm;
+mod asking;
 mod builder;
 mod clock;
 mod code;
@@ -58,12 +59,15 @@ mod spans;
 mod start;
 pub mod store;
 mod threads;
+mod tool_context;
+mod tool_notes;
 mod tools;
 mod trim;
 mod turn;
 mod work;
 
 pub use agent::{Agent, ReviveError};
+pub use asking::Approver;
 pub use builder::{AgentBuilder, BuildError};
 pub use code::TurnCode;
 pub use durable::{Recovered, StoredTurn};
@@ -73,7 +77,8 @@ pub use journal::JournalSink;
 pub use observer::TurnObserver;
 pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
 pub use sources::{SourcedTool, ToolSource};
-pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
+pub use tool_context::{DepsError, ToolContext};
+pub use tools::{ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};
 pub use turn::{Finished, Turn, TurnFailed};
 
@@ -86,9 +91,10 @@ pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, Thre
 pub use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Deadline,
     Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
-    OfflinePolicy, Outcome, PartialArgumentsUpdate, Problem, ProblemKind, RepeatLimit, RetryPolicy,
-    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
-    ToolCallUpdate, ToolInvocation, TurnLimit,
+    OfflinePolicy, Outcome, PartialArgumentsUpdate, Problem, ProblemKind, Question, QuestionError,
+    RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal,
+    TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress,
+    TurnLimit, UserAnswer,
 };
 pub use stepwell_core::tool::{
     OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,

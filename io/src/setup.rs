@@ -1,9 +1,11 @@
+use crate::asking::Approver;
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
 use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
 use crate::run_source::RunSource;
-use crate::tools::{Approver, Handlers};
+use crate::tool_context::Deps;
+use crate::tools::Handlers;
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) deps: Option<Deps>,
     pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,

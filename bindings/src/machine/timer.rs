@@ -24,6 +24,13 @@ pub enum TimerKey {
     Network,
     /// The answer is over, and its stream was left open long enough.
     Closing,
+    /// The user has taken too long to answer a tool's question.
+    Question {
+        /// The call that asks.
+        call: CallKey,
+        /// The question's place among those of the call, from 0.
+        number: u32,
+    },
 }
 
 impl From<run::TimerKey> for TimerKey {
@@ -36,6 +43,10 @@ impl From<run::TimerKey> for TimerKey {
             run::TimerKey::Approval(call) => Self::Approval { call: call.into() },
             run::TimerKey::Network => Self::Network,
             run::TimerKey::Closing => Self::Closing,
+            run::TimerKey::Question(call, number) => Self::Question {
+                call: call.into(),
+                number,
+            },
         }
     }
 }

@@ -40,9 +40,10 @@ pub use protocol::{
     ContextOverflow, ContextPolicy, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
     EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, Problem, ProblemKind, Refusal, RepeatLimit, ResumeError, RetryPolicy,
-    RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,
-    TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus, cut_messages,
+    PartialArgumentsUpdate, PartialTooLarge, Problem, ProblemKind, Question, QuestionError,
+    Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start, StateKind,
+    SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
+    ToolPartialResult, ToolProgress, TurnLimit, TurnStatus, UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_cut};
 pub use states::active::Active;

@@ -32,6 +32,8 @@ impl Seen {
             Effect::CancelTool => "cancel",
             Effect::Persist { .. } => "persist",
             Effect::TrimContext { .. } => "trim",
+            Effect::AskUser { .. } => "ask_user",
+            Effect::AnswerTool { .. } => "answer",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

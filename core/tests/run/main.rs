@@ -39,6 +39,7 @@ mod one_call;
 mod parallel;
 mod partial;
 mod paused;
+mod questions;
 mod recording;
 mod redact;
 mod reference;

@@ -11,6 +11,7 @@ mod dialects;
 mod failures;
 mod journal;
 mod responses;
+mod tool_context;
 mod tools;
 
 use futures::StreamExt;
@@ -52,7 +53,7 @@ fn secret_number() -> Tool {
     }))
 }
 
-async fn lookup(call: stepwell_io::ToolInvocation) -> Result<String, String> {
+async fn lookup(call: stepwell_io::ToolContext) -> Result<String, String> {
     match call.arguments.value["name"].as_str() {
         Some("alice") => Ok("42".to_owned()),
         Some("bob") => Ok("7".to_owned()),

@@ -27,7 +27,7 @@ from ._ffi.effects import *
 from ._ffi.events import *
 from ._ffi.outcomes import *
 from ._ffi.turns import ContextOverflow, NewRun, StoredTurn, Trimmed
-from .agent import Agent, Approver, Decision, Recovered, RunSource, Trimmer
+from .agent import Agent, Answerer, Approver, Decision, Recovered, RunSource, Trimmer
 from .config import JsonSchema
 from .display import TurnCard
 from .errors import (
@@ -67,6 +67,7 @@ from .machine import (
     ApprovalTimer,
     ClosingTimer,
     NetworkTimer,
+    QuestionTimer,
     RetryTimer,
     RunMachine,
     SilenceTimer,
@@ -94,6 +95,7 @@ from .sessions import (
 from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
 from .sync import SyncTurn
 from .timeline import Span
+from .tool_context import ToolContext
 from .tools import Parts, Tool, tool
 from .transport import HttpClient, HttpHeaders, HttpResponse
 from .turn import Turn
@@ -106,6 +108,7 @@ __version__ = _version()
 __all__ = [
     "Agent",
     "AgentFailedError",
+    "Answerer",
     "Api",
     "ApprovalTimer",
     "Approver",
@@ -142,6 +145,7 @@ __all__ = [
     "OverloadedError",
     "Parts",
     "Provider",
+    "QuestionTimer",
     "RateLimitError",
     "Recovered",
     "RefusedError",
@@ -175,6 +179,7 @@ __all__ = [
     "TimedOutError",
     "TimerKey",
     "Tool",
+    "ToolContext",
     "ToolError",
     "ToolExecution",
     "ToolTimer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.agent import AgentOptions
@@ -19,6 +20,7 @@ from .machine import lower_start
 from .outcomes import Finished
 from .process import OwnProcess
 from .registry import RegistryEvent, RunRegistry
+from .runner import Answerer as Answerer
 from .runner import Approver as Approver
 from .runner import Decision as Decision
 from .runner import RunSource as RunSource
@@ -54,6 +56,8 @@ class Agent(AgentOptions):
         config: RunConfig,
         *,
         approver: Approver | None,
+        answerer: Answerer | None,
+        deps: Any,
         thread_id: str | None,
         history: Sequence[Mapping[str, Json]],
         shared_state: Json,
@@ -76,6 +80,8 @@ class Agent(AgentOptions):
         if trim_context is not None:
             lowered.context_guard.at_limit = _ffi.ContextPolicy.TRIM
         self._approver = approver
+        self._answerer = answerer
+        self._deps = deps
         self._client = client
         self._run_source = run_source
         self._trimmer = trim_context
@@ -200,6 +206,12 @@ class Agent(AgentOptions):
         other._agent = agent
         return other
 
+    def with_deps(self, deps: object) -> Agent:
+        """The same conversations, whose turns' tools are given this value as ``ToolContext.deps``."""
+        other = self._on(self._agent)
+        other._deps = deps
+        return other
+
     def forget_thread(self, thread: ThreadKey | str) -> None:
         """Cancels the thread's turn, and forgets its conversation: what a store has of it stays there.
 
@@ -225,7 +237,16 @@ class Agent(AgentOptions):
             raise MisuseError(
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
-        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer)
+        runner = TurnRunner(
+            loop,
+            self.tools,
+            self._approver,
+            self._answerer,
+            self._deps,
+            self._client,
+            self._run_source,
+            self._trimmer,
+        )
         agent = self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
         return agent, runner
 

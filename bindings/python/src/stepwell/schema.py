@@ -71,6 +71,12 @@ def schema_of_arguments(arguments: Arguments, descriptions: Mapping[str, str]) -
     return builder.finished(_object(properties, required))
 
 
+def schema_of(hint: Any, what: str) -> Schema:
+    """The JSON Schema of a type; ``what`` names it in an error."""
+    builder = _Builder()
+    return builder.finished(builder.schema(hint, what))
+
+
 def arguments_of(function: Callable[..., Any]) -> Arguments:
     """The hint and the default of each argument that a model can give."""
     name = getattr(function, "__name__", repr(function))

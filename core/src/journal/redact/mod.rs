@@ -17,7 +17,7 @@ use super::format::{Entry, Gives, Journal, Origin, Step};
 use crate::dialect::Resumption;
 use crate::event::protobuf;
 use crate::provider;
-use crate::run::{EffectId, Input, RunConfig};
+use crate::run::{EffectId, Input, Question, RunConfig, UserAnswer};
 use crate::tool::{Tool, ToolRegistry};
 use alias::{Aliases, hidden, hide_bytes};
 use serde::Serialize;
@@ -274,6 +274,9 @@ fn redacted_input(
     input: &Input<'static>,
     aliases: &mut Aliases,
 ) -> Result<Input<'static>, RedactError> {
+    if let Some(redacted) = redacted_question(input, aliases) {
+        return Ok(redacted);
+    }
     let mut redacted = again(
         &WithInput {
             input: input.clone(),
@@ -303,6 +306,39 @@ fn redacted_input(
         refusal.body = body;
     }
     Ok(redacted)
+}
+
+/// What a tool asks and the user answers: the schema is the app's, and the answer is to fit it as before.
+fn redacted_question(input: &Input<'static>, aliases: &mut Aliases) -> Option<Input<'static>> {
+    match input {
+        Input::ToolAsks {
+            effect,
+            number,
+            question,
+        } => {
+            schema::names(&question.schema, &mut aliases.keys);
+            Some(Input::ToolAsks {
+                effect: *effect,
+                number: *number,
+                question: Question {
+                    message: hidden(&question.message),
+                    schema: schema::redact(&question.schema, aliases),
+                },
+            })
+        }
+        Input::UserAnswered { effect, answer } => Some(Input::UserAnswered {
+            effect: *effect,
+            answer: match answer {
+                UserAnswer::Given { value } => UserAnswer::Given {
+                    value: walk::value(value, Area::Own, aliases),
+                },
+                UserAnswer::Declined { reason } => UserAnswer::Declined {
+                    reason: reason.as_deref().map(hidden),
+                },
+            },
+        }),
+        _ => None,
+    }
 }
 
 /// The key tells an input that is nothing but its name from a text.

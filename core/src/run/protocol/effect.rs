@@ -2,6 +2,7 @@ use super::block::{Block, TurnStatus};
 use super::call::ToolInvocation;
 use super::context::ContextOverflow;
 use super::outcome::Outcome;
+use super::question::{Question, UserAnswer};
 use crate::dialect::HttpRequest;
 use crate::{CallKey, RunId, ThreadId};
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,13 @@ pub enum EffectId {
         /// The hop.
         hop: u32,
     },
+    /// Asks the user what a running tool wants to know, and brings the tool the answer.
+    Ask {
+        /// The call that asks.
+        call: CallKey,
+        /// The question's place among those of the call, from 0.
+        number: u32,
+    },
 }
 
 impl fmt::Display for EffectId {
@@ -50,6 +58,7 @@ impl fmt::Display for EffectId {
             Self::Tool(call) => write!(f, "tool:{}:{}", call.hop, call.index),
             Self::Persist { sequence } => write!(f, "persist:{sequence}"),
             Self::Trim { hop } => write!(f, "trim:{hop}"),
+            Self::Ask { call, number } => write!(f, "ask:{}:{}:{number}", call.hop, call.index),
         }
     }
 }
@@ -57,7 +66,10 @@ impl fmt::Display for EffectId {
 impl EffectId {
     /// Whether the host can be told to stop what it does under this id.
     pub(in crate::run) fn is_stoppable(self) -> bool {
-        matches!(self, Self::Open { .. } | Self::Tool(_) | Self::Approve(_))
+        matches!(
+            self,
+            Self::Open { .. } | Self::Tool(_) | Self::Approve(_) | Self::Ask { .. }
+        )
     }
 
     /// What tells the host so.
@@ -105,6 +117,13 @@ impl FromStr for EffectId {
                 "trim" => Self::Trim {
                     hop: small(number())?,
                 },
+                "ask" => Self::Ask {
+                    call: CallKey {
+                        hop: small(number())?,
+                        index: small(number())?,
+                    },
+                    number: small(number())?,
+                },
                 _ => return None,
             };
             parts.next().is_none().then_some(id)
@@ -144,6 +163,18 @@ pub enum Effect {
     RunTool {
         /// The call.
         invocation: ToolInvocation,
+    },
+    /// Ask the user what a running tool wants to know; answer with [`UserAnswered`](crate::run::Input::UserAnswered).
+    AskUser {
+        /// The call that asks.
+        invocation: ToolInvocation,
+        /// What it asks.
+        question: Question,
+    },
+    /// Give the tool the answer to the question that it asked under this id. Needs no answer.
+    AnswerTool {
+        /// What the user said.
+        answer: UserAnswer,
     },
     /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
     CancelTool,

@@ -1,5 +1,6 @@
 use super::effect::{Effect, EffectId};
 use super::outcome::Outcome;
+use super::progress::{ToolPartialResult, ToolProgress};
 use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::dialect::HttpRequest;
@@ -122,6 +123,10 @@ pub enum RunEvent {
         /// How many tokens the request has now, as far as can be told.
         tokens: u64,
     },
+    /// A running tool says how far it has come.
+    ToolProgress(ToolProgress),
+    /// A running tool shows what it has so far.
+    ToolPartialResult(ToolPartialResult),
 }
 
 /// Where a tool call of this turn stands now.

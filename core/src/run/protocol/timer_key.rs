@@ -19,6 +19,8 @@ pub enum TimerKey {
     Network,
     /// The answer is over, and its stream was left open long enough.
     Closing,
+    /// The user has taken too long to answer the call's question of this number.
+    Question(CallKey, u32),
 }
 
 impl TimerKey {
@@ -33,7 +35,7 @@ impl TimerKey {
             | Self::Network
             | Self::Closing => true,
             // The user's time runs on.
-            Self::Approval(_) => false,
+            Self::Approval(_) | Self::Question(..) => false,
         }
     }
 }

@@ -123,6 +123,7 @@ impl<S: State> Run<S> {
             EffectId::Tool(call) => Effect::RunTool {
                 invocation: turn.invocation(call)?,
             },
+            EffectId::Ask { call, number } => turn.question_effect(call, number)?,
             EffectId::Trim { .. } => Effect::TrimContext {
                 overflow: hop::overflow(turn),
             },

@@ -51,6 +51,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         network,
         window,
         steering,
+        questions,
         beginnings,
         hop_state,
         status,
@@ -73,6 +74,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         clocks.paused_at().hash(out);
     }
     json(&(steering, broken_stream, window), out);
+    questions.canon(abstraction, out);
     (hop, budget.rounds(), resume.len(), stopped_calls).hash(out);
     json(budget.reached(), out);
     (*status as u8).hash(out);

@@ -7,12 +7,14 @@ mod cut;
 mod device;
 pub(super) mod effects;
 mod end;
+mod questions;
 pub(super) mod rounds;
 mod stored;
 mod stream;
 
 use super::parts::{
-    Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
+    Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Questions, Recorder,
+    Steering,
 };
 use super::protocol::{BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnStatus};
 use crate::conversation::Conversation;
@@ -47,6 +49,7 @@ pub(super) struct Turn {
     network: Network,
     window: ContextWindow,
     steering: Steering,
+    questions: Questions,
     beginnings: Beginnings,
     /// The state that the hop's first request carried, where a stream may be opened again.
     hop_state: Option<Value>,
@@ -87,6 +90,7 @@ impl Turn {
             network: Network::default(),
             window: ContextWindow::default(),
             steering: Steering::default(),
+            questions: Questions::default(),
             beginnings: Beginnings::default(),
             hop_state: None,
             status: TurnStatus::Streaming,

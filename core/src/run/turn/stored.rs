@@ -7,7 +7,7 @@ use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
     Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
-    Recorder, Spent, Steering,
+    Questions, Recorder, Spent, Steering,
 };
 use crate::run::protocol::{RunConfig, TurnLimit, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
@@ -81,6 +81,8 @@ struct Stored {
         skip_serializing_if = "ContextWindow::is_untouched"
     )]
     window: ContextWindow,
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
+    questions: Questions,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -153,6 +155,7 @@ impl From<Stored> for Turn {
             network: Network::restored(device.is_offline, device.uncounted),
             window: stored.window,
             steering: stored.steering,
+            questions: stored.questions,
             beginnings: Beginnings::restored(stored.anchor, stored.hop_anchor),
             hop_state: stored.hop_state,
             status: stored.status,

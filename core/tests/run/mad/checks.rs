@@ -39,6 +39,10 @@ impl Mad {
                 TimerKey::Retry => state == StateKind::Waiting,
                 TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
                 TimerKey::Approval(call) => has(&|id| *id == EffectId::Approve(*call)),
+                TimerKey::Question(call, number) => {
+                    let (call, number) = (*call, *number);
+                    has(&|id| *id == EffectId::Ask { call, number })
+                }
                 TimerKey::Turn => !matches!(
                     state,
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted
