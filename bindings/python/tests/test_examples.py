@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py"])
+@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "ship.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -136,6 +136,19 @@ def test_programs_say_that_the_key_is_wrong(mock_llm: Start, name: str) -> None:
 @pytest.mark.parametrize("name", ["ask.py", "hello.py"])
 def test_hello(mock_llm: Start, name: str) -> None:
     assert run(str(EXAMPLES / name), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
+
+
+def test_ship_asks(mock_llm: Start) -> None:
+    server = mock_llm(calls(("ship", {"parcel": "a book"})), text("It is on its way."))
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / "ship.py"), server.base_url],
+        input="today\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.endswith("It is on its way.\n")
+    assert "a book leaves Bergen today" in json.dumps(server.requests()[1]["body"])
 
 
 def test_scripted_needs_nothing() -> None:

@@ -11,9 +11,14 @@ use stepwell_io::{
 };
 use stepwell_mock_llm::{Hop, Script};
 
-/// The model calls `ship` once and says that it is done.
+/// The model calls `ship` once and says that it is done, twice.
 fn script() -> Script {
-    Script::new([Hop::call("c", "ship", json!({})), Hop::text("Done.")])
+    let turn = |script: Script| {
+        script
+            .hop(Hop::new().tool_call("ship", json!({})))
+            .hop(Hop::new().text("Done."))
+    };
+    turn(turn(Script::new()))
 }
 
 fn ship() -> Tool {
@@ -45,7 +50,9 @@ async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
     watch(other.send("Ship it")).await;
     let results = |request: usize| {
         let requests = server.requests();
-        messages(&requests[request], "tool").last().map(|message| message["content"].clone())
+        messages(&requests[request], "tool")
+            .last()
+            .map(|message| message["content"].clone())
     };
     assert_eq!(results(1), Some(json!("Bergen")));
     assert_eq!(results(3), Some(json!("Oslo")));
@@ -68,17 +75,21 @@ async fn what_a_tool_reports_comes_before_its_end() {
     let (events, finished) = watch(agent.send("Ship it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let at = |wanted: &dyn Fn(&RunEvent) -> bool| events.iter().position(wanted);
-    let progress = at(&|event| {
-        matches!(event, RunEvent::ToolProgress(progress) if progress.fraction == Some(1.0))
-    });
-    let partial = at(&|event| {
-        matches!(event, RunEvent::ToolPartialResult(partial) if partial.output == "packed".into())
-    });
-    let end = at(&|event| {
-        matches!(event, RunEvent::ToolCallUpdate(update) if update.result.is_some())
-    });
-    assert!(progress < partial && partial < end && progress.is_some(), "{events:?}");
-    let reported = events.iter().filter(|event| matches!(event, RunEvent::ToolProgress(_)));
+    let progress = at(
+        &|event| matches!(event, RunEvent::ToolProgress(progress) if progress.fraction == Some(1.0)),
+    );
+    let partial = at(
+        &|event| matches!(event, RunEvent::ToolPartialResult(partial) if partial.output == "packed".into()),
+    );
+    let end =
+        at(&|event| matches!(event, RunEvent::ToolCallUpdate(update) if update.result.is_some()));
+    assert!(
+        progress < partial && partial < end && progress.is_some(),
+        "{events:?}"
+    );
+    let reported = events
+        .iter()
+        .filter(|event| matches!(event, RunEvent::ToolProgress(_)));
     assert!(reported.count() < 1000, "the last counts");
 }
 
@@ -90,16 +101,22 @@ async fn a_tool_asks_the_user() {
             let odd = Question::new("?", json!({ "type": 7 }));
             let refused = call.ask(odd).await;
             assert!(matches!(refused, Err(QuestionError::Schema(_))));
-            let speed = call.ask(Question::choice("How fast?", ["today", "later"])).await?;
+            let speed = call
+                .ask(Question::choice("How fast?", ["today", "later"]))
+                .await?;
             let sure = call.ask(Question::yes_or_no("Sure?")).await?;
             Ok::<_, Box<dyn Error + Send + Sync>>(format!("{:?} {sure:?}", speed.value()))
         })
         .answerer(|call: ToolInvocation, question: Question| async move {
             assert_eq!(call.name, "ship");
             match question.message.as_str() {
-                "How fast?" => UserAnswer::Given { value: json!("today") },
+                "How fast?" => UserAnswer::Given {
+                    value: json!("today"),
+                },
                 // An answer that does not fit.
-                _ => UserAnswer::Given { value: json!("yes") },
+                _ => UserAnswer::Given {
+                    value: json!("yes"),
+                },
             }
         })
         .build()
@@ -166,5 +183,8 @@ async fn a_tool_can_be_tried_without_a_turn() {
     call.partial("so far");
     assert!(!call.is_cancelled());
     assert!(matches!(call.deps::<Depot>(), Err(DepsError::None { .. })));
-    assert!(matches!(call.ask("Why?").await, Ok(UserAnswer::Declined { .. })));
+    assert!(matches!(
+        call.ask("Why?").await,
+        Ok(UserAnswer::Declined { .. })
+    ));
 }
