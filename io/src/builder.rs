@@ -214,7 +214,7 @@ impl AgentBuilder {
     /// let agent = Agent::builder(endpoint)
     ///     .answerer(|_: ToolInvocation, question: Question| async move {
     ///         match input(question.message).await {
-    ///             Some(text) => UserAnswer::Given { value: text.into() },
+    ///             Some(text) => UserAnswer::given(text),
     ///             None => UserAnswer::declined("not now"),
     ///         }
     ///     })

@@ -51,7 +51,8 @@ impl Notes {
     fn take(&self) -> Option<Input<'static>> {
         let mut waiting = lock(&self.0.waiting);
         let mut entry = waiting.first_entry()?;
-        let input = entry.get_mut().take(*entry.key());
+        let tool = *entry.key();
+        let input = entry.get_mut().take(tool);
         if input.is_none() || entry.get().is_empty() {
             entry.remove();
         }

@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.effects import AnswerDeclined, Question
 from ._ffi.turns import ContextOverflow, NewRun, Trimmed
 from ._record import Json, lift, lower
-from .effects import ToolInvocation
+from .effects import AnswerDeclined, Question, ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
 from .questions import Questions, asking

@@ -7,7 +7,8 @@ import typing
 from typing import Any, Generic, TypeVar, overload
 
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.effects import CallKey, ToolInvocation
+from ._ffi.effects import ToolInvocation
+from ._ffi.events import CallKey
 from ._record import lift
 from .errors import told
 from .schema import from_json, schema_of

@@ -113,7 +113,7 @@ pub enum Input<'a> {
     ToolProgress {
         /// The tool's effect.
         effect: EffectId,
-        /// How much is done, from 0 to 1; what is beyond is clamped, what is no number is nothing.
+        /// How much is done, from 0 to 1, to four places; what is beyond is clamped, what is no number is nothing.
         fraction: Option<f64>,
         /// What it does now; cut after 1000 bytes.
         message: Option<String>,

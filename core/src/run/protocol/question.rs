@@ -98,6 +98,14 @@ pub enum UserAnswer {
 }
 
 impl UserAnswer {
+    /// The user answered this.
+    #[must_use]
+    pub fn given(value: impl Into<Value>) -> Self {
+        Self::Given {
+            value: value.into(),
+        }
+    }
+
     /// The user did not answer, for this reason.
     #[must_use]
     pub fn declined(reason: impl Into<String>) -> Self {

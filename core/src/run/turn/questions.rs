@@ -25,7 +25,8 @@ impl Turn {
             name: call.name.clone(),
             fraction: fraction
                 .filter(|fraction| fraction.is_finite())
-                .map(|fraction| fraction.clamp(0.0, 1.0)),
+                // Rounded, so that a journal, where the last digit may differ, gives the same again.
+                .map(|fraction| (fraction.clamp(0.0, 1.0) * 1e4).round() / 1e4),
             message: message.map(cut),
         };
         self.event(RunEvent::ToolProgress(progress));

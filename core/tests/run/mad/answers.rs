@@ -44,21 +44,21 @@ impl Mad {
                 };
                 Input::Decided { effect, decision }
             }
-            EffectId::Tool(_) if detail % 13 == 1 => Input::ToolProgress {
+            EffectId::Tool(_) if detail % 13 == 7 => Input::ToolProgress {
                 effect,
                 fraction: Some(f64::from(detail) / 1e4),
                 message: detail.is_multiple_of(2).then_some(message),
             },
-            EffectId::Tool(_) if detail % 13 == 2 => Input::ToolPartialResult {
+            EffectId::Tool(_) if detail % 13 == 8 => Input::ToolPartialResult {
                 effect,
                 output: "so far".into(),
             },
-            EffectId::Tool(_) if detail % 13 < 6 => Input::ToolAsks {
+            EffectId::Tool(_) if detail % 13 > 8 => Input::ToolAsks {
                 effect,
                 number: u32::from(detail / 13 % 3),
                 question: match detail % 13 {
-                    3 => Question::yes_or_no("Really?"),
-                    4 => Question::new("Really?", serde_json::json!({ "type": 7 })),
+                    9 => Question::yes_or_no("Really?"),
+                    10 => Question::new("Really?", serde_json::json!({ "type": 7 })),
                     _ => "Why?".into(),
                 },
             },

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::builder(endpoint)
         .deps("Bergen".to_owned())
         .tool(Tool::new("ship", "Ships the parcel."), ship)
-        .answerer(|_, _| async { UserAnswer::Given { value: "today".into() } });
+        .answerer(|_, _| async { UserAnswer::given("today") });
     let finished = agent.build()?.send("Ship the parcel.").await?;
     println!("{}", finished.text());
     Ok(())

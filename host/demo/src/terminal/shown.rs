@@ -140,7 +140,9 @@ impl Shown {
             return Ok(());
         };
         let fraction = progress.fraction.unwrap_or_default();
-        let percent = progress.fraction.map(|_| format!("{:.0} %", fraction * 100.0));
+        let percent = progress
+            .fraction
+            .map(|_| format!("{:.0} %", fraction * 100.0));
         let said = percent.into_iter().chain(progress.message.clone());
         call.note = said.collect::<Vec<_>>().join(" ");
         self.screen.call(&call.shown(Progress::Running))

@@ -122,7 +122,11 @@ pub(super) async fn ask(
 fn choices(question: &Question) -> String {
     match (&question.schema["enum"], &question.schema["type"]) {
         (Value::Array(values), _) => {
-            let values = values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            let values = values.iter().map(|value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            });
             values.collect::<Vec<_>>().join(", ")
         }
         (_, Value::String(kind)) if kind == "boolean" => "yes or no".to_owned(),
@@ -167,7 +171,9 @@ async fn answer_tool(
             }
         };
         let said = match line {
-            Line::Text(text) if text.trim().is_empty() => UserAnswer::declined("they did not answer"),
+            Line::Text(text) if text.trim().is_empty() => {
+                UserAnswer::declined("they did not answer")
+            }
             Line::Text(text) => match read_answer(question, &text) {
                 Ok(value) => UserAnswer::Given { value },
                 Err(misfit) => {

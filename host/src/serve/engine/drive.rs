@@ -265,13 +265,17 @@ impl Drive<'_> {
                 });
                 self.writer.append(custom("tool_progress", value)).await;
             }
-            RunEvent::ToolPartialResult(partial) if matches!(self.audience, Audience::Client(_)) => {
+            RunEvent::ToolPartialResult(partial)
+                if matches!(self.audience, Audience::Client(_)) =>
+            {
                 let value = json!({
                     "toolCallId": partial.tool_call_id,
                     "toolName": partial.name,
                     "content": partial.output.content,
                 });
-                self.writer.append(custom("tool_partial_result", value)).await;
+                self.writer
+                    .append(custom("tool_partial_result", value))
+                    .await;
             }
             _ => {}
         }
