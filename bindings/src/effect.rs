@@ -1,6 +1,7 @@
 use crate::event::Event;
 use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
+use crate::question::{Question, UserAnswer};
 use crate::same::same;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
@@ -57,12 +58,29 @@ pub enum Effect {
         /// The call.
         invocation: ToolInvocation,
     },
-    /// Run the tool; answer with `tool_finished` or `tool_failed`, at once or after a `tool_deferred`.
+    /// Run the tool; answer with `tool_finished` or `tool_failed`, at once or after a `tool_deferred`. Meanwhile it may say
+    /// how far it is, with `tool_progress` and `tool_partial_result`, and ask the user, with `tool_asks`.
     RunTool {
         /// The effect's id.
         id: String,
         /// The call.
         invocation: ToolInvocation,
+    },
+    /// Ask the user what a running tool wants to know; answer with `answer` or `decline`.
+    AskUser {
+        /// The effect's id.
+        id: String,
+        /// The call that asks.
+        invocation: ToolInvocation,
+        /// What it asks.
+        question: Question,
+    },
+    /// Give the tool the answer to the question that it asked under this id. Needs no answer.
+    AnswerTool {
+        /// The question's id.
+        id: String,
+        /// What the user said.
+        answer: UserAnswer,
     },
     /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
     CancelTool {
@@ -210,6 +228,14 @@ pub struct ToolInvocation {
     pub arguments: JsonValue,
     /// The arguments just as the model wrote them.
     pub raw_arguments: String,
+    /// The conversation.
+    pub thread_id: String,
+    /// The turn: the run id of its first hop.
+    pub turn: String,
+    /// The run of the hop that asks for the call.
+    pub run_id: String,
+    /// 1, and one more for each time that an idempotent tool is run again since its host died.
+    pub attempt: u32,
 }
 
 /// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
@@ -230,7 +256,7 @@ pub struct Block {
     pub sequence: u64,
     /// The hop it belongs to.
     pub hop: u32,
-    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`,
+    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `answer`, `tool_result`,
     /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
     pub content: JsonValue,
 }
@@ -282,6 +308,10 @@ impl From<run::ToolInvocation> for ToolInvocation {
             name: invocation.name,
             arguments: JsonValue::of(&value),
             raw_arguments: raw,
+            thread_id: invocation.thread_id.into_string(),
+            turn: invocation.turn.into_string(),
+            run_id: invocation.run_id.into_string(),
+            attempt: invocation.attempt,
         }
     }
 }
@@ -353,6 +383,18 @@ impl Effect {
             run::Effect::RunTool { invocation } => Self::RunTool {
                 id,
                 invocation: invocation.into(),
+            },
+            run::Effect::AskUser {
+                invocation,
+                question,
+            } => Self::AskUser {
+                id,
+                invocation: invocation.into(),
+                question: question.into(),
+            },
+            run::Effect::AnswerTool { answer } => Self::AnswerTool {
+                id,
+                answer: answer.into(),
             },
             run::Effect::CancelTool => Self::CancelTool { id },
             run::Effect::Persist {

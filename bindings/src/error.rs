@@ -179,6 +179,18 @@ impl From<Misuse> for StepwellError {
                 let advice = "show the user what does not fit, and ask again";
                 return Self::invalid(&misuse, advice);
             }
+            Misuse::Answer(_) => {
+                let advice = "show the user what does not fit, and ask the question again";
+                return Self::invalid(&misuse, advice);
+            }
+            Misuse::Question(_) => {
+                let advice = "give a JSON Schema, and number a call's questions 0, 1, 2, …";
+                return Self::invalid(&misuse, advice);
+            }
+            Misuse::PartialTooLarge(_) => {
+                let advice = "show less of the result: its end, or its size";
+                return Self::invalid(&misuse, advice);
+            }
             Misuse::Disposed { .. } => {
                 "make another machine of the `snapshot` by `revive`, and give it the input"
             }
@@ -347,6 +359,9 @@ mod tests {
             Misuse::NotOpened { input, effect },
             Misuse::Resume(resume),
             Misuse::EditedArguments(rejection),
+            Misuse::Answer("no number".to_owned()),
+            Misuse::Question(run::QuestionError::TooMany),
+            Misuse::PartialTooLarge(run::PartialTooLarge { bytes: 1 << 20 }),
             Misuse::Broken,
             Misuse::Disposed { input },
         ];

@@ -38,6 +38,7 @@ mod output;
 mod partial_value;
 #[cfg(feature = "uniffi")]
 mod provider;
+mod question;
 mod registry;
 #[cfg(feature = "agent")]
 mod run_source;
@@ -56,6 +57,8 @@ mod thread_key;
 mod time;
 #[cfg(feature = "agent")]
 mod tool;
+#[cfg(feature = "agent")]
+mod tool_context;
 #[cfg(feature = "agent")]
 mod transport;
 #[cfg(feature = "agent")]
@@ -110,6 +113,7 @@ pub use output::OutputDecoder;
 pub use partial_value::PartialValue;
 #[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
+pub use question::{Question, UserAnswer};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]
 pub use run_source::{NewRun, RunSource};
@@ -132,13 +136,15 @@ pub use store::{
 };
 #[cfg(feature = "agent")]
 pub use task::{
-    ApprovalTask, CreateRunTask, CredentialsTask, DecodeOutputTask, InstructionsTask, TaskRunner,
-    ToolTask, TrimContextTask,
+    ApprovalTask, CreateRunTask, CredentialsTask, DecodeOutputTask, InstructionsTask, QuestionTask,
+    TaskRunner, ToolTask, TrimContextTask,
 };
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]
-pub use tool::{AgentTool, Approver, Decision, ToolHandler};
+pub use tool::{AgentTool, Answerer, Approver, Decision, ToolHandler};
+#[cfg(feature = "agent")]
+pub use tool_context::ToolContext;
 #[cfg(feature = "agent")]
 pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]

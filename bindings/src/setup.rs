@@ -11,7 +11,7 @@ use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
 use crate::store::StoreSetup;
-use crate::tool::{AgentTool, Approver, Asking, Handler};
+use crate::tool::{AgentTool, Answerer, Approver, Asking, Handler, answered};
 use crate::transport::HttpTransport;
 use crate::trim::{Trimmer, Trimming};
 use std::sync::Arc;
@@ -27,6 +27,9 @@ pub struct AgentSetup {
     /// Asks the user about the tools that need it; without one they are denied.
     #[uniffi(default = None)]
     pub approver: Option<Arc<dyn Approver>>,
+    /// Asks the user what running tools want to know; without one their questions are declined.
+    #[uniffi(default = None)]
+    pub answerer: Option<Arc<dyn Answerer>>,
     /// The conversation's id; a random one if absent.
     #[uniffi(default = None)]
     pub thread_id: Option<String>,
@@ -111,6 +114,11 @@ impl AgentSetup {
         if let Some(approver) = self.approver {
             builder = builder.approver(Asking(approver));
         }
+        if let Some(answerer) = self.answerer {
+            builder = builder.answerer(move |invocation, question| {
+                answered(Arc::clone(&answerer), invocation, question)
+            });
+        }
         if let Some(source) = self.run_source {
             builder = builder.run_source(Source(source));
         }
@@ -177,6 +185,7 @@ impl AgentSetup {
         let given = [
             ("tools", !self.tools.is_empty()),
             ("approver", self.approver.is_some()),
+            ("answerer", self.answerer.is_some()),
             ("client", self.client.is_some()),
             ("run_source", self.run_source.is_some()),
             ("trim_context", self.trim_context.is_some()),

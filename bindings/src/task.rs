@@ -9,8 +9,10 @@ use crate::instructions::InstructionsRequest;
 use crate::json_value::JsonValue;
 use crate::machine::parse_parts;
 use crate::output::taken;
+use crate::question::{Question, UserAnswer};
 use crate::run_source::NewRun;
-use crate::tool::{Decision, could_not_ask};
+use crate::tool::{Decision, core_answer, could_not_ask, not_asked};
+use crate::tool_context::ToolContext;
 use crate::transport::HttpTask;
 use crate::trim::{ContextOverflow, Trimmed, kept};
 use futures::FutureExt;
@@ -33,6 +35,8 @@ pub trait TaskRunner: Send + Sync {
     fn run_tool(&self, task: Arc<ToolTask>) -> Result<(), CallbackError>;
     /// Asks the user whether a tool may run.
     fn ask_approval(&self, task: Arc<ApprovalTask>) -> Result<(), CallbackError>;
+    /// Asks the user what a running tool wants to know.
+    fn ask_user(&self, task: Arc<QuestionTask>) -> Result<(), CallbackError>;
     /// Has a run created, for an agent whose configuration says that a backend makes the ids.
     fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError>;
     /// Has a conversation shortened, for an agent whose configuration says so.
@@ -77,7 +81,7 @@ pub(crate) fn next_id() -> u64 {
 #[derive(Debug, uniffi::Object)]
 pub struct ToolTask {
     id: u64,
-    invocation: ToolInvocation,
+    context: Arc<ToolContext>,
     reply: Reply<Result<ToolAnswer, ToolFailure>>,
 }
 
@@ -90,7 +94,12 @@ impl ToolTask {
 
     /// The call.
     pub fn invocation(&self) -> ToolInvocation {
-        self.invocation.clone()
+        self.context.invocation()
+    }
+
+    /// What the tool may ask and tell while it runs.
+    pub fn context(&self) -> Arc<ToolContext> {
+        Arc::clone(&self.context)
     }
 
     /// The tool gave a result. Says whether it was still wanted.
@@ -139,6 +148,39 @@ impl ApprovalTask {
     /// What the user said. Says whether it was still wanted.
     pub fn decide(&self, decision: Decision) -> bool {
         self.reply.give(decision)
+    }
+}
+
+/// What a running tool wants to know of the user. A task that is dropped without an answer counts as declined.
+#[derive(Debug, uniffi::Object)]
+pub struct QuestionTask {
+    id: u64,
+    invocation: ToolInvocation,
+    question: Question,
+    reply: Reply<UserAnswer>,
+}
+
+#[uniffi::export]
+impl QuestionTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The call that asks.
+    pub fn invocation(&self) -> ToolInvocation {
+        self.invocation.clone()
+    }
+
+    /// What it asks.
+    pub fn question(&self) -> Question {
+        self.question.clone()
+    }
+
+    /// What the user said; an answer that does not fit the question's schema counts as declined. Says whether it was still
+    /// wanted.
+    pub fn answer(&self, answer: UserAnswer) -> bool {
+        self.reply.give(answer)
     }
 }
 
@@ -327,17 +369,13 @@ async fn answered<T>(
 impl stepwell_io::ToolHandler for Runner {
     fn call(
         &self,
-        invocation: run::ToolInvocation,
+        call: stepwell_io::ToolContext,
     ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let runner = Arc::clone(&self.0);
         async move {
-            let invocation = invocation.into();
+            let context = ToolContext::new(call);
             let begin = |runner: &dyn TaskRunner, id, reply| {
-                runner.run_tool(Arc::new(ToolTask {
-                    id,
-                    invocation,
-                    reply,
-                }))
+                runner.run_tool(Arc::new(ToolTask { id, context, reply }))
             };
             let answer = answered(runner, "the tool ended without a result", begin).await;
             answer.unwrap_or_else(|error| {
@@ -363,6 +401,28 @@ impl stepwell_io::Approver for Runner {
             };
             let answer = answered(runner, "the question ended without an answer", begin).await;
             answer.unwrap_or_else(|error| could_not_ask(&error)).into()
+        }
+        .boxed()
+    }
+
+    fn ask(
+        &self,
+        invocation: run::ToolInvocation,
+        question: run::Question,
+    ) -> BoxFuture<'static, run::UserAnswer> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let (invocation, question) = (invocation.into(), question.into());
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.ask_user(Arc::new(QuestionTask {
+                    id,
+                    invocation,
+                    question,
+                    reply,
+                }))
+            };
+            let answer = answered(runner, "the question ended without an answer", begin).await;
+            answer.map_or_else(|error| not_asked(&error), core_answer)
         }
         .boxed()
     }

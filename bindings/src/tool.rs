@@ -2,6 +2,8 @@ use crate::config::ToolDefinition;
 use crate::effect::ToolInvocation;
 use crate::error::{CallbackError, ToolError};
 use crate::json_value::JsonValue;
+use crate::question::{Question, UserAnswer};
+use crate::tool_context::ToolContext;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -16,7 +18,12 @@ pub trait ToolHandler: Send + Sync {
     /// Runs the tool and gives back what the model is to see: text, or JSON as text. Calls may run side by side. An
     /// error, or an exception, is this tool's own: the model is shown it and the turn goes on. When the turn is
     /// cancelled, so is the call. A tool whose result comes later says so with `ToolError.Deferred`.
-    async fn call(&self, invocation: ToolInvocation) -> Result<String, ToolError>;
+    /// `context` says who calls, and takes what the tool says and asks while it runs.
+    async fn call(
+        &self,
+        invocation: ToolInvocation,
+        context: Arc<ToolContext>,
+    ) -> Result<String, ToolError>;
 }
 
 /// Asks the user whether a tool may run, in the app's own way.
@@ -25,6 +32,18 @@ pub trait ToolHandler: Send + Sync {
 pub trait Approver: Send + Sync {
     /// Asks. A failure counts as no.
     async fn decide(&self, invocation: ToolInvocation) -> Result<Decision, CallbackError>;
+}
+
+/// Asks the user what a running tool wants to know, in the app's own way.
+#[uniffi::export(foreign)]
+#[async_trait::async_trait]
+pub trait Answerer: Send + Sync {
+    /// Asks. An answer that does not fit the question's schema, and a failure, count as declined.
+    async fn ask(
+        &self,
+        invocation: ToolInvocation,
+        question: Question,
+    ) -> Result<UserAnswer, CallbackError>;
 }
 
 /// What the user says to a tool that asks to run.
@@ -60,11 +79,12 @@ pub(crate) struct Handler(pub(crate) Arc<dyn ToolHandler>);
 impl stepwell_io::ToolHandler for Handler {
     fn call(
         &self,
-        invocation: run::ToolInvocation,
+        call: stepwell_io::ToolContext,
     ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let handler = Arc::clone(&self.0);
         async move {
-            match handler.call(invocation.into()).await {
+            let invocation = call.invocation().clone().into();
+            match handler.call(invocation, ToolContext::new(call)).await {
                 Ok(content) => Ok(content.into()),
                 Err(ToolError::Deferred) => Ok(ToolAnswer::Deferred),
                 Err(ToolError::Failed { reason }) => Err(ToolFailure::error(reason)),
@@ -91,6 +111,33 @@ impl stepwell_io::Approver for Asking {
                 .into()
         }
         .boxed()
+    }
+}
+
+/// Asks the app's answerer.
+pub(crate) async fn answered(
+    answerer: Arc<dyn Answerer>,
+    invocation: run::ToolInvocation,
+    question: run::Question,
+) -> run::UserAnswer {
+    let answer = answerer.ask(invocation.into(), question.into()).await;
+    answer.map_or_else(|error| not_asked(&error), core_answer)
+}
+
+/// Nobody was asked, so nobody answered.
+pub(crate) fn not_asked(error: &CallbackError) -> run::UserAnswer {
+    tracing::warn!(target: "stepwell", %error, "the user could not be asked");
+    run::UserAnswer::declined("the user could not be asked")
+}
+
+/// An answer as the app gives it.
+pub(crate) fn core_answer(answer: UserAnswer) -> run::UserAnswer {
+    match answer {
+        UserAnswer::Given { value } => match serde_json::from_str(value.as_str()) {
+            Ok(value) => run::UserAnswer::Given { value },
+            Err(error) => run::UserAnswer::declined(format!("the answer is no JSON: {error}")),
+        },
+        UserAnswer::Declined { reason } => run::UserAnswer::Declined { reason },
     }
 }
 

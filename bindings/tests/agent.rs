@@ -10,8 +10,8 @@ use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
     CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HttpTask, InstructionsTask,
     JournalSink, JsonValue, Listener, Outcome, RegistryEvent, RunIds, StepwellError, TaskRunner,
-    ThreadKey, ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask,
-    TrimContextTask, TurnOptions, replay_journal,
+    ThreadKey, ToolContext, ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult,
+    ToolTask, TrimContextTask, TurnOptions, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -22,7 +22,11 @@ struct Gives(Result<String, ToolError>);
 
 #[async_trait::async_trait]
 impl ToolHandler for Gives {
-    async fn call(&self, _invocation: ToolInvocation) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        _invocation: ToolInvocation,
+        _: Arc<ToolContext>,
+    ) -> Result<String, ToolError> {
         self.0.clone()
     }
 }

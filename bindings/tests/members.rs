@@ -12,8 +12,9 @@ use stepwell_ffi::{
     CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask, DecodeOutputTask, Event,
     Failure, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
     NewRun, Outcome, OutputDecoder, OutputType, RegistryEvent, RunIds, RunRegistry, RunSource,
-    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError, ToolHandler,
-    ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, TurnOptions, newest_messages,
+    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext, ToolError,
+    ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, TurnOptions,
+    newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -426,7 +427,7 @@ struct Later;
 
 #[async_trait::async_trait]
 impl ToolHandler for Later {
-    async fn call(&self, _: ToolInvocation) -> Result<String, ToolError> {
+    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<String, ToolError> {
         Err(ToolError::Deferred)
     }
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use stepwell_core::dialect;
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest,
-    HttpTransport, Outcome, ProblemKind, ToolError, ToolHandler, ToolInvocation, TurnOptions,
+    HttpTransport, Outcome, ProblemKind, ToolContext, ToolError, ToolHandler, ToolInvocation,
+    TurnOptions,
 };
 use stepwell_io::HttpClient;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -19,7 +20,7 @@ struct Looks;
 
 #[async_trait::async_trait]
 impl ToolHandler for Looks {
-    async fn call(&self, _: ToolInvocation) -> Result<String, ToolError> {
+    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<String, ToolError> {
         Ok("nothing there".into())
     }
 }

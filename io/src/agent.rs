@@ -13,6 +13,7 @@ use crate::spans;
 use crate::start::{Begin, NotBegun, Preparation, Prepared};
 use crate::store::StoreError;
 use crate::threads::{Current, Known, Shared, Thread, lock};
+use crate::tool_context::Deps;
 use crate::tools::Handlers;
 use crate::turn::{Finished, Turn};
 use crate::turn_builder::TurnBuilder;
@@ -50,6 +51,8 @@ pub struct Agent {
     code: Option<Arc<TurnCode>>,
     /// What its turns answer, and who decodes that, where that is not the agent's own.
     output: Option<Arc<(OutputType, Option<Arc<dyn OutputDecoder>>)>>,
+    /// The same for the value that its tools are given.
+    deps: Option<Deps>,
 }
 
 /// Events that may wait for the app.
@@ -92,6 +95,7 @@ impl Agent {
             thread,
             code: None,
             output: None,
+            deps: None,
         }
     }
 
@@ -458,11 +462,24 @@ impl Agent {
         }
     }
 
+    /// The same conversations, whose turns' tools are given this value, in the place of that of
+    /// [`AgentBuilder::deps`]: what is one user's or one request's own, say.
+    #[must_use]
+    pub fn with_deps<T: Send + Sync + 'static>(&self, deps: T) -> Self {
+        Self {
+            deps: Some(Deps::new(deps)),
+            ..self.clone()
+        }
+    }
+
     /// What a turn that begins now is given.
     pub(crate) fn turn_setup(&self) -> Arc<Setup> {
         let mut setup = self.shared.turn_setup();
         if let Some(code) = &self.code {
             setup = Arc::new(code.put_into(&setup, &self.shared.setup.config.tools));
+        }
+        if let Some(deps) = &self.deps {
+            Arc::make_mut(&mut setup).deps = Some(deps.clone());
         }
         if let Some((output, decoder)) = self.output.as_deref() {
             let setup = Arc::make_mut(&mut setup);

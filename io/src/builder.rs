@@ -1,4 +1,5 @@
 use crate::agent::Agent;
+use crate::asking::{Answerer, Approver, WithAnswerer};
 use crate::credentials::CredentialSource;
 use crate::durable::{Attendance, StoreSetup};
 use crate::http_client::{HttpClient, HttpClientError};
@@ -11,8 +12,10 @@ use crate::setup::{MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
 use crate::store::Store;
 use crate::threads::Shared;
-use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
+use crate::tool_context::{Deps, ToolContext};
+use crate::tools::{Blocking, Handlers, ToolAnswer, ToolHandler};
 use crate::trim::Trimmer;
+use futures::FutureExt;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -20,7 +23,7 @@ use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{
-    ContextPolicy, Credentials, Durability, RunConfig, RunIds, ToolInvocation,
+    ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer,
 };
 use stepwell_core::tool::{OutputType, Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
@@ -34,6 +37,8 @@ pub struct AgentBuilder {
     handlers: Handlers,
     sources: Vec<Arc<dyn ToolSource>>,
     approver: Option<Arc<dyn Approver>>,
+    answerer: Option<Answerer>,
+    deps: Option<Deps>,
     run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     decoder: Option<Arc<dyn OutputDecoder>>,
@@ -84,6 +89,8 @@ impl AgentBuilder {
             handlers: Handlers::new(),
             sources: Vec::new(),
             approver: None,
+            answerer: None,
+            deps: None,
             run_source: None,
             trimmer: None,
             decoder: None,
@@ -103,12 +110,12 @@ impl AgentBuilder {
         }
     }
 
-    /// Adds a tool and its code: an async closure from a call to a result, or to [`ToolAnswer::Deferred`] if the
-    /// result comes later.
+    /// Adds a tool and its code: an async closure from a [`ToolContext`], which is the call and who calls, to a result,
+    /// or to [`ToolAnswer::Deferred`] if the result comes later.
     #[must_use]
     pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
     where
-        F: Fn(ToolInvocation) -> Fut + Send + Sync + 'static,
+        F: Fn(ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         T: Into<ToolAnswer>,
         E: fmt::Display,
@@ -117,11 +124,11 @@ impl AgentBuilder {
     }
 
     /// Adds a tool whose code blocks: each call has a thread to itself. A thread cannot be stopped from outside, so
-    /// long work asks its [`Cancellation`] now and then; the turn goes on without it either way.
+    /// long work asks [`ToolContext::is_cancelled`] now and then; the turn goes on without it either way.
     #[must_use]
     pub fn blocking_tool<F, T, E>(self, tool: Tool, code: F) -> Self
     where
-        F: Fn(ToolInvocation, Cancellation) -> Result<T, E> + Send + Sync + 'static,
+        F: Fn(ToolContext) -> Result<T, E> + Send + Sync + 'static,
         T: Into<ToolAnswer> + 'static,
         E: fmt::Display + 'static,
     {
@@ -151,11 +158,11 @@ impl AgentBuilder {
     /// ```
     /// # use stepwell_io::{Agent, provider};
     /// use std::convert::Infallible;
-    /// use stepwell_io::{Tool, ToolInvocation};
+    /// use stepwell_io::{Tool, ToolContext};
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
-    /// let of_nobody = |_: ToolInvocation| async { Err::<String, _>("nobody has signed in") };
+    /// let of_nobody = |_: ToolContext| async { Err::<String, _>("nobody has signed in") };
     /// let base = Agent::builder(endpoint).tool(Tool::new("who_am_i", "The user's name."), of_nobody);
-    /// let ada = base.clone().handler("who_am_i", |_: ToolInvocation| async { Ok::<_, Infallible>("Ada") }).build()?;
+    /// let ada = base.clone().handler("who_am_i", |_: ToolContext| async { Ok::<_, Infallible>("Ada") }).build()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -188,9 +195,9 @@ impl AgentBuilder {
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::{Decision, Tool, ToolInvocation};
+    /// use stepwell_io::{Decision, Tool, ToolContext, ToolInvocation};
     /// # async fn confirm(_: String) -> bool { true }
-    /// # async fn send_mail(_: ToolInvocation) -> Result<&'static str, String> { Ok("sent") }
+    /// # async fn send_mail(_: ToolContext) -> Result<&'static str, String> { Ok("sent") }
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint)
     ///     .tool(Tool::new("send_mail", "Sends a mail.").requires_approval(), send_mail)
@@ -206,6 +213,42 @@ impl AgentBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Sets who asks the user what a running tool wants to know ([`ToolContext::ask`]): an async closure from the call and
+    /// the question to the answer. It is taken in the place of [`Approver::ask`]. Without either, questions are declined.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{Question, ToolInvocation, UserAnswer};
+    /// # async fn input(_: String) -> Option<String> { None }
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .answerer(|_: ToolInvocation, question: Question| async move {
+    ///         match input(question.message).await {
+    ///             Some(text) => UserAnswer::given(text),
+    ///             None => UserAnswer::declined("not now"),
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn answerer<F, Fut>(mut self, answerer: F) -> Self
+    where
+        F: Fn(ToolInvocation, Question) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = UserAnswer> + Send + 'static,
+    {
+        let ask = move |call, question| answerer(call, question).boxed();
+        self.answerer = Some(Arc::new(ask));
+        self
+    }
+
+    /// Sets the value of the app's own that its tools are given, by [`ToolContext::deps`]: a database, say, or a client.
+    #[must_use]
+    pub fn deps<T: Send + Sync + 'static>(mut self, deps: T) -> Self {
+        self.deps = Some(Deps::new(deps));
         self
     }
 
@@ -528,7 +571,14 @@ impl AgentBuilder {
         let setup = Setup {
             config: Arc::new(self.config),
             handlers: self.handlers,
-            approver: self.approver,
+            approver: match self.answerer {
+                Some(answerer) => Some(Arc::new(WithAnswerer {
+                    approver: self.approver,
+                    answerer,
+                })),
+                None => self.approver,
+            },
+            deps: self.deps,
             run_source: self.run_source,
             trimmer: self.trimmer,
             decoder: self.decoder,

@@ -1,5 +1,6 @@
 //! Code of the app that belongs to a turn, and not to the agent.
 
+use crate::asking::Approver;
 use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
@@ -8,7 +9,7 @@ use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
 use crate::setup::Setup;
 use crate::store::Store;
-use crate::tools::{Approver, ToolHandler};
+use crate::tools::ToolHandler;
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;

@@ -129,7 +129,14 @@ impl Driver {
                 () = deadline.at(wake), if !is_silence => Input::Timeout,
                 Some(input) = arrivals.streamed.recv(), if !is_behind => input,
                 () = silence.at(wake), if is_silence && !is_behind => Input::Timeout,
+                input = arrivals.notes.next(), if !is_behind => input,
             };
+            // What a tool said of itself comes before its end.
+            if let Input::ToolFinished { effect, .. } | Input::ToolDeferred { effect } = input {
+                for note in arrivals.notes.rest_of(effect) {
+                    self.feed_note(note, &mut work);
+                }
+            }
             if let Err(misuse) = self.feed(input, &mut work) {
                 // Every input above is one that the machine asked for: this is a fault of Stepwell's own.
                 tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
@@ -200,6 +207,13 @@ impl Driver {
             work.stop(effect, &self.run.machine);
         }
         fed
+    }
+
+    fn feed_note(&mut self, note: Input<'static>, work: &mut Work) {
+        if let Err(misuse) = self.feed(note, work) {
+            tracing::error!(target: "stepwell", %misuse, "the machine refused what a tool said");
+        }
+        self.give_out(work);
     }
 
     fn obey(&mut self, command: Command, work: &mut Work) {

@@ -37,6 +37,7 @@
 
 mod agent;
 mod alarm;
+mod asking;
 mod builder;
 mod clock;
 mod code;
@@ -61,6 +62,8 @@ mod spans;
 mod start;
 pub mod store;
 mod threads;
+mod tool_context;
+mod tool_notes;
 mod tools;
 mod trim;
 mod turn;
@@ -72,6 +75,7 @@ mod typed_tools;
 mod work;
 
 pub use agent::{Agent, ReviveError};
+pub use asking::Approver;
 pub use builder::{AgentBuilder, BuildError};
 pub use code::TurnCode;
 pub use credentials::{CredentialRequest, CredentialSource};
@@ -84,7 +88,8 @@ pub use observer::TurnObserver;
 pub use output::OutputDecoder;
 pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
 pub use sources::{SourcedTool, ToolSource};
-pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
+pub use tool_context::{DepsError, ToolContext};
+pub use tools::{ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};
 pub use turn::{Finished, Turn, TurnFailed};
 #[cfg(feature = "macros")]
@@ -106,8 +111,9 @@ pub use stepwell_core::run::{
     Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
     Deadline, Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, PartialOutputUpdate,
-    Problem, ProblemKind, RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start,
-    SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions,
+    Problem, ProblemKind, Question, QuestionError, RepeatLimit, RetryPolicy, RunConfig, RunEvent,
+    SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation,
+    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, UserAnswer,
 };
 pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,

@@ -1,3 +1,4 @@
+use crate::asking::Approver;
 use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
@@ -6,7 +7,8 @@ use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
 use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
-use crate::tools::{Approver, Handlers};
+use crate::tool_context::Deps;
+use crate::tools::Handlers;
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) deps: Option<Deps>,
     pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,

@@ -5,15 +5,22 @@ use crate::durable::Writer;
 use crate::run_source::{self, NewRun};
 use crate::setup::Setup;
 use crate::spans::HopSpan;
-use crate::{http, output, spans, tools, trim};
+use crate::threads::lock;
+use crate::tool_context::{Answers, Link, ToolContext};
+use crate::tool_notes::Notes;
+use crate::{asking, http, output, spans, tools, trim};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::middleware::Middleware;
-use stepwell_core::run::{ContextOverflow, Effect, EffectId, Input, RunMachine, ToolInvocation};
+use stepwell_core::run::{
+    ContextOverflow, Effect, EffectId, Input, Question, RunMachine, ToolInvocation, UserAnswer,
+};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 /// Inputs that may wait for the machine: enough to keep the network busy, few enough to push back.
@@ -35,6 +42,9 @@ pub(crate) struct Work {
     running: HashMap<EffectId, Running>,
     streamed: mpsc::Sender<Input<'static>>,
     answers: mpsc::Sender<Input<'static>>,
+    notes: Notes,
+    /// The tools that wait for the user.
+    asking: Answers,
     hop: Option<HopSpan>,
     /// The functions on the events of this hop's streams.
     middleware: Option<(u32, Arc<Mutex<Middleware>>)>,
@@ -46,6 +56,8 @@ pub(crate) struct Arrivals {
     pub(crate) streamed: mpsc::Receiver<Input<'static>>,
     /// Of all else.
     pub(crate) answers: mpsc::Receiver<Input<'static>>,
+    /// What running tools say of themselves. Left alone while the app is slow.
+    pub(crate) notes: Notes,
 }
 
 impl Work {
@@ -58,12 +70,15 @@ impl Work {
             running: HashMap::new(),
             streamed,
             answers,
+            notes: Notes::default(),
+            asking: Answers::default(),
             hop: None,
             middleware: None,
         };
         let arrivals = Arrivals {
             streamed: streamed_receiver,
             answers: answers_receiver,
+            notes: work.notes.clone(),
         };
         (work, arrivals)
     }
@@ -74,6 +89,17 @@ impl Work {
             Effect::OpenStream { request } => self.open(id, request, machine),
             Effect::RunTool { invocation } => self.run_tool(id, invocation),
             Effect::AskApproval { invocation } => self.ask(id, invocation, machine),
+            Effect::AskUser {
+                invocation,
+                question,
+            } => self.ask_user(id, invocation, question),
+            Effect::AnswerTool { answer } => {
+                if let Some(tool) = lock(&self.asking).remove(&id) {
+                    // It may have asked and not waited.
+                    let _ = tool.send(answer);
+                }
+                return;
+            }
             Effect::CreateRun {
                 thread_id,
                 parent_run_id,
@@ -99,6 +125,12 @@ impl Work {
     /// Stops what runs for the effect, if anything still does.
     pub(crate) fn stop(&mut self, id: EffectId, machine: &RunMachine) {
         self.running.remove(&id);
+        if let EffectId::Tool(tool) = id {
+            let _ = self.notes.rest_of(id);
+            let is_of_tool =
+                |asking: &EffectId| matches!(asking, EffectId::Ask { call, .. } if *call == tool);
+            lock(&self.asking).retain(|asking, _| !is_of_tool(asking));
+        }
         if matches!(id, EffectId::Open { .. })
             && let Some(hop) = self.hop.take()
         {
@@ -144,8 +176,18 @@ impl Work {
         let handler = self.setup.handlers.get(&invocation.name).cloned();
         let answers = self.answers.clone();
         let tool = invocation.name.clone();
+        let cancel = CancellationToken::new();
+        let link = Link {
+            notes: self.notes.clone(),
+            inputs: answers.clone(),
+            answers: Arc::clone(&self.asking),
+            runtime: Handle::current(),
+        };
+        let told_when_dropped = cancel.clone().drop_guard();
+        let call = ToolContext::new(invocation, self.setup.deps.clone(), cancel, Some(link));
         let work = async move {
-            let answer = tools::run(handler, invocation).await;
+            let answer = tools::run(handler, call).await;
+            drop(told_when_dropped);
             if let Err(failure) = &answer {
                 let kind = format!("{:?}", failure.kind).to_lowercase();
                 spans::record_error(&tracing::Span::current(), &kind);
@@ -183,12 +225,29 @@ impl Work {
         let approver = self.setup.approver.clone();
         let answers = self.answers.clone();
         let work = async move {
-            let decision = tools::decide(approver, &config.tools, invocation).await;
+            let decision = asking::decide(approver, &config.tools, invocation).await;
             let answer = Input::Decided {
                 effect: id,
                 decision,
             };
             let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work).abort_handle()
+    }
+
+    fn ask_user(
+        &self,
+        id: EffectId,
+        invocation: ToolInvocation,
+        question: Question,
+    ) -> AbortHandle {
+        let approver = self.setup.approver.clone();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer: UserAnswer = asking::ask(approver, invocation, question).await;
+            let _ = answers
+                .send(Input::UserAnswered { effect: id, answer })
+                .await;
         };
         tokio::spawn(work).abort_handle()
     }
@@ -262,7 +321,14 @@ impl Work {
 
 /// Whether nothing comes for the effect after this input.
 pub(crate) fn is_last_word(input: &Input<'_>) -> bool {
-    !matches!(input, Input::Opened { .. } | Input::Received { .. })
+    !matches!(
+        input,
+        Input::Opened { .. }
+            | Input::Received { .. }
+            | Input::ToolProgress { .. }
+            | Input::ToolPartialResult { .. }
+            | Input::ToolAsks { .. }
+    )
 }
 
 /// Whether the effect stores something.

@@ -11,7 +11,7 @@ use stepwell_core::CallKey;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{
-    Authorization, Decision, EffectId, Input, Refusal, RunConfig, RunMachine,
+    self, Authorization, Decision, EffectId, Input, Refusal, RunConfig, RunMachine,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 use stepwell_ffi::{Outcome, StateKind};
@@ -72,6 +72,29 @@ pub(crate) enum Told {
     },
     ToolDeferred {
         effect: String,
+    },
+    ToolProgress {
+        effect: String,
+        fraction: Option<f64>,
+        message: Option<String>,
+    },
+    /// `content` is text, or AG-UI content parts.
+    ToolPartialResult {
+        effect: String,
+        content: MessageContent,
+    },
+    ToolAsks {
+        effect: String,
+        number: u32,
+        question: run::Question,
+    },
+    Answer {
+        effect: String,
+        value: Value,
+    },
+    Decline {
+        effect: String,
+        reason: Option<String>,
     },
     Approve {
         effect: String,
@@ -248,6 +271,36 @@ impl Told {
             },
             Self::ToolDeferred { effect } => Input::ToolDeferred {
                 effect: id(&effect)?,
+            },
+            Self::ToolProgress {
+                effect,
+                fraction,
+                message,
+            } => Input::ToolProgress {
+                effect: id(&effect)?,
+                fraction,
+                message,
+            },
+            Self::ToolPartialResult { effect, content } => Input::ToolPartialResult {
+                effect: id(&effect)?,
+                output: ToolOutput { content },
+            },
+            Self::ToolAsks {
+                effect,
+                number,
+                question,
+            } => Input::ToolAsks {
+                effect: id(&effect)?,
+                number,
+                question,
+            },
+            Self::Answer { effect, value } => Input::UserAnswered {
+                effect: id(&effect)?,
+                answer: run::UserAnswer::Given { value },
+            },
+            Self::Decline { effect, reason } => Input::UserAnswered {
+                effect: id(&effect)?,
+                answer: run::UserAnswer::Declined { reason },
             },
             Self::Approve { effect, arguments } => Input::Decided {
                 effect: id(&effect)?,

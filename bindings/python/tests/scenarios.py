@@ -236,6 +236,11 @@ def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
             return kind, None, f"{event.hop}:{event.attempt}"
         case stepwell.ContextNearlyFull():
             return kind, None, f"{event.tokens} of {event.window}"
+        case stepwell.ToolProgress():
+            percent = "" if event.fraction is None else f" {round(event.fraction * 100)} %"
+            return kind, None, f"{_key(event.call)}{percent}" + (f" {event.message}" if event.message else "")
+        case stepwell.ToolPartialResult():
+            return kind, None, f"{_key(event.call)} {event.content}"
         case stepwell.ContextTrimmed():
             return kind, None, f"{event.tokens}, without {' '.join(event.left_out)}"
     return kind, None, ""
@@ -254,6 +259,14 @@ def _effect(effect: stepwell.Effect) -> dict[str, Any]:
             call = effect.invocation
             fields = {"tool_call_id": call.tool_call_id, "name": call.name}
             fields |= {"arguments": call.arguments, "raw_arguments": call.raw_arguments}
+            fields["attempt"] = call.attempt if call.attempt > 1 else None
+        case stepwell.AskUser():
+            fields = {"tool_call_id": effect.invocation.tool_call_id}
+            fields |= {"message": effect.question.message, "schema": effect.question.schema}
+        case stepwell.AnswerTool(answer=stepwell.AnswerGiven(value)):
+            fields = {"value": value}
+        case stepwell.AnswerTool(answer=stepwell.AnswerDeclined(reason)):
+            fields = {"reason": reason}
         case stepwell.Persist():
             fields = {"turn": effect.turn, "status": effect.status.value}
             fields["outcome"] = outcome_line(effect.outcome) if effect.outcome else None
@@ -370,6 +383,14 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
             named = _seconds(step, "retry_after")
         case "approve":
             arguments.append(step.get("arguments"))
+        case "tool_progress":
+            arguments += [step.get("fraction"), step.get("message")]
+        case "tool_asks":
+            arguments += [step["number"], step["message"], step["schema"]]
+        case "answer":
+            arguments.append(step["value"])
+        case "decline":
+            arguments.append(step.get("reason"))
         case "deny" | "output_refused":
             arguments.append(step.get("reason"))
         case "context_trimmed":

@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "trip.py", "tokens.py"])
+@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "ship.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -149,6 +149,19 @@ def test_hello(mock_llm: Start, name: str) -> None:
 def test_a_typed_answer(mock_llm: Start) -> None:
     mock = mock_llm(text('{"city":"Bergen","days":0}'), text('{"city":"Bergen","days":3}'))
     assert run(str(EXAMPLES / "trip.py"), mock.base_url) == "3 days in Bergen\n"
+
+
+def test_ship_asks(mock_llm: Start) -> None:
+    server = mock_llm(calls(("ship", {"parcel": "a book"})), text("It is on its way."))
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / "ship.py"), server.base_url],
+        input="today\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.endswith("It is on its way.\n")
+    assert "a book leaves Bergen today" in json.dumps(server.requests()[1]["body"])
 
 
 def test_scripted_needs_nothing() -> None:

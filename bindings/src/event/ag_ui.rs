@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
 /// tool calls, state and the rest. In JSON those are written as AG-UI has them, and so is what has more there than here.
 // The pieces of text stand first since readers of this enum in some languages try one variant after the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -190,6 +190,35 @@ pub enum Event {
         /// `correction` in its metadata, which the history has from now on.
         #[serde(skip_serializing_if = "Option::is_none")]
         correction: Option<JsonValue>,
+    },
+    /// A running tool says how far it has come.
+    ToolProgress {
+        /// The call's place in the run.
+        call: CallKey,
+        /// The provider's id for it.
+        tool_call_id: String,
+        /// The tool.
+        name: String,
+        /// How much is done, from 0 to 1, if the tool knows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fraction: Option<f64>,
+        /// What it does now.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// A running tool shows what it has so far, in the place of what it showed before.
+    ToolPartialResult {
+        /// The call's place in the run.
+        call: CallKey,
+        /// The provider's id for it.
+        tool_call_id: String,
+        /// The tool.
+        name: String,
+        /// The text of the result so far.
+        content: String,
+        /// The whole of it where it is more than text: a JSON array of content parts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parts: Option<JsonValue>,
     },
     /// A text message begins, or goes on after its end.
     #[serde(skip)]

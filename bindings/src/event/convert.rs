@@ -85,6 +85,20 @@ impl From<RunEvent> for Event {
                 retries_left,
                 correction: correction.as_ref().map(JsonValue::of),
             },
+            RunEvent::ToolProgress(progress) => Self::ToolProgress {
+                call: progress.call.into(),
+                tool_call_id: progress.tool_call_id.into_string(),
+                name: progress.name,
+                fraction: progress.fraction,
+                message: progress.message,
+            },
+            RunEvent::ToolPartialResult(partial) => Self::ToolPartialResult {
+                call: partial.call.into(),
+                tool_call_id: partial.tool_call_id.into_string(),
+                name: partial.name,
+                content: partial.output.content.text().into_owned(),
+                parts: parts(&partial.output.content),
+            },
         }
     }
 }

@@ -1,17 +1,20 @@
 //! What the app tells a run: each input of the core is one method.
 
-use super::start::{ResumeEntry, Start, entries, parse_message, parse_messages, parse_parts};
+use super::start::{
+    ResumeEntry, Start, any_json, entries, parse_message, parse_messages, parse_parts,
+};
 use super::{RunMachine, id};
 use crate::effect::{CallKey, Outputs};
 use crate::error::StepwellError;
 use crate::event::ToolFailureKind;
 use crate::json_value::JsonValue;
+use crate::question::Question;
 use crate::time::Duration;
 use crate::time::Timestamp;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use stepwell_core::event::Message;
-use stepwell_core::run::{Authorization, Decision, Input, Refusal};
+use stepwell_core::run::{self, Authorization, Decision, Input, Refusal};
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 
 #[uniffi::export]
@@ -167,6 +170,83 @@ impl RunMachine {
     pub fn tool_deferred(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         self.handle(Input::ToolDeferred { effect }, now)
+    }
+
+    /// A running tool says how far it has come, from 0 to 1 if that is known, and what it does now: the event
+    /// `ToolProgress`.
+    pub fn tool_progress(
+        &self,
+        effect: &str,
+        fraction: Option<f64>,
+        message: Option<String>,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let input = Input::ToolProgress {
+            effect: id(effect)?,
+            fraction,
+            message,
+        };
+        self.handle(input, now)
+    }
+
+    /// A running tool shows what it has so far, text or JSON as text, in the place of what it showed before: the event
+    /// `ToolPartialResult`. 256 KiB at most.
+    pub fn tool_partial_result(
+        &self,
+        effect: &str,
+        content: String,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let output = ToolOutput::from(content);
+        self.handle(Input::ToolPartialResult { effect, output }, now)
+    }
+
+    /// A running tool asks the user. The effects `AskUser` and then `AnswerTool` have the id `ask:HOP:INDEX:NUMBER`, with
+    /// the question's `number` among those of the call, counted from 0 each time that the tool is run. A tool that is run
+    /// again after a crash and asks the same at the same place is given the answer of before.
+    pub fn tool_asks(
+        &self,
+        effect: &str,
+        number: u32,
+        question: Question,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let input = Input::ToolAsks {
+            effect: id(effect)?,
+            number,
+            question: run::Question::new(
+                question.message,
+                any_json("the question's schema", question.schema)?,
+            ),
+        };
+        self.handle(input, now)
+    }
+
+    /// The user answered a tool's question, with any JSON. If it does not fit the question's schema, that is an
+    /// `InvalidArgument`, and it is still asked.
+    pub fn answer(
+        &self,
+        effect: &str,
+        value: JsonValue,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let value = any_json("the answer", value)?;
+        let answer = run::UserAnswer::Given { value };
+        self.handle(Input::UserAnswered { effect, answer }, now)
+    }
+
+    /// The user does not answer a tool's question. The reason is for the tool.
+    pub fn decline(
+        &self,
+        effect: &str,
+        reason: Option<String>,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let answer = run::UserAnswer::Declined { reason };
+        self.handle(Input::UserAnswered { effect, answer }, now)
     }
 
     /// The user allows the call. With `arguments` it is run with these in the place of the model's, and the

@@ -8,7 +8,7 @@ mod timer;
 pub(crate) use start::conversation;
 pub use start::{ResumeEntry, ResumeStatus, Start};
 #[cfg(feature = "agent")]
-pub(crate) use start::{entries, parse_message, parse_parts};
+pub(crate) use start::{any_json, entries, parse_message, parse_parts};
 pub use timer::TimerKey;
 
 use crate::config::RunConfig;

@@ -75,7 +75,7 @@ pub(crate) fn parse_messages(what: &str, json: JsonValue) -> Result<Vec<Message>
     })
 }
 
-fn any_json(what: &str, json: JsonValue) -> Result<serde_json::Value, StepwellError> {
+pub(crate) fn any_json(what: &str, json: JsonValue) -> Result<serde_json::Value, StepwellError> {
     serde_json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("{what} is not JSON: {error}");
         StepwellError::invalid(&reason, "give JSON text")

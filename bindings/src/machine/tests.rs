@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::TurnOptions;
+use crate::question::Question;
 use crate::state::StateKind;
 use std::collections::HashMap;
 use stepwell_core::conversation::Conversation;
@@ -109,6 +110,23 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
             ]
         }
         Input::ToolDeferred { .. } => vec![run.tool_deferred("tool:0:0", at(1))],
+        Input::ToolProgress { .. } => {
+            vec![run.tool_progress("tool:0:0", Some(0.5), Some(words()), at(1))]
+        }
+        Input::ToolPartialResult { .. } => {
+            vec![run.tool_partial_result("tool:0:0", words(), at(1))]
+        }
+        Input::ToolAsks { .. } => {
+            let question = Question {
+                message: words(),
+                schema: json("{}"),
+            };
+            vec![run.tool_asks("tool:0:0", 0, question, at(1))]
+        }
+        Input::UserAnswered { .. } => vec![
+            run.answer("ask:0:0:0", json("7"), at(1)),
+            run.decline("ask:0:0:0", None, at(1)),
+        ],
         Input::Decided { .. } => vec![
             run.approve("approve:0:0", at(1), None),
             run.approve("approve:0:0", at(1), Some(json("{}"))),
@@ -191,6 +209,24 @@ fn each_method_is_the_input_of_its_name() {
             result: Ok(words().into()),
         },
         Input::ToolDeferred { effect },
+        Input::ToolProgress {
+            effect,
+            fraction: None,
+            message: None,
+        },
+        Input::ToolPartialResult {
+            effect,
+            output: words().into(),
+        },
+        Input::ToolAsks {
+            effect,
+            number: 0,
+            question: words().into(),
+        },
+        Input::UserAnswered {
+            effect,
+            answer: run::UserAnswer::declined(words()),
+        },
         Input::Decided {
             effect,
             decision: run::Decision::Granted,

@@ -28,6 +28,13 @@ pub enum TimerKey {
     Output,
     /// The app has taken too long to give the credentials of a request.
     Credentials,
+    /// The user has taken too long to answer a tool's question.
+    Question {
+        /// The call that asks.
+        call: CallKey,
+        /// The question's place among those of the call, from 0.
+        number: u32,
+    },
 }
 
 impl From<run::TimerKey> for TimerKey {
@@ -42,6 +49,10 @@ impl From<run::TimerKey> for TimerKey {
             run::TimerKey::Closing => Self::Closing,
             run::TimerKey::Output => Self::Output,
             run::TimerKey::Credentials => Self::Credentials,
+            run::TimerKey::Question(call, number) => Self::Question {
+                call: call.into(),
+                number,
+            },
         }
     }
 }

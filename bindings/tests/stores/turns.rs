@@ -6,8 +6,8 @@ use serde_json::json;
 use std::sync::Arc;
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, Event, JsonValue, Outcome, RunConfig, SessionStore,
-    StepwellError, StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler,
-    ToolInvocation, Turn, TurnOptions, TurnStatus,
+    StepwellError, StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolContext, ToolError,
+    ToolHandler, ToolInvocation, Turn, TurnOptions, TurnStatus,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
@@ -31,7 +31,11 @@ struct Tool(Option<Arc<Held>>);
 
 #[async_trait::async_trait]
 impl ToolHandler for Tool {
-    async fn call(&self, _invocation: ToolInvocation) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        _invocation: ToolInvocation,
+        _: Arc<ToolContext>,
+    ) -> Result<String, ToolError> {
         if let Some(held) = &self.0 {
             held.begun.add_permits(1);
             held.may_end.acquire().await.unwrap().forget();

@@ -3,12 +3,20 @@
 import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
 import type { Setup } from "./setup.js";
-import type { Effect, Message, RunMachine, ToolInvocation } from "./stepwell.js";
-import { Deferred, shown, type Tool, ToolError, words } from "./tools.js";
+import type { Effect, Message, Question, RunMachine, ToolInvocation, UserAnswer } from "./stepwell.js";
+import { Deferred, shown, type Tool, type ToolContext, ToolError, words } from "./tools.js";
 import type { Input } from "./turn.js";
 
 type Created = Extract<Effect, { type: "createRun" }>;
 type Authorize = Extract<Effect, { type: "authorize" }>;
+/** What a running tool says to its turn. @internal */
+export interface Asking {
+  /** Tells the machine; what it refuses is thrown. */
+  say(input: Input): void;
+  /** Waits for the answer to the question of this id. */
+  answered(id: string): Promise<UserAnswer>;
+}
+
 type Overflow = Extract<Effect, { type: "trimContext" }>;
 type Typed = Extract<Effect, { type: "decodeOutput" }>;
 
@@ -24,14 +32,16 @@ export interface TurnOf {
  * Carries out an effect that is no stream, and gives what the machine is told. The messages are those of the conversation as
  * the effect finds it. @internal
  */
-export async function answer(setup: Setup, effect: Effect, turn: TurnOf, messages: Message[], writer: Writer | undefined, signal: AbortSignal): Promise<Input> {
+export async function answer(setup: Setup, effect: Effect, turn: TurnOf, messages: Message[], writer: Writer | undefined, asking: Asking, signal: AbortSignal): Promise<Input> {
   const { now } = setup.clock;
   const { id } = effect;
   switch (effect.type) {
     case "runTool":
-      return run(setup, id, effect.invocation, turn.tools, signal);
+      return run(setup, id, effect.invocation, turn.tools, asking, signal);
     case "askApproval":
       return ask(setup, id, effect.invocation, signal);
+    case "askUser":
+      return question(setup, id, effect.invocation, effect.question, signal);
     case "createRun":
       return create(setup, effect, signal);
     case "persist":
@@ -47,16 +57,61 @@ export async function answer(setup: Setup, effect: Effect, turn: TurnOf, message
   }
 }
 
-async function run({ tools, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool>, signal: AbortSignal): Promise<Input> {
+async function run({ tools, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool>, asking: Asking, signal: AbortSignal): Promise<Input> {
   try {
     const tool = own.get(invocation.name) ?? tools.get(invocation.name);
     if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
-    const content = shown(await tool.execute(invocation.arguments, { signal, invocation }));
+    const content = shown(await tool.execute(invocation.arguments, context(id, invocation, now, asking, signal)));
     return (machine) => machine.toolFinished(id, content, now());
   } catch (error) {
     if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
     const kind = error instanceof ToolError ? "error" : "panicked";
     return (machine) => machine.toolFailed(id, words(error), now(), kind);
+  }
+}
+
+/** What a tool's code is given beside its arguments. */
+function context(id: string, invocation: ToolInvocation, now: () => number, { say, answered }: Asking, signal: AbortSignal): ToolContext {
+  let questions = 0;
+  const tell = (input: Input) => {
+    if (signal.aborted) return;
+    try {
+      say(input);
+    } catch (error) {
+      console.warn("stepwell: what a tool said was not taken", error);
+    }
+  };
+  return {
+    signal,
+    invocation,
+    report: (fraction, message) => tell((machine) => machine.toolProgress(id, fraction, message, now())),
+    partial: (result) => tell((machine) => machine.toolPartialResult(id, shown(result), now())),
+    ask: async (asked) => {
+      signal.throwIfAborted();
+      const question = typeof asked === "string" ? { message: asked, schema: { type: "string" } } : asked;
+      const number = questions++;
+      const answer = answered(`ask:${invocation.call.hop}:${invocation.call.index}:${number}`);
+      say((machine) => machine.toolAsks(id, number, question, now()));
+      const stopped = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+      return Promise.race([answer, stopped]);
+    },
+  };
+}
+
+async function question({ answerer, clock: { now } }: Setup, id: string, invocation: ToolInvocation, question: Question, signal: AbortSignal): Promise<Input> {
+  if (!answerer) return (machine) => machine.decline(id, "this app has no way to ask the user", now());
+  try {
+    const value = await answerer(question, { signal, invocation });
+    if (value === undefined) return (machine) => machine.decline(id, undefined, now());
+    return (machine) => {
+      try {
+        return machine.answer(id, value, now());
+      } catch (error) {
+        return machine.decline(id, words(error), now());
+      }
+    };
+  } catch {
+    return (machine) => machine.decline(id, "the user could not be asked", now());
   }
 }
 

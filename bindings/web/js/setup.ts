@@ -6,7 +6,7 @@ import { Durable } from "./durable.js";
 import { misuse } from "./module.js";
 import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
 import type { Store } from "./store.js";
-import type { Approver, Tool } from "./tools.js";
+import type { Answerer, Approver, Tool } from "./tools.js";
 
 /** The time, and what wakes at one: for tests, and where `setTimeout` is another. */
 export interface Clock {
@@ -22,6 +22,8 @@ export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "cred
   tools?: Tool[];
   /** Asks the user about tools with `requiresApproval`; without one they are denied. */
   approver?: Approver;
+  /** Asks the user what running tools want to know; without one their questions are declined. */
+  answerer?: Answerer;
   /**
    * Shortens a conversation that does not fit the model's context any more, which is what `contextGuard.atLimit` then is:
    * `trim`.
@@ -68,6 +70,7 @@ export interface Setup {
   config: RunConfig;
   tools: Map<string, Tool>;
   approver: Approver | undefined;
+  answerer: Answerer | undefined;
   trimContext: Trimmer | undefined;
   outputDecoder: OutputDecoder | undefined;
   runSource: RunSource | undefined;
@@ -88,7 +91,7 @@ const wrong = (reason: string, advice: string): Error => Object.assign(misuse(re
 
 /** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
 export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
-  const { tools = [], approver, trimContext, outputDecoder, runSource, credentials, instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
+  const { tools = [], approver, answerer, trimContext, outputDecoder, runSource, credentials, instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
   const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
   if (store) config.persistAttempts ??= 6;
@@ -106,6 +109,6 @@ export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "shar
   if (runSource) config.runIds = "host";
   if (credentials) config.credentials = "host";
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const setup = { config, tools: byName, approver, trimContext, outputDecoder, runSource, credentials, instructionsFrom, fetch, clock, journal };
+  const setup = { config, tools: byName, approver, answerer, trimContext, outputDecoder, runSource, credentials, instructionsFrom, fetch, clock, journal };
   return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
 }

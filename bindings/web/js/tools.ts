@@ -1,13 +1,26 @@
 // The app's code: tools, and whoever asks the user about them.
 
-import type { Json, ToolDefinition, ToolInvocation } from "./stepwell.js";
+import type { Json, Question, ToolDefinition, ToolInvocation, UserAnswer } from "./stepwell.js";
 
 /** What a tool's code is told beside the arguments. */
 export interface ToolContext {
   /** Is aborted when the result is no longer wanted: the turn was cancelled, or the tool took too long. */
   signal: AbortSignal;
-  /** The call. */
+  /** The call: its id, the thread, the turn, the run and the attempt. */
   invocation: ToolInvocation;
+  /** Says how far the call has come, from 0 to 1 if that is known, and what it does now: the event `toolProgress`. */
+  report(fraction?: number, message?: string): void;
+  /**
+   * Shows what there is of the result so far, in the place of what was shown before: the event `toolPartialResult`. The model
+   * is told the result alone. 256 KiB at most.
+   */
+  partial(result: unknown): void;
+  /**
+   * Asks the user, by the agent's `answerer`, and waits for the answer, which fits the question's schema; a text asks for a
+   * text. The tool's own time stands still meanwhile. An idempotent tool that is run again after a crash and asks the same is
+   * given the answer of before.
+   */
+  ask(question: Question | string): Promise<UserAnswer>;
 }
 
 /**
@@ -42,6 +55,12 @@ export type Decision = boolean | string | { [name: string]: Json };
 
 /** Asks the user whether a tool may run. */
 export type Approver = (invocation: ToolInvocation, context: { signal: AbortSignal }) => Decision | Promise<Decision>;
+
+/**
+ * Asks the user what a running tool wants to know: gives the answer, which fits `question.schema`, or `undefined` if there is
+ * none.
+ */
+export type Answerer = (question: Question, context: { signal: AbortSignal; invocation: ToolInvocation }) => Json | undefined | Promise<Json | undefined>;
 
 /** What the model is shown of a result. */
 export function shown(result: unknown): string | Json[] {

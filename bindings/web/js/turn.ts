@@ -1,6 +1,6 @@
 // A turn: the loop between its machine and what the page has for it.
 
-import { answer } from "./answers.js";
+import { answer, type Asking } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Waiting, Writer } from "./durable.js";
 import type { Finished } from "./finished.js";
@@ -8,7 +8,7 @@ import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
 import { noInstructions, notStored } from "./stepwell.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind, UserAnswer } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
@@ -61,6 +61,12 @@ export class Turn implements AsyncIterable<RunEvent> {
   #wake: (() => void) | undefined;
   #work = new Map<string, AbortController>();
   #calls = new Map<string, CallKey>();
+  /** The tools that wait for the user, by their questions. */
+  #asked = new Map<string, (answer: UserAnswer) => void>();
+  #asking: Asking = {
+    say: (input) => this.#say(input),
+    answered: (id) => new Promise((told) => this.#asked.set(id, told)),
+  };
   #timer: unknown;
   #outcome: Outcome | undefined;
   #finished: Finished | undefined;
@@ -343,6 +349,10 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   #show(event: RunEvent): void {
+    const last = this.#events.at(-1);
+    // Of what nobody has taken yet, the last that a tool says of itself counts.
+    const isSaid = event.type === "toolProgress" || event.type === "toolPartialResult";
+    if (isSaid && last?.type === event.type && last.toolCallId === event.toolCallId) this.#events.pop();
     this.#events.push(event);
     this.#wake?.();
   }
@@ -403,6 +413,11 @@ export class Turn implements AsyncIterable<RunEvent> {
       this.#work.delete(id);
       return;
     }
+    if (effect.type === "answerTool") {
+      this.#asked.get(id)?.(effect.answer);
+      this.#asked.delete(id);
+      return;
+    }
     const { setup } = this.host;
     const controller = new AbortController();
     this.#work.set(id, controller);
@@ -417,7 +432,7 @@ export class Turn implements AsyncIterable<RunEvent> {
         const take = (input: Input) => this.tell(input);
         return stream(setup.fetch, id, effect.request, signal, setup.clock.now, take);
       }
-      const input = await answer(setup, effect, { threadId, turn, tools: this.host.tools }, messages, this.#writer, signal);
+      const input = await answer(setup, effect, { threadId, turn, tools: this.host.tools }, messages, this.#writer, this.#asking, signal);
       if (isWrite(id)) {
         this.#work.delete(id);
         this.#take(input);

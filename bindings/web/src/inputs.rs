@@ -4,13 +4,13 @@ use crate::error::Thrown;
 use crate::machine::RunMachine;
 use crate::{
     AnswersValue, CallKeyValue, ContentValue, FailureKindValue, HeadersValue, JsonValue,
-    MessageValue, MessagesValue, OutputsValue, StartValue, from_js,
+    MessageValue, MessagesValue, OutputsValue, QuestionValue, StartValue, from_js,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Authorization, Decision, EffectId, Input, Refusal};
+use stepwell_core::run::{Authorization, Decision, EffectId, Input, Refusal, UserAnswer};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 use stepwell_json::Start;
 use wasm_bindgen::prelude::*;
@@ -186,6 +186,82 @@ impl RunMachine {
     ) -> Given {
         let effect = id(effect)?;
         Ok(self.handle(Input::ToolDeferred { effect }, now_ms)?)
+    }
+
+    /// A running tool says how far it has come, from 0 to 1 if that is known, and what it does now.
+    #[wasm_bindgen(js_name = toolProgress)]
+    pub fn tool_progress(
+        &mut self,
+        effect: &str,
+        fraction: Option<f64>,
+        message: Option<String>,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let input = Input::ToolProgress {
+            effect: id(effect)?,
+            fraction,
+            message,
+        };
+        Ok(self.handle(input, now_ms)?)
+    }
+
+    /// A running tool shows what it has so far, in the place of what it showed before: text, or an array of content parts;
+    /// 256 KiB at most.
+    #[wasm_bindgen(js_name = toolPartialResult)]
+    pub fn tool_partial_result(
+        &mut self,
+        effect: &str,
+        content: &ContentValue,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let effect = id(effect)?;
+        let content = from_js("the result", content)?;
+        let output = ToolOutput { content };
+        Ok(self.handle(Input::ToolPartialResult { effect, output }, now_ms)?)
+    }
+
+    /// A running tool asks the user. The effects `askUser` and then `answerTool` have the id `ask:HOP:INDEX:NUMBER`, with
+    /// the question's `number` among those of the call, counted from 0 each time that the tool is run. A tool that is run
+    /// again after a crash and asks the same at the same place is given the answer of before.
+    #[wasm_bindgen(js_name = toolAsks)]
+    pub fn tool_asks(
+        &mut self,
+        effect: &str,
+        number: u32,
+        question: &QuestionValue,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let input = Input::ToolAsks {
+            effect: id(effect)?,
+            number,
+            question: from_js("the question", question)?,
+        };
+        Ok(self.handle(input, now_ms)?)
+    }
+
+    /// The user answered a tool's question. An answer that does not fit its schema throws, and it is still asked.
+    pub fn answer(
+        &mut self,
+        effect: &str,
+        value: &JsonValue,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let effect = id(effect)?;
+        let value = from_js("the answer", value)?;
+        let answer = UserAnswer::Given { value };
+        Ok(self.handle(Input::UserAnswered { effect, answer }, now_ms)?)
+    }
+
+    /// The user does not answer a tool's question. The reason is for the tool.
+    pub fn decline(
+        &mut self,
+        effect: &str,
+        reason: Option<String>,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let effect = id(effect)?;
+        let answer = UserAnswer::Declined { reason };
+        Ok(self.handle(Input::UserAnswered { effect, answer }, now_ms)?)
     }
 
     /// The user allows the call. With `edited` it is run with these arguments in the place of the model's, and the

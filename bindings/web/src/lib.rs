@@ -52,6 +52,8 @@ extern "C" {
     pub type UsageValue;
     #[wasm_bindgen(typescript_type = "string | Json[]")]
     pub type ContentValue;
+    #[wasm_bindgen(typescript_type = "Question")]
+    pub type QuestionValue;
     #[wasm_bindgen(typescript_type = "Outcome")]
     pub type EndValue;
     #[wasm_bindgen(typescript_type = "ThreadKey | string")]

@@ -108,6 +108,13 @@ function eventLine(event) {
       return said(event.upToMs);
     case "streamResumed":
       return said(`${event.hop}:${event.attempt}`);
+    case "toolProgress": {
+      const { call, fraction, message } = event;
+      const percent = fraction === undefined ? "" : ` ${Math.round(fraction * 100)} %`;
+      return said(`${call.hop}:${call.index}${percent}${message === undefined ? "" : ` ${message}`}`);
+    }
+    case "toolPartialResult":
+      return said(`${event.call.hop}:${event.call.index} ${event.content}`);
     case "contextNearlyFull":
       return said(`${event.tokens} of ${event.window}`);
     case "contextTrimmed":
@@ -142,7 +149,16 @@ function effectFields(effect) {
     case "askApproval":
     case "runTool": {
       const { toolCallId, name, arguments: given, rawArguments } = effect.invocation;
-      return { tool_call_id: toolCallId, name, arguments: given, raw_arguments: rawArguments };
+      const { attempt } = effect.invocation;
+      return { tool_call_id: toolCallId, name, arguments: given, raw_arguments: rawArguments, ...(attempt > 1 && { attempt }) };
+    }
+    case "askUser": {
+      const { message, schema } = effect.question;
+      return { tool_call_id: effect.invocation.toolCallId, message, schema };
+    }
+    case "answerTool": {
+      const { value, reason } = effect.answer;
+      return { value, reason };
     }
     case "persist": {
       const { turn, status, outcome, blocks } = effect;
@@ -287,6 +303,16 @@ export class Host {
         return machine.outputRefused(effect, step.reason, now);
       case "tool_finished":
         return machine.toolFinished(effect, step.content, now);
+      case "tool_progress":
+        return machine.toolProgress(effect, step.fraction, step.message, now);
+      case "tool_partial_result":
+        return machine.toolPartialResult(effect, step.content, now);
+      case "tool_asks":
+        return machine.toolAsks(effect, step.number, { message: step.message, schema: step.schema }, now);
+      case "answer":
+        return machine.answer(effect, step.value, now);
+      case "decline":
+        return machine.decline(effect, step.reason, now);
       case "approve":
         return machine.approve(effect, now, step.arguments);
       case "deny":

@@ -1,6 +1,6 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { Agent, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Trimmer } from "../../../target/package/web/index.js";
+import init, { Agent, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Tool, type Trimmer } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -62,6 +62,18 @@ async function handedOver(runSource: RunSource, stored: string): Promise<string>
   return turn.suspend();
 }
 
+const ship: Tool = {
+  name: "ship",
+  description: "Ships a parcel.",
+  parameters: { type: "object", properties: { parcel: { type: "string" } }, required: ["parcel"] },
+  async execute({ parcel }: { parcel: string }, { report, ask }) {
+    report(0.5, `${parcel} is packed`);
+    const speed = await ask({ message: "How fast?", schema: { enum: ["today", "this week"] } });
+    return speed.type === "given" ? `it leaves ${speed.value}` : "it waits";
+  },
+};
+
+void ship;
 void resumed;
 void handedOver;
 void typed;

@@ -51,6 +51,7 @@ impl Conversation {
                 status: ToolCallStatus::Streaming,
                 result: None,
                 edited: None,
+                restarts: 0,
             });
         }
     }
@@ -127,6 +128,7 @@ impl Conversation {
                 status: ToolCallStatus::Pending,
                 result: None,
                 edited: None,
+                restarts: 0,
             });
         }
         true

@@ -18,6 +18,15 @@ pub struct LiveCall {
     /// The arguments that the user put in the place of the model's, when they let it run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
+    /// How often its tool was begun again since its host had died.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restarts: u32,
+}
+
+// The form that serde asks for.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Where a tool call stands.

@@ -253,9 +253,12 @@ fn way_back<'a>(
     (snapshot, Arc::clone(config))
 }
 
-/// Whether the host answers it; closing and cancelling are told only.
+/// Whether the host answers it; closing, cancelling and what a tool is told need no answer.
 fn asks(effect: &Effect) -> bool {
-    !matches!(effect, Effect::CloseStream | Effect::CancelTool)
+    !matches!(
+        effect,
+        Effect::CloseStream | Effect::CancelTool | Effect::AnswerTool { .. }
+    )
 }
 
 fn lost(number: usize, entry: &Entry, error: &dyn std::error::Error) -> Box<Divergence> {

@@ -41,10 +41,11 @@ pub use protocol::{
     ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy,
     Durability, EdgeRow, Effect, EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy,
     Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, PartialOutputUpdate, Problem, ProblemKind, Refusal, RepeatLimit,
-    ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal,
-    TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions,
-    TurnStatus, cut_messages,
+    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem, ProblemKind, Question,
+    QuestionError, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds,
+    Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
+    ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
+    UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
 pub use states::active::Active;

@@ -138,7 +138,9 @@ impl ViewState {
             BlockContent::ToolResult {
                 call, tool_call_id, ..
             } => (call, Some(tool_call_id)),
-            BlockContent::Approval { call, .. } | BlockContent::Deferred { call } => (call, None),
+            BlockContent::Approval { call, .. }
+            | BlockContent::Deferred { call }
+            | BlockContent::Answer { call, .. } => (call, None),
             BlockContent::Message { message } => {
                 self.note_stored(message, at);
                 return;

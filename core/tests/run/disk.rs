@@ -120,6 +120,27 @@ impl Disk {
         }
     }
 
+    /// A tool is about to be told what the user said. What it builds on: that it is stored.
+    pub fn used_by_answer(&mut self, id: EffectId) {
+        if self.is_unused() {
+            return;
+        }
+        let EffectId::Ask {
+            call: of,
+            number: at,
+        } = id
+        else {
+            panic!("{id} is no question")
+        };
+        let is_stored = self.has(|content| {
+            matches!(content, BlockContent::Answer { call, number, .. } if (*call, *number) == (of, at))
+        });
+        if !is_stored {
+            self.too_early
+                .push(format!("the answer to {id} before it is stored"));
+        }
+    }
+
     /// A hop is about to open. What it builds on: every result of the hops before it.
     pub fn used_by_stream(&mut self, id: EffectId) {
         let EffectId::Open { hop, .. } = id else {

@@ -38,6 +38,7 @@ pub fn kinds(world: &World) -> Vec<&'static str> {
         BlockContent::Reasoning { .. } => "reasoning",
         BlockContent::ToolUse { .. } => "tool_use",
         BlockContent::Approval { .. } => "approval",
+        BlockContent::Answer { .. } => "answer",
         BlockContent::ToolResult { .. } => "tool_result",
         BlockContent::Steering { .. } => "steering",
         BlockContent::Message { .. } => "message",

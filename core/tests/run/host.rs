@@ -15,6 +15,9 @@ impl World {
                 .retain(|_, input| deaf || input.effect() != Some(id));
             return;
         }
+        if let Effect::AnswerTool { .. } = effect {
+            return;
+        }
         let is_new = self.hands.insert(id);
         assert!(is_new, "{id} is given out while the host still has it");
         match effect {
@@ -111,6 +114,7 @@ impl World {
                 };
                 self.enter(2, answer);
             }
+            Effect::AskUser { .. } => {}
             other => panic!("the world does not know {other:?}"),
         }
     }

@@ -35,6 +35,8 @@ impl Seen {
             Effect::DecodeOutput { .. } => "decode",
             Effect::Authorize { rejected: false } => "authorize",
             Effect::Authorize { rejected: true } => "authorize anew",
+            Effect::AskUser { .. } => "ask_user",
+            Effect::AnswerTool { .. } => "answer",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

@@ -42,6 +42,7 @@ mod output_everywhere;
 mod parallel;
 mod partial;
 mod paused;
+mod questions;
 mod recording;
 mod redact;
 mod reference;

@@ -245,7 +245,14 @@ impl World {
     /// Feeds one input at the present time, and carries out what comes of it.
     pub fn input(&mut self, input: Input<'_>) -> Result<(), Misuse> {
         if let Some(effect) = input.effect()
-            && !matches!(input, Input::Opened { .. } | Input::Received { .. })
+            && !matches!(
+                input,
+                Input::Opened { .. }
+                    | Input::Received { .. }
+                    | Input::ToolProgress { .. }
+                    | Input::ToolPartialResult { .. }
+                    | Input::ToolAsks { .. }
+            )
         {
             self.hands.remove(&effect);
             self.deferred.remove(&effect);

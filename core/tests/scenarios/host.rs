@@ -12,7 +12,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{
-    Authorization, Decision, Effect, EffectId, Input, Output, Refusal, RunConfig, RunMachine, Start,
+    Authorization, Decision, Effect, EffectId, Input, Output, Question, Refusal, RunConfig,
+    RunMachine, Start, UserAnswer,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
@@ -253,6 +254,32 @@ fn input(step: &Value, config: &RunConfig) -> Input<'static> {
         },
         "tool_deferred" => Input::ToolDeferred {
             effect: effect(step),
+        },
+        "tool_progress" => Input::ToolProgress {
+            effect: effect(step),
+            fraction: step["fraction"].as_f64(),
+            message: text("message"),
+        },
+        "tool_partial_result" => Input::ToolPartialResult {
+            effect: effect(step),
+            output: text("content").expect("a content").into(),
+        },
+        "tool_asks" => Input::ToolAsks {
+            effect: effect(step),
+            number: step["number"].as_u64().expect("a number") as u32,
+            question: Question::new(message(), step["schema"].clone()),
+        },
+        "answer" => Input::UserAnswered {
+            effect: effect(step),
+            answer: UserAnswer::Given {
+                value: step["value"].clone(),
+            },
+        },
+        "decline" => Input::UserAnswered {
+            effect: effect(step),
+            answer: UserAnswer::Declined {
+                reason: text("reason"),
+            },
         },
         "approve" => Input::Decided {
             effect: effect(step),

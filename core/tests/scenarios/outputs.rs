@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 use std::fmt::Debug;
 use stepwell_core::CallKey;
 use stepwell_core::event::Event;
-use stepwell_core::run::{Effect, EffectId, Failure, Outcome, Output, RunEvent, TurnLimit};
+use stepwell_core::run::{
+    Effect, EffectId, Failure, Outcome, Output, RunEvent, TurnLimit, UserAnswer,
+};
 use stepwell_core::tool::ToolResult;
 
 /// An event: its kind, what grows, and what it says.
@@ -152,6 +154,18 @@ fn line(event: RunEvent) -> Line {
         RunEvent::ContextNearlyFull { tokens, window } => {
             plain("context_nearly_full", format!("{tokens} of {window}"))
         }
+        RunEvent::ToolProgress(progress) => {
+            let percent = progress
+                .fraction
+                .map(|fraction| format!(" {} %", (fraction * 100.0).round()));
+            let message = progress.message.map(|message| format!(" {message}"));
+            let detail = key(progress.call) + &percent.unwrap_or_default();
+            plain("tool_progress", detail + &message.unwrap_or_default())
+        }
+        RunEvent::ToolPartialResult(partial) => plain(
+            "tool_partial_result",
+            format!("{} {}", key(partial.call), partial.output.content.to_text()),
+        ),
         RunEvent::ContextTrimmed { left_out, tokens } => {
             let ids: Vec<_> = left_out.iter().map(|id| id.as_str()).collect();
             plain(
@@ -216,7 +230,20 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             "name": invocation.name,
             "arguments": invocation.arguments.value,
             "raw_arguments": invocation.arguments.raw,
+            "attempt": (invocation.attempt > 1).then_some(invocation.attempt),
         }),
+        Effect::AskUser {
+            invocation,
+            question,
+        } => json!({
+            "tool_call_id": invocation.tool_call_id,
+            "message": question.message,
+            "schema": question.schema,
+        }),
+        Effect::AnswerTool { answer } => match answer {
+            UserAnswer::Given { value } => json!({ "value": value }),
+            UserAnswer::Declined { reason } => json!({ "reason": reason }),
+        },
         Effect::Persist {
             turn,
             status,

@@ -106,6 +106,26 @@ async fn the_program_with_a_token_gets_another_one() {
     assert_eq!(said, "Answer in one word.");
 }
 
+#[tokio::test]
+async fn the_program_whose_tool_asks_brings_the_answer_to_the_model() {
+    let script = Script::new()
+        .hop(Hop::new().tool_call("ship", json!({})))
+        .hop(Hop::new().text("It is on its way."));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_ship"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    let requests = model.requests();
+    let told = requests[1].body["messages"].to_string();
+    assert!(told.contains("it leaves Bergen today"), "{told}");
+}
+
 /// What every language's first program is tried with.
 #[tokio::test]
 async fn what_goes_wrong_is_said() {

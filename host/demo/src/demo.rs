@@ -7,7 +7,7 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use stepwell_core::dialect::Dialect;
-use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, TextOptions, ToolInvocation};
+use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, TextOptions, ToolContext};
 use stepwell_mock_llm::{MockLlm, Script};
 
 /// Two secret numbers, found by two tools.
@@ -131,7 +131,7 @@ fn address(model: &MockLlm, dialect: Dialect) -> Result<String, Failure> {
     Ok(model.url(spoken))
 }
 
-async fn secret_number(call: ToolInvocation, is_live: bool) -> Result<String, String> {
+async fn secret_number(call: ToolContext, is_live: bool) -> Result<String, String> {
     let name = call.arguments.value["name"].as_str().unwrap_or_default();
     let (_, number, delay) = NUMBERS
         .iter()

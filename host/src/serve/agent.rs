@@ -13,7 +13,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::event::{Context, RunAgentInput};
 use stepwell_core::run::TextOptions;
-use stepwell_io::{Agent, AgentBuilder, Conversation, RunId, SharedRegistry, ToolInvocation};
+use stepwell_io::{Agent, AgentBuilder, Conversation, RunId, SharedRegistry, ToolContext};
 use tokio::sync::mpsc;
 
 /// The longest state that the model is shown with its instructions, in bytes of JSON.
@@ -76,7 +76,7 @@ pub(super) fn agent(
         agent = agent.instructions(instructions);
     }
     let changed = state.clone();
-    agent = agent.handler(CHANGE_STATE, move |call: ToolInvocation| {
+    agent = agent.handler(CHANGE_STATE, move |call: ToolContext| {
         std::future::ready(changed.change(&call))
     });
     let tools = input.tools.as_deref().unwrap_or_default();

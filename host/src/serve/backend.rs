@@ -4,7 +4,7 @@ use std::sync::Arc;
 use stepwell_core::run::Limits;
 use stepwell_core::tool::ToolError;
 use stepwell_io::{
-    Endpoint, HttpClient, SourcedTool, Tool, ToolAnswer, ToolFailure, ToolHandler, ToolInvocation,
+    Endpoint, HttpClient, SourcedTool, Tool, ToolAnswer, ToolContext, ToolFailure, ToolHandler,
     ToolRegistry, ToolSource,
 };
 
@@ -70,10 +70,7 @@ impl fmt::Debug for ServerTool {
 }
 
 impl ToolHandler for ServerTool {
-    fn call(
-        &self,
-        invocation: ToolInvocation,
-    ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
-        self.handler.call(invocation)
+    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        self.handler.call(call)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use stepwell_core::run::Limits;
 use stepwell_demo::Failure;
 use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
-use stepwell_io::{HttpClient, ToolInvocation, provider};
+use stepwell_io::{HttpClient, ToolContext, provider};
 use stepwell_mock_llm::{MockLlm, Script, ScriptError};
 
 /// What it says if nobody has written another script: a scene for each thing that an AG-UI client can meet.
@@ -43,10 +43,10 @@ async fn play(
     let numbers = SecretNumbers::default();
     let changed = numbers.clone();
     let tools = vec![
-        ServerTool::new(get_tool(), move |call: ToolInvocation| {
+        ServerTool::new(get_tool(), move |call: ToolContext| {
             ready(numbers.get(&call))
         }),
-        ServerTool::new(set_tool(), move |call: ToolInvocation| {
+        ServerTool::new(set_tool(), move |call: ToolContext| {
             ready(changed.set(&call))
         }),
         ServerTool::new(count_down::tool(), count_down::run),

@@ -141,19 +141,10 @@ pub(super) fn tool() -> Tool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_core::tool::Arguments;
 
     fn call(changes: &Value) -> ToolInvocation {
         let value = json!({ "changes": changes });
-        ToolInvocation {
-            call: CallKey { hop: 0, index: 0 },
-            tool_call_id: "c".into(),
-            name: CHANGE_STATE.to_owned(),
-            arguments: Arguments {
-                raw: value.to_string(),
-                value,
-            },
-        }
+        ToolInvocation::new(CHANGE_STATE, value)
     }
 
     #[test]

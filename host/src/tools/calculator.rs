@@ -1,7 +1,7 @@
 use fend_core::{Context, Interrupt};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use stepwell_io::{Tool, ToolInvocation};
+use stepwell_io::{Tool, ToolContext};
 
 /// The longest expression, in bytes. The parser recurses, so this bounds its depth.
 const LONGEST: usize = 256;
@@ -32,7 +32,7 @@ pub(crate) fn tool() -> Tool {
     .idempotent()
 }
 
-pub(crate) async fn run(call: ToolInvocation) -> Result<String, String> {
+pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
     let expression = call.arguments.value["expression"]
         .as_str()
         .unwrap_or_default()

@@ -1,5 +1,5 @@
 use serde_json::json;
-use stepwell_io::{Tool, ToolInvocation};
+use stepwell_io::{Tool, ToolContext};
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 
@@ -22,7 +22,7 @@ pub(crate) fn tool() -> Tool {
     .idempotent()
 }
 
-pub(crate) async fn run(call: ToolInvocation) -> Result<String, String> {
+pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
     let offset = call.arguments.value["utc_offset"].as_str();
     tell(OffsetDateTime::now_utc(), offset)
 }

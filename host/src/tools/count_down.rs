@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::time::Duration;
-use stepwell_io::{Tool, ToolInvocation};
+use stepwell_io::{Tool, ToolContext};
 
 /// The longest count.
 const MOST: u64 = 60;
@@ -21,7 +21,7 @@ pub(crate) fn tool() -> Tool {
         .idempotent()
 }
 
-pub(crate) async fn run(call: ToolInvocation) -> Result<String, String> {
+pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
     let from = call.arguments.value["from"].as_u64();
     let from = from.filter(|from| *from <= MOST);
     let from = from.ok_or_else(|| format!("`from` is a number up to {MOST}"))?;
@@ -34,22 +34,12 @@ pub(crate) async fn run(call: ToolInvocation) -> Result<String, String> {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use stepwell_core::CallKey;
-    use stepwell_core::tool::Arguments;
+    use stepwell_io::ToolInvocation;
     use tokio::time::Instant;
 
     async fn count(from: Value) -> Result<String, String> {
         let value = json!({ "from": from });
-        run(ToolInvocation {
-            call: CallKey { hop: 0, index: 0 },
-            tool_call_id: "c".into(),
-            name: "count_down".to_owned(),
-            arguments: Arguments {
-                raw: value.to_string(),
-                value,
-            },
-        })
-        .await
+        run(ToolInvocation::new("count_down", value).into()).await
     }
 
     #[tokio::test(start_paused = true)]

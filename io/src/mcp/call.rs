@@ -5,6 +5,7 @@ use super::content;
 use super::handler::Followed;
 use super::server::Server;
 use super::shortened;
+use crate::tool_context::ToolContext;
 use crate::tools::{ToolAnswer, ToolHandler};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -12,7 +13,6 @@ use rmcp::model::{CallToolRequestParams, ServerResult};
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use stepwell_core::run::ToolInvocation;
 use stepwell_core::tool::ToolFailure;
 use tracing::Span;
 
@@ -26,24 +26,21 @@ pub(super) struct McpTool {
 }
 
 impl ToolHandler for McpTool {
-    fn call(
-        &self,
-        invocation: ToolInvocation,
-    ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let server = Arc::clone(&self.server);
         let own_name = self.own_name.clone();
-        async move { call(&server, own_name, invocation).await }.boxed()
+        async move { answer(&server, own_name, call).await }.boxed()
     }
 }
 
-async fn call(
+async fn answer(
     server: &Server,
     own_name: String,
-    invocation: ToolInvocation,
+    call: ToolContext,
 ) -> Result<ToolAnswer, ToolFailure> {
     let name = &*server.target.name;
-    let arguments = match invocation.arguments.value {
-        Value::Object(arguments) => arguments,
+    let arguments = match &call.arguments.value {
+        Value::Object(arguments) => arguments.clone(),
         Value::Null => Map::new(),
         _ => {
             return Err(ToolFailure::error(
@@ -59,8 +56,7 @@ async fn call(
             ))
         })?;
         let followed = Followed {
-            tool: invocation.name.clone(),
-            tool_call_id: invocation.tool_call_id.clone(),
+            call: call.clone(),
             span: Span::current(),
             last: None,
         };

@@ -2,6 +2,7 @@
 
 use super::event::McpEvent;
 use super::shortened;
+use crate::tool_context::ToolContext;
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -10,7 +11,6 @@ use rmcp::model::{
 use rmcp::service::NotificationContext;
 use std::collections::HashMap;
 use std::sync::Arc;
-use stepwell_core::ToolCallId;
 use tokio::sync::{Mutex, Notify, broadcast};
 use tracing::Span;
 
@@ -20,8 +20,7 @@ const MESSAGE: usize = 1024;
 /// A call that may tell how far it is.
 #[derive(Debug)]
 pub(super) struct Followed {
-    pub(super) tool: String,
-    pub(super) tool_call_id: ToolCallId,
+    pub(super) call: ToolContext,
     pub(super) span: Span,
     /// What it said last: progress that does not go on is none, or came out of order.
     pub(super) last: Option<f64>,
@@ -69,11 +68,15 @@ impl ClientHandler for Handler {
             message,
             "the tool has come further"
         );
+        let total = progress.total.filter(|total| *total > 0.0);
+        let fraction = total.map(|total| progress.progress / total);
+        call.call
+            .report(fraction, message.clone().unwrap_or_default());
         // Nobody need listen.
         let _ = self.events.send(McpEvent::Progress {
             server: self.server.to_string(),
-            tool: call.tool.clone(),
-            tool_call_id: call.tool_call_id.clone(),
+            tool: call.call.name.clone(),
+            tool_call_id: call.call.tool_call_id.clone(),
             progress: progress.progress,
             total: progress.total,
             message,

@@ -292,7 +292,7 @@ pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
 
 /// Agno asks for leave by leaving the call to the app, whose tool of that name says whether the backend may run it.
 pub(crate) async fn what_it_asks_by_a_call_is_answered_by_a_tool(backend: &Backend) {
-    let leave = |call: stepwell_io::ToolInvocation| async move {
+    let leave = |call: stepwell_io::ToolContext| async move {
         let accepted = call.arguments.value["path"] == "a.txt";
         Ok::<_, std::io::Error>(json!({ "accepted": accepted }).to_string())
     };

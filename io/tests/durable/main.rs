@@ -16,7 +16,7 @@ use stepwell_core::run::{BlockContent, TurnStatus};
 use stepwell_core::session::Turn as Stored;
 use stepwell_io::store::{MemoryStore, Store, TurnKey};
 use stepwell_io::{
-    Agent, AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolInvocation, Turn, provider,
+    Agent, AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolContext, Turn, provider,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;
@@ -41,15 +41,14 @@ fn work() -> Tool {
     Tool::new("work", "Works.")
 }
 
-async fn done(call: ToolInvocation) -> Result<String, String> {
+async fn done(call: ToolContext) -> Result<String, String> {
     Ok(format!("{} is done", call.tool_call_id))
 }
 
 /// The code of a tool that never comes back by itself, and how many of its calls have begun.
 fn hangs(
     begun: &Arc<Semaphore>,
-) -> impl Fn(ToolInvocation) -> futures::future::BoxFuture<'static, Result<String, String>> + use<>
-{
+) -> impl Fn(ToolContext) -> futures::future::BoxFuture<'static, Result<String, String>> + use<> {
     let begun = Arc::clone(begun);
     move |_| {
         begun.add_permits(1);

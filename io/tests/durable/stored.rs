@@ -49,7 +49,7 @@ async fn nothing_goes_out_before_it_is_stored() {
         seen.1.lock().unwrap().push(entry);
     });
     let inner = store.inner.clone();
-    let agent = agent(&server, &store).tool(work(), move |call: ToolInvocation| {
+    let agent = agent(&server, &store).tool(work(), move |call: ToolContext| {
         let inner = inner.clone();
         async move {
             let turns = turns(&inner).await;

@@ -15,7 +15,7 @@ fn asking() -> Tool {
         .requires_approval()
 }
 
-async fn echo(call: ToolInvocation) -> Result<String, String> {
+async fn echo(call: ToolContext) -> Result<String, String> {
     Ok(call.arguments.value.to_string())
 }
 

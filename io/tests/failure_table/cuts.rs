@@ -44,7 +44,7 @@ async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop) {
     let server = serve(hops).await;
     let agent = dialect
         .agent(&server)
-        .tool(work(), |call: ToolInvocation| async move {
+        .tool(work(), |call: ToolContext| async move {
             assert!(call.arguments.value.is_object());
             done(call).await
         });

@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::{
-    Agent, AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolCallStatus,
-    ToolFailureKind, ToolInvocation, Turn, provider,
+    Agent, AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolCallStatus, ToolContext,
+    ToolFailureKind, Turn, provider,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;
@@ -93,14 +93,14 @@ fn work() -> Tool {
 }
 
 /// The code of a tool that says which call it is.
-async fn done(call: ToolInvocation) -> Result<String, String> {
+async fn done(call: ToolContext) -> Result<String, String> {
     Ok(format!("{} is done", call.tool_call_id))
 }
 
 /// The code of a tool that never comes back by itself, and how many of its calls have begun.
 fn hangs(
     begun: &Arc<Semaphore>,
-) -> impl Fn(ToolInvocation) -> futures::future::BoxFuture<'static, Result<String, String>>
+) -> impl Fn(ToolContext) -> futures::future::BoxFuture<'static, Result<String, String>>
 + Send
 + Sync
 + 'static {

@@ -182,7 +182,7 @@ async fn a_panic_on_a_thread_of_its_own_is_that_tools_error() {
     let server = serve([asks(&["a"]), says("I see.")]).await;
     let agent = Dialect::Chat
         .agent(&server)
-        .blocking_tool(work(), |_, _| -> Result<String, String> { panic!("a bug") });
+        .blocking_tool(work(), |_| -> Result<String, String> { panic!("a bug") });
     let agent = agent.build().expect("the agent is set up");
     let (events, _) = watch(agent.send("Go on")).await;
     assert_eq!(failure_kind(&events, "a"), Some(ToolFailureKind::Panicked));
@@ -197,12 +197,12 @@ async fn a_tool_times_out_and_is_told() {
     let agent = Dialect::Chat
         .agent(&server)
         .configure(|config| config.timeouts.tool = Some(Duration::from_millis(100)))
-        .blocking_tool(work(), move |_, cancellation| {
-            tokio::runtime::Handle::current().block_on(cancellation.cancelled());
+        .blocking_tool(work(), move |call| {
+            tokio::runtime::Handle::current().block_on(call.cancelled());
             let _ = told
                 .lock()
                 .expect("no panic holds it")
-                .send(cancellation.is_cancelled());
+                .send(call.is_cancelled());
             Ok::<_, String>("too late")
         });
     let agent = agent.build().expect("the agent is set up");
@@ -319,7 +319,7 @@ async fn a_tool_returns_after_the_end_and_nobody_hears_it() {
     // It listens to nobody: its thread cannot be stopped, and the turn does not wait for it.
     let agent = Dialect::Chat
         .agent(&server)
-        .blocking_tool(work(), move |_, _| {
+        .blocking_tool(work(), move |_| {
             let (begun, released) = begun
                 .lock()
                 .expect("no panic holds it")

@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{Agent, Tool, ToolInvocation, provider};
+use stepwell_io::{Agent, Tool, ToolContext, provider};
 
 /// Turns side by side, each on a thread of its own.
 const THREADS: u32 = 3;
@@ -24,7 +24,7 @@ fn variable(name: &str) -> String {
 }
 
 /// Leaves its mark, as one write at the end of the file, and then takes a while.
-async fn mark(call: ToolInvocation) -> Result<String, std::io::Error> {
+async fn mark(call: ToolContext) -> Result<String, std::io::Error> {
     let mut file = OpenOptions::new().append(true).open(variable(EFFECTS))?;
     file.write_all(format!("{}\n", call.tool_call_id).as_bytes())?;
     tokio::time::sleep(WORK).await;

@@ -70,16 +70,11 @@ pub(crate) async fn call(
     arguments: Value,
 ) -> Result<MessageContent, ToolFailure> {
     let invocation = ToolInvocation {
-        call: CallKey { hop: 0, index: 0 },
         tool_call_id: format!("call-of-{name}").into(),
-        name: name.to_owned(),
-        arguments: Arguments {
-            raw: arguments.to_string(),
-            value: arguments,
-        },
+        ..ToolInvocation::new(name, arguments)
     };
     let tool = find(servers, name);
-    match tool.handler.call(invocation).await? {
+    match tool.handler.call(invocation.into()).await? {
         ToolAnswer::Finished(output) => Ok(output.content),
         ToolAnswer::Deferred => panic!("no tool of a server is deferred"),
     }

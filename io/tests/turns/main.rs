@@ -12,6 +12,7 @@ mod failures;
 mod journal;
 mod options;
 mod responses;
+mod tool_context;
 mod tools;
 mod typed;
 mod typed_run;
@@ -56,7 +57,7 @@ fn secret_number() -> Tool {
     }))
 }
 
-async fn lookup(call: stepwell_io::ToolInvocation) -> Result<String, String> {
+async fn lookup(call: stepwell_io::ToolContext) -> Result<String, String> {
     match call.arguments.value["name"].as_str() {
         Some("alice") => Ok("42".to_owned()),
         Some("bob") => Ok("7".to_owned()),

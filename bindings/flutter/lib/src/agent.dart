@@ -48,7 +48,8 @@ final class Recovered {
 /// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
 /// `package:http` to carry out what it asks for.
 final class Agent {
-  /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
+  /// `approver` asks the user about the tools that need it; without one they are denied. `answerer`
+  /// asks the user what running tools want to know; without one their questions are declined. `history` is an earlier
   /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
   /// With a `store` each turn is kept there: it is there before its first request goes out, and each finished piece of it
@@ -64,6 +65,7 @@ final class Agent {
     RunConfig config, {
     List<Tool> tools = const [],
     Approver? approver,
+    Answerer? answerer,
     String? threadId,
     List<JsonObject> history = const [],
     Object? sharedState,
@@ -119,6 +121,7 @@ final class Agent {
       settings,
       {for (final tool in tools) tool.definition.name: tool},
       approver: approver,
+      answerer: answerer,
       trimContext: trimContext,
       outputDecoder: outputDecoder,
       runSource: runSource,

@@ -20,12 +20,12 @@ Object shown(Object? result) => switch (result) {
     };
 
 /// Runs a tool.
-Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> cancelled) async {
+Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> cancelled, Asking asking) async {
   final RunTool(:id, :invocation) = effect;
   try {
     final tool = tools[invocation.name];
     if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
-    final content = shown(await tool.run(ToolCall(invocation, cancelled)));
+    final content = shown(await tool.run(ToolCall(invocation, cancelled, asking)));
     return (machine) => machine.toolFinished(id, content);
   } on Deferred {
     return (machine) => machine.toolDeferred(id);
@@ -36,7 +36,30 @@ Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> can
   }
 }
 
-/// Asks the user.
+/// Asks the user what a tool wants to know.
+Future<Answer> askUser(Answerer? answerer, AskUser effect) async {
+  final AskUser(:id, :invocation, :question) = effect;
+  UserAnswer answer;
+  try {
+    answer = await answerer?.call(invocation, question) ?? const Declined(reason: 'this app has no way to ask the user');
+  } catch (_) {
+    answer = const Declined(reason: 'the user could not be asked');
+  }
+  return switch (answer) {
+    Declined(:final reason) => (machine) => machine.decline(id, reason: reason),
+    Given(:final value) => (machine) => _answered(machine, id, value),
+  };
+}
+
+Outputs _answered(RunMachine machine, String id, Object? value) {
+  try {
+    return machine.answer(id, value);
+  } on StepwellException catch (error) {
+    return machine.decline(id, reason: error.reason);
+  }
+}
+
+/// Asks the user whether a tool may run.
 Future<Answer> askApproval(Approver? approver, AskApproval effect) async {
   final AskApproval(:id, :invocation) = effect;
   Decision decision;

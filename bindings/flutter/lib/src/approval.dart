@@ -4,6 +4,10 @@ import 'shapes.dart';
 /// Asks the user whether a tool may run.
 typedef Approver = Future<Decision> Function(ToolInvocation invocation);
 
+/// Asks the user what a running tool wants to know: gives the answer, which fits the question's schema, or says that there is
+/// none.
+typedef Answerer = Future<UserAnswer> Function(ToolInvocation invocation, Question question);
+
 /// What the user says to a tool that asks to run.
 sealed class Decision {
   const Decision();

@@ -186,6 +186,29 @@ final class RunMachine implements Finalizable {
   /// The tool has begun something whose result comes later.
   Outputs toolDeferred(String effect, {int? nowMs}) => _input('toolDeferred', nowMs, {'effect': effect});
 
+  /// A running tool says how far it has come, from 0 to 1 if that is known, and what it does now.
+  Outputs toolProgress(String effect, double? fraction, {String? message, int? nowMs}) =>
+      _input('toolProgress', nowMs, {'effect': effect, 'fraction': fraction, 'message': message});
+
+  /// A running tool shows what it has so far, text or AG-UI content parts, in the place of what it showed before.
+  Outputs toolPartialResult(String effect, Object content, {int? nowMs}) =>
+      _input('toolPartialResult', nowMs, {'effect': effect, 'content': content});
+
+  /// A running tool asks the user: the effects [AskUser] and then [AnswerTool] have the id `ask:HOP:INDEX:NUMBER`, with the
+  /// question's [number] among those of the call, counted from 0 each time that the tool is run.
+  Outputs toolAsks(String effect, int number, Question question, {int? nowMs}) => _input('toolAsks', nowMs, {
+        'effect': effect,
+        'number': number,
+        'question': {'message': question.message, 'schema': question.schema},
+      });
+
+  /// The user answered a tool's question. An answer that does not fit its schema throws, and it is still asked.
+  Outputs answer(String effect, Object? value, {int? nowMs}) => _input('answer', nowMs, {'effect': effect, 'value': value});
+
+  /// The user does not answer a tool's question. The reason is for the tool.
+  Outputs decline(String effect, {String? reason, int? nowMs}) =>
+      _input('decline', nowMs, {'effect': effect, 'reason': reason});
+
   /// The user allows the call; with [arguments] in the place of the model's.
   Outputs approve(String effect, {JsonObject? arguments, int? nowMs}) =>
       _input('approve', nowMs, {'effect': effect, 'arguments': arguments});

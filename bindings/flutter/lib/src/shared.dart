@@ -6,6 +6,7 @@ final class _Shared {
     this.config,
     this.tools, {
     required this.approver,
+    required this.answerer,
     required this.trimContext,
     required this.outputDecoder,
     required this.runSource,
@@ -22,6 +23,7 @@ final class _Shared {
   final RunConfig config;
   final Map<String, Tool> tools;
   final Approver? approver;
+  final Answerer? answerer;
   final Trimmer? trimContext;
   final OutputDecoder? outputDecoder;
   final RunSource? runSource;

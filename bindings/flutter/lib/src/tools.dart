@@ -44,7 +44,10 @@ final class Tool {
 
 /// A call of a tool.
 final class ToolCall {
-  ToolCall(this.invocation, this.cancelled);
+  ToolCall(this.invocation, this.cancelled, this._asking);
+
+  final Asking _asking;
+  int _questions = 0;
 
   final ToolInvocation invocation;
 
@@ -53,6 +56,25 @@ final class ToolCall {
 
   /// The arguments, which fit the tool's schema.
   JsonObject get arguments => invocation.arguments;
+
+  /// Says how far the call has come, from 0 to 1 if that is known, and what it does now: the event [ToolProgress].
+  void report(double? fraction, [String? message]) => _asking.report(invocation, fraction, message);
+
+  /// Shows what there is of the result so far, text, [Parts] or JSON, in the place of what was shown before: the event
+  /// [ToolPartialResult]. The model is told the result alone. 256 KiB at most.
+  void partial(Object? result) => _asking.partial(invocation, result);
+
+  /// Asks the user, by the agent's `answerer`, and waits for the answer, which fits the question's schema. The tool's own
+  /// time stands still meanwhile. An idempotent tool that is run again after a crash and asks the same is given the answer of
+  /// before.
+  Future<UserAnswer> ask(Question question) => _asking.ask(invocation, _questions++, question);
+}
+
+/// Where what a tool says and asks goes.
+abstract interface class Asking {
+  void report(ToolInvocation invocation, double? fraction, String? message);
+  void partial(ToolInvocation invocation, Object? result);
+  Future<UserAnswer> ask(ToolInvocation invocation, int number, Question question);
 }
 
 /// What a tool throws to tell the model why it could not do its work.

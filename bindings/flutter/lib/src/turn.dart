@@ -42,6 +42,9 @@ final class Turn {
   final _finished = Completer<Finished>();
   final _ended = Completer<void>();
   final _working = <String, Completer<void>>{};
+
+  /// The tools that wait for the user, by their questions.
+  final _asked = <String, Completer<UserAnswer>>{};
   final _resting = <Completer<String>>[];
   RunMachine? _machine;
   Writer? _writer;
@@ -369,7 +372,7 @@ final class Turn {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
-    final _Shared(:approver, :runSource, :credentials, :trimContext, :outputDecoder) = _shared;
+    final _Shared(:approver, :answerer, :runSource, :credentials, :trimContext, :outputDecoder) = _shared;
     final tools = {..._shared.tools, ..._host.tools};
     switch (effect) {
       case OpenStream(:final id, :final request):
@@ -377,9 +380,13 @@ final class Turn {
       case CloseStream(:final id):
         _transport.stop(id);
       case RunTool(:final id):
-        unawaited(_work(id, (cancelled) => runTool(tools, effect, cancelled)));
+        unawaited(_work(id, (cancelled) => runTool(tools, effect, cancelled, _ToolAsking(this))));
       case AskApproval(:final id):
         unawaited(_work(id, (_) => askApproval(approver, effect)));
+      case AskUser(:final id):
+        unawaited(_work(id, (_) => askUser(answerer, effect)));
+      case AnswerTool(:final id, :final answer):
+        _asked.remove(id)?.complete(answer);
       case CancelTool(:final id):
         _working.remove(id)?.complete();
       case CreateRun(:final id):
@@ -422,5 +429,39 @@ final class Turn {
     final answer = await code(cancelled.future);
     // What was stopped is not waited for any more.
     if (_working.remove(id) != null) _tell(answer);
+  }
+}
+
+/// What a running tool says to its turn. After its end that changes nothing.
+final class _ToolAsking implements Asking {
+  _ToolAsking(this._turn);
+
+  final Turn _turn;
+
+  String _tool(ToolInvocation invocation) => 'tool:${invocation.call.hop}:${invocation.call.index}';
+
+  void _say(String id, Outputs Function(RunMachine machine) input) {
+    if (_turn._working.containsKey(id) && _turn._counts) _turn._said(input);
+  }
+
+  @override
+  void report(ToolInvocation invocation, double? fraction, String? message) {
+    final id = _tool(invocation);
+    _say(id, (machine) => machine.toolProgress(id, fraction, message: message));
+  }
+
+  @override
+  void partial(ToolInvocation invocation, Object? result) {
+    final id = _tool(invocation);
+    _say(id, (machine) => machine.toolPartialResult(id, shown(result)));
+  }
+
+  @override
+  Future<UserAnswer> ask(ToolInvocation invocation, int number, Question question) {
+    final id = _tool(invocation);
+    final CallKey(:hop, :index) = invocation.call;
+    final asked = _turn._asked['ask:$hop:$index:$number'] = Completer<UserAnswer>();
+    _say(id, (machine) => machine.toolAsks(id, number, question));
+    return asked.future;
   }
 }

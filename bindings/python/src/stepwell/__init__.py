@@ -29,6 +29,7 @@ from ._ffi.outcomes import *
 from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, StoredTurn, Trimmed
 from .agent import (
     Agent,
+    Answerer,
     Approver,
     CredentialSource,
     Decision,
@@ -81,6 +82,7 @@ from .machine import (
     ClosingTimer,
     CredentialsTimer,
     NetworkTimer,
+    QuestionTimer,
     RetryTimer,
     RunMachine,
     SilenceTimer,
@@ -109,6 +111,7 @@ from .sessions import (
 from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
 from .sync import SyncTurn
 from .timeline import Span
+from .tool_context import ToolContext
 from .tools import Parts, Tool, tool
 from .transport import HttpClient, HttpHeaders, HttpResponse
 from .turn import Turn
@@ -121,6 +124,7 @@ __version__ = _version()
 __all__ = [
     "Agent",
     "AgentFailedError",
+    "Answerer",
     "Api",
     "ApprovalTimer",
     "AppFailedError",
@@ -166,6 +170,7 @@ __all__ = [
     "OutputInvalidError",
     "Parts",
     "Provider",
+    "QuestionTimer",
     "RateLimitError",
     "Recovered",
     "RefusedError",
@@ -199,6 +204,7 @@ __all__ = [
     "TimedOutError",
     "TimerKey",
     "Tool",
+    "ToolContext",
     "ToolError",
     "ToolExecution",
     "ToolTimer",

@@ -23,6 +23,7 @@ from .outcomes import Finished
 from .output import TypedOutput
 from .process import OwnProcess
 from .registry import RegistryEvent, RunRegistry
+from .runner import Answerer as Answerer
 from .runner import Approver as Approver
 from .runner import CredentialSource as CredentialSource
 from .runner import Decision as Decision
@@ -62,6 +63,8 @@ class Agent(AgentOptions):
         config: RunConfig,
         *,
         approver: Approver | None,
+        answerer: Answerer | None,
+        deps: Any,
         thread_id: str | None,
         history: Sequence[Mapping[str, Json]],
         shared_state: Json,
@@ -104,6 +107,8 @@ class Agent(AgentOptions):
         if trim_context is not None:
             lowered.context_guard.at_limit = _ffi.ContextPolicy.TRIM
         self._approver = approver
+        self._answerer = answerer
+        self._deps = deps
         self._client = client
         self._run_source = run_source
         if credentials is not None:
@@ -246,6 +251,12 @@ class Agent(AgentOptions):
         other._agent = agent
         return other
 
+    def with_deps(self, deps: object) -> Agent:
+        """The same conversations, whose turns' tools are given this value as ``ToolContext.deps``."""
+        other = self._on(self._agent)
+        other._deps = deps
+        return other
+
     def forget_thread(self, thread: ThreadKey | str) -> None:
         """Cancels the thread's turn, and forgets its conversation: what a store has of it stays there.
 
@@ -281,6 +292,8 @@ class Agent(AgentOptions):
             loop,
             (*self.tools, *tools),
             self._approver,
+            self._answerer,
+            self._deps,
             self._client,
             self._run_source,
             self._trimmer,

@@ -168,6 +168,43 @@ class RunMachine:
         """The tool has begun something whose result comes later, with ``tool_finished`` or ``tool_failed``."""
         return _call(self._machine.tool_deferred, effect, _now(now))
 
+    def tool_progress(
+        self,
+        effect: str,
+        fraction: float | None = None,
+        message: str | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> Outputs:
+        """A running tool says how far it has come, from 0 to 1 if that is known, and what it does now."""
+        return _call(self._machine.tool_progress, effect, fraction, message, _now(now))
+
+    def tool_partial_result(self, effect: str, content: str, *, now: datetime | None = None) -> Outputs:
+        """A running tool shows what it has so far, in the place of what it showed before; 256 KiB at most."""
+        return _call(self._machine.tool_partial_result, effect, content, _now(now))
+
+    def tool_asks(
+        self, effect: str, number: int, message: str, schema: Mapping[str, Json], *, now: datetime | None = None
+    ) -> Outputs:
+        """A running tool asks the user: ``AskUser`` and then ``AnswerTool`` have the id ``ask:HOP:INDEX:NUMBER``.
+
+        ``number`` is the question's place among those of the call, counted from 0 each time that the tool is run. A tool
+        that is run again after a crash and asks the same at the same place is given the answer of before.
+        """
+        question = _ffi.Question(message=message, schema=dict(schema))
+        return _call(self._machine.tool_asks, effect, number, question, _now(now))
+
+    def answer(self, effect: str, value: Json, *, now: datetime | None = None) -> Outputs:
+        """The user answered a tool's question.
+
+        If it does not fit the question's schema, that raises ``InvalidArgumentError``, and it is still asked.
+        """
+        return _call(self._machine.answer, effect, value, _now(now))
+
+    def decline(self, effect: str, reason: str | None = None, *, now: datetime | None = None) -> Outputs:
+        """The user does not answer a tool's question. The reason is for the tool."""
+        return _call(self._machine.decline, effect, reason, _now(now))
+
     def approve(
         self, effect: str, arguments: Mapping[str, Json] | None = None, *, now: datetime | None = None
     ) -> Outputs:

@@ -13,10 +13,12 @@ from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, Trimmed
 from ._record import Json, lift, lower
 from .authorization import Authorization
-from .effects import ToolInvocation
+from .effects import AnswerDeclined, Question, ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
 from .questions import Questions, asking
+from .schema import jsonable
+from .tool_context import ToolContext
 from .tools import Parts, Tool
 from .transport import HttpClient, send
 
@@ -28,6 +30,10 @@ the arguments to run it with, in the place of the model's. Arguments that do not
 
 Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
 """Asks the user whether a tool may run."""
+
+Answerer = Callable[[ToolInvocation, Question], Json | Awaitable[Json]]
+"""Asks the user what a running tool wants to know: gives the answer, which fits ``question.schema``. ``None``, or an
+``AnswerDeclined`` with the reason, if there is none."""
 
 RunSource = Callable[[NewRun], str | Awaitable[str]]
 """Creates a run, and gives its id. What it raises is what the turn fails with."""
@@ -66,6 +72,8 @@ class TurnRunner(_ffi.TaskRunner):
         loop: asyncio.AbstractEventLoop,
         tools: Iterable[Tool[..., Any]],
         approver: Approver | None,
+        answerer: Answerer | None,
+        deps: object,
         client: HttpClient | None,
         run_source: RunSource | None,
         trimmer: Trimmer | None,
@@ -80,6 +88,8 @@ class TurnRunner(_ffi.TaskRunner):
         self._context = contextvars.copy_context()
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
+        self._answerer = answerer
+        self._deps = deps
         self._client = client
         self._run_source = run_source
         self._trimmer = trimmer
@@ -95,6 +105,10 @@ class TurnRunner(_ffi.TaskRunner):
     def ask_approval(self, task: _ffi.ApprovalTask) -> None:
         """Asks the user."""
         self._on_loop(self._begin, task.id(), self._ask_approval, task)
+
+    def ask_user(self, task: _ffi.QuestionTask) -> None:
+        """Asks the user what a running tool wants to know."""
+        self._on_loop(self._begin, task.id(), self._ask_user, task)
 
     def create_run(self, task: _ffi.CreateRunTask) -> None:
         """Has a run created."""
@@ -149,7 +163,8 @@ class TurnRunner(_ffi.TaskRunner):
     async def _run_tool(self, task: _ffi.ToolTask) -> None:
         invocation: ToolInvocation = lift(task.invocation())
         try:
-            result = await self._tools[invocation.name].run(invocation.arguments)
+            context = ToolContext.of(task.context(), self._deps, self.loop)
+            result = await self._tools[invocation.name].run(invocation.arguments, context)
             if isinstance(result, Parts):
                 task.finish_parts(list(result))
             else:
@@ -189,6 +204,29 @@ class TurnRunner(_ffi.TaskRunner):
         except BaseException:
             logger.warning("the user could not be asked", exc_info=True)
             task.decide(denied("the user could not be asked"))
+
+    async def _ask_user(self, task: _ffi.QuestionTask) -> None:
+        answers: Any = _ffi.UserAnswer
+        if self._answerer is None:
+            task.answer(answers.DECLINED("this app has no way to ask the user"))
+            return
+        try:
+            answer = self._answerer(lift(task.invocation()), lift(task.question()))
+            if inspect.isawaitable(answer):
+                answer = await answer
+            if answer is None or isinstance(answer, AnswerDeclined):
+                task.answer(answers.DECLINED(answer and answer.reason))
+            else:
+                task.answer(answers.GIVEN(jsonable(answer)))
+        except asyncio.CancelledError:
+            task.answer(answers.DECLINED("the question was cancelled"))
+            raise
+        except KeyboardInterrupt:
+            task.answer(answers.DECLINED("the program was interrupted"))
+            raise
+        except BaseException:
+            logger.warning("the user could not be asked", exc_info=True)
+            task.answer(answers.DECLINED("the user could not be asked"))
 
     async def _create_run(self, task: _ffi.CreateRunTask) -> None:
         if self._run_source is None:

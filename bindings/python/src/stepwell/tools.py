@@ -21,6 +21,7 @@ from .arguments import checks_arguments
 from .cards import mimebundle_of_tool
 from .errors import InvalidArgumentError, ToolError
 from .schema import Schema, arguments_of, from_json, jsonable, schema_of_arguments
+from .tool_context import ToolContext, is_context
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,6 +71,8 @@ class Tool(Generic[P, R]):
         self._said = said.arguments
         self._has_own_parameters = parameters is not None
         self._arguments = arguments_of(function)
+        contexts = [argument for argument, (hint, _) in self._arguments.items() if is_context(hint)]
+        self._contexts = {argument: self._arguments.pop(argument) for argument in contexts}
         self.name: str = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
         """What the model calls it by."""
         self.description: str = said.description if description is None else description
@@ -136,8 +139,10 @@ class Tool(Generic[P, R]):
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
 
-    async def run(self, arguments: Mapping[str, Json]) -> str | Parts:
+    async def run(self, arguments: Mapping[str, Json], context: ToolContext[Any] | None = None) -> str | Parts:
         """Runs the tool with arguments from the model, and gives what the model is to see.
+
+        A parameter of the type ``ToolContext`` is given ``context``, or one of no turn if there is none.
 
         A plain function runs in a thread of its own, so it may block. Where nobody waits for it any more, since it has
         taken too long, say, the thread goes on by itself, and the end of the program does not wait for it. A result that
@@ -145,6 +150,8 @@ class Tool(Generic[P, R]):
         Arguments that fit the schema but not the types, as a validator may have it, raise ``ToolError``.
         """
         given = {name: self._given(name, value) for name, value in arguments.items()}
+        for name in self._contexts:
+            given[name] = ToolContext() if context is None else context
         function: Callable[..., Any] = self._function
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
             result = await function(**given)
@@ -185,6 +192,7 @@ def tool(
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Makes a function a tool.
 
+    A parameter of the type ``ToolContext`` is given who calls; the model is not asked for it.
     The JSON Schema of its arguments comes from the type hints, what the model is told of them from the docstring::
 
         @tool

@@ -15,6 +15,26 @@ extension AgentTool {
         repeatable: Bool = false,
         run: @escaping @Sendable (ToolInvocation) async throws -> String
     ) {
+        self.init(
+            name,
+            description,
+            parameters: parameters,
+            requiresApproval: requiresApproval,
+            idempotent: idempotent,
+            repeatable: repeatable
+        ) { (invocation: ToolInvocation, _: ToolContext) in try await run(invocation) }
+    }
+
+    /// The same for a closure that says how far it is, shows what it has so far, or asks the user.
+    public init(
+        _ name: String,
+        _ description: String,
+        parameters: JsonValue? = nil,
+        requiresApproval: Bool = false,
+        idempotent: Bool = false,
+        repeatable: Bool = false,
+        run: @escaping @Sendable (ToolInvocation, ToolContext) async throws -> String
+    ) {
         let definition = ToolDefinition(
             name: name,
             description: description,
@@ -44,6 +64,26 @@ extension AgentTool {
         repeatable: Bool = false,
         run: @escaping @Sendable (Arguments) async throws -> Output
     ) throws {
+        try self.init(
+            name,
+            description,
+            parameters: parameters,
+            requiresApproval: requiresApproval,
+            idempotent: idempotent,
+            repeatable: repeatable
+        ) { (arguments: Arguments, _: ToolContext) in try await run(arguments) }
+    }
+
+    /// The same for a closure that says how far it is, shows what it has so far, or asks the user.
+    public init<Arguments: Decodable, Output: Encodable>(
+        _ name: String,
+        _ description: String,
+        parameters: JsonValue? = nil,
+        requiresApproval: Bool = false,
+        idempotent: Bool = false,
+        repeatable: Bool = false,
+        run: @escaping @Sendable (Arguments, ToolContext) async throws -> Output
+    ) throws {
         self.init(
             name,
             description,
@@ -51,8 +91,8 @@ extension AgentTool {
             requiresApproval: requiresApproval,
             idempotent: idempotent,
             repeatable: repeatable
-        ) { invocation in
-            let output = try await run(decodeArguments(Arguments.self, from: invocation.arguments))
+        ) { (invocation: ToolInvocation, context: ToolContext) in
+            let output = try await run(decodeArguments(Arguments.self, from: invocation.arguments), context)
             return try text(of: output)
         }
     }
@@ -69,15 +109,15 @@ private func text(of output: some Encodable) throws -> String {
 
 /// A tool's code, with its errors as the tool's.
 private final class Code: ToolHandler {
-    private let run: @Sendable (ToolInvocation) async throws -> String
+    private let run: @Sendable (ToolInvocation, ToolContext) async throws -> String
 
-    init(run: @escaping @Sendable (ToolInvocation) async throws -> String) {
+    init(run: @escaping @Sendable (ToolInvocation, ToolContext) async throws -> String) {
         self.run = run
     }
 
-    func call(invocation: ToolInvocation) async throws -> String {
+    func call(invocation: ToolInvocation, context: ToolContext) async throws -> String {
         do {
-            return try await run(invocation)
+            return try await run(invocation, context)
         } catch let declared as ToolError {
             throw declared
         } catch {

@@ -28,6 +28,25 @@ enum Guide {
         return agent
     }
 
+    final class Choose: Answerer {
+        func ask(invocation: ToolInvocation, question: Question) async throws -> UserAnswer {
+            await confirm(question.message) ? .given(value: "today") : .declined(reason: "not now")
+        }
+    }
+
+    struct Parcel: Decodable { let name: String }
+
+    static func shipping(key: String, city: String) throws -> Agent {
+        let speeds: JsonValue = ["enum": ["today", "this week"]]
+        let ship = try AgentTool("ship", "Ships a parcel.") { (parcel: Parcel, context: ToolContext) in
+            context.report(fraction: 0.5, message: "\(parcel.name) is packed")
+            let answer = try await context.ask(question: Question(message: "How fast?", schema: speeds))
+            return "\(parcel.name) leaves \(city): \(answer)"
+        }
+        let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [ship], answerer: Choose())
+        return agent
+    }
+
     static func keeping(file: String, key: String, weather: AgentTool, show: (Event) -> Void) async throws {
         let store = try await SessionStore.openSqlite(path: file)
         let agent = try Agent(

@@ -304,6 +304,10 @@ private func line(_ event: Event) -> Line {
     case .steeringRefused(let it): return said(name(it.reason))
     case .waitingForNetwork(let it): return said("\(wholeMilliseconds(it.upTo))")
     case .streamResumed(let it): return said("\(it.hop):\(it.attempt)")
+    case .toolProgress(let it):
+        let percent = it.fraction.map { " \(Int(($0 * 100).rounded())) %" } ?? ""
+        return said("\(it.call.hop):\(it.call.index)" + percent + (it.message.map { " \($0)" } ?? ""))
+    case .toolPartialResult(let it): return said("\(it.call.hop):\(it.call.index) \(it.content)")
     case .contextNearlyFull(let it): return said("\(it.tokens) of \(it.window)")
     case .contextTrimmed(let it):
         return said("\(it.tokens), without \(it.leftOut.joined(separator: " "))")
@@ -344,7 +348,18 @@ private func fields(_ effect: Effect) throws -> Fields {
     case .closeStream(let it): fields = ["id": it.id]
     case .cancelTool(let it): fields = ["id": it.id]
     case .askApproval(let it): fields = try called(it.id, it.invocation)
-    case .runTool(let it): fields = try called(it.id, it.invocation)
+    case .runTool(let it):
+        fields = try called(it.id, it.invocation)
+        if it.invocation.attempt > 1 { fields["attempt"] = it.invocation.attempt }
+    case .askUser(let it):
+        fields = ["id": it.id, "tool_call_id": it.invocation.toolCallId, "message": it.question.message]
+        fields["schema"] = try parsed(it.question.schema.text)
+    case .answerTool(let it):
+        fields = ["id": it.id]
+        switch it.answer {
+        case .given(let given): fields["value"] = try parsed(given.value.text)
+        case .declined(let declined): fields["reason"] = declined.reason
+        }
     case .persist(let it):
         let blocks: [Fields] = try it.blocks.map {
             ["sequence": $0.sequence, "hop": $0.hop, "content": try parsed($0.content.text)]
@@ -474,6 +489,17 @@ final class ScenarioHost {
             return try machine.toolFinished(effect: effect(), content: step.needed("content"), now: now)
         case "tool_failed": return try machine.toolFailed(effect: effect(), message: message(), now: now)
         case "tool_deferred": return try machine.toolDeferred(effect: effect(), now: now)
+        case "tool_progress":
+            return try machine.toolProgress(
+                effect: effect(), fraction: step.double("fraction"), message: step.text("message"), now: now)
+        case "tool_partial_result":
+            return try machine.toolPartialResult(effect: effect(), content: step.needed("content"), now: now)
+        case "tool_asks":
+            let question = Question(message: try message(), schema: try step.json("schema")!)
+            return try machine.toolAsks(
+                effect: effect(), number: step.small("number") ?? 0, question: question, now: now)
+        case "answer": return try machine.answer(effect: effect(), value: try step.json("value")!, now: now)
+        case "decline": return try machine.decline(effect: effect(), reason: step.text("reason"), now: now)
         case "approve":
             return try machine.approve(
                 effect: effect(), now: now, arguments: try step.json("arguments"))

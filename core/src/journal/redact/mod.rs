@@ -17,7 +17,7 @@ use super::format::{Entry, Gives, Journal, Origin, Step};
 use crate::dialect::{GenerationSettings, Offer, Resumption};
 use crate::event::protobuf;
 use crate::provider;
-use crate::run::{EffectId, Input, RunConfig, TurnOptions};
+use crate::run::{EffectId, Input, Question, RunConfig, TurnOptions, UserAnswer};
 use crate::tool::{OutputType, Tool, ToolRegistry};
 use alias::{Aliases, hidden, hide_bytes};
 use serde::Serialize;
@@ -299,6 +299,9 @@ fn redacted_input(
         // They have a way of their own.
         start.options = TurnOptions::default();
     }
+    if let Some(redacted) = redacted_question(&input, aliases) {
+        return Ok(redacted);
+    }
     let mut redacted = again(
         &WithInput {
             input: input.clone(),
@@ -328,6 +331,39 @@ fn redacted_input(
         refusal.body = body;
     }
     Ok(redacted)
+}
+
+/// What a tool asks and the user answers: the schema is the app's, and the answer is to fit it as before.
+fn redacted_question(input: &Input<'static>, aliases: &mut Aliases) -> Option<Input<'static>> {
+    match input {
+        Input::ToolAsks {
+            effect,
+            number,
+            question,
+        } => {
+            schema::names(&question.schema, &mut aliases.keys);
+            Some(Input::ToolAsks {
+                effect: *effect,
+                number: *number,
+                question: Question {
+                    message: hidden(&question.message),
+                    schema: schema::redact(&question.schema, aliases),
+                },
+            })
+        }
+        Input::UserAnswered { effect, answer } => Some(Input::UserAnswered {
+            effect: *effect,
+            answer: match answer {
+                UserAnswer::Given { value } => UserAnswer::Given {
+                    value: walk::value(value, Area::Own, aliases),
+                },
+                UserAnswer::Declined { reason } => UserAnswer::Declined {
+                    reason: reason.as_deref().map(hidden),
+                },
+            },
+        }),
+        _ => None,
+    }
 }
 
 /// The key tells an input that is nothing but its name from a text.

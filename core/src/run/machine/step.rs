@@ -113,6 +113,7 @@ where
         | TimerKey::Retry
         | TimerKey::Tool(_)
         | TimerKey::Approval(_)
+        | TimerKey::Question(..)
         | TimerKey::Closing
         | TimerKey::Output
         | TimerKey::Credentials => run.into(),
@@ -301,6 +302,36 @@ impl Node for Run<ExecutingTools> {
                 self.tool_deferred(call, now);
                 self.into()
             }
+            Input::ToolProgress {
+                effect: EffectId::Tool(call),
+                fraction,
+                message,
+            } => {
+                self.tool_progress(call, fraction, message, now);
+                self.into()
+            }
+            Input::ToolPartialResult {
+                effect: EffectId::Tool(call),
+                output,
+            } => {
+                let shown = self.tool_partial_result(call, output, now);
+                Step(self.into(), shown.map_err(Into::into))
+            }
+            Input::ToolAsks {
+                effect: EffectId::Tool(call),
+                number,
+                question,
+            } => {
+                let asked = self.tool_asks(call, number, question, now);
+                Step(self.into(), asked.map_err(Into::into))
+            }
+            Input::UserAnswered {
+                effect: EffectId::Ask { call, number },
+                answer,
+            } => {
+                let answered = self.user_answered(call, number, answer, now);
+                Step(self.into(), answered)
+            }
             Input::CancelCall { call } if self.turn().has_open_call(call) => {
                 self.cancel_call(call, now).into()
             }
@@ -316,10 +347,14 @@ impl Node for Run<ExecutingTools> {
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(mut self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
             TimerKey::Tool(call) => self.tool_timed_out(call, now).into(),
             TimerKey::Approval(call) => self.approval_timed_out(call, now).into(),
+            TimerKey::Question(call, number) => {
+                self.question_timed_out(call, number, now);
+                self.into()
+            }
             timer => fire_active(self, timer, now),
         }
     }

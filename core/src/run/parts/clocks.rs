@@ -81,6 +81,13 @@ impl Clocks {
         self.deadlines.stop_all();
     }
 
+    /// Stops a timer, to be set again with the time that it had left.
+    pub(crate) fn take(&mut self, key: TimerKey) -> Option<Duration> {
+        let left = self.deadlines.deadline(key)?.since(self.clock());
+        self.stop(key);
+        Some(left)
+    }
+
     /// The next deadline that counts, and what it is for.
     pub(crate) fn next(&self) -> Option<(TimerKey, Timestamp)> {
         let is_paused = self.paused_at.is_some();

@@ -1,4 +1,5 @@
 use super::call::Decision;
+use super::question::{Question, UserAnswer};
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
 use crate::json;
 use crate::tool::ToolFailure;
@@ -77,6 +78,17 @@ pub enum BlockContent {
     Deferred {
         /// The call.
         call: CallKey,
+    },
+    /// What the user said to a running tool's question, before the tool is told.
+    Answer {
+        /// The call.
+        call: CallKey,
+        /// The question's place among those of the call, from 0.
+        number: u32,
+        /// The question.
+        question: Question,
+        /// What they said.
+        answer: UserAnswer,
     },
     /// What came of a tool call. In the order of finishing; the history has them in the order of the calls.
     ToolResult {
@@ -171,6 +183,12 @@ enum ReadBlockContent {
     },
     Deferred {
         call: CallKey,
+    },
+    Answer {
+        call: CallKey,
+        number: u32,
+        question: Question,
+        answer: UserAnswer,
     },
     ToolResult {
         call: CallKey,

@@ -242,7 +242,8 @@ pub struct Timeouts {
     pub tool: Option<Duration>,
     /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,
-    /// How long the user may take to allow a call. Then it is not run, and the model is told.
+    /// How long the user may take to allow a call, or to answer a tool's question. Then the call is not run, and the model
+    /// is told; the tool is told that the user did not answer.
     pub approval: Option<Duration>,
     /// How long the result of a deferred call may take.
     pub deferred: Option<Duration>,

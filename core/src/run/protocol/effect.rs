@@ -2,6 +2,7 @@ use super::block::{Block, TurnStatus};
 use super::call::ToolInvocation;
 use super::context::ContextOverflow;
 use super::outcome::Outcome;
+use super::question::{Question, UserAnswer};
 use crate::dialect::HttpRequest;
 use crate::{CallKey, RunId, ThreadId};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,13 @@ pub enum EffectId {
         /// The try, from 0.
         attempt: u32,
     },
+    /// Asks the user what a running tool wants to know, and brings the tool the answer.
+    Ask {
+        /// The call that asks.
+        call: CallKey,
+        /// The question's place among those of the call, from 0.
+        number: u32,
+    },
 }
 
 impl fmt::Display for EffectId {
@@ -65,6 +73,7 @@ impl fmt::Display for EffectId {
             Self::Trim { hop } => write!(f, "trim:{hop}"),
             Self::Output { hop } => write!(f, "output:{hop}"),
             Self::Authorize { hop, attempt } => write!(f, "authorize:{hop}:{attempt}"),
+            Self::Ask { call, number } => write!(f, "ask:{}:{}:{number}", call.hop, call.index),
         }
     }
 }
@@ -74,7 +83,11 @@ impl EffectId {
     pub(in crate::run) fn is_stoppable(self) -> bool {
         matches!(
             self,
-            Self::Open { .. } | Self::Tool(_) | Self::Approve(_) | Self::Authorize { .. }
+            Self::Open { .. }
+                | Self::Tool(_)
+                | Self::Approve(_)
+                | Self::Authorize { .. }
+                | Self::Ask { .. }
         )
     }
 
@@ -130,6 +143,13 @@ impl FromStr for EffectId {
                     hop: small(number())?,
                     attempt: small(number())?,
                 },
+                "ask" => Self::Ask {
+                    call: CallKey {
+                        hop: small(number())?,
+                        index: small(number())?,
+                    },
+                    number: small(number())?,
+                },
                 _ => return None,
             };
             parts.next().is_none().then_some(id)
@@ -169,6 +189,18 @@ pub enum Effect {
     RunTool {
         /// The call.
         invocation: ToolInvocation,
+    },
+    /// Ask the user what a running tool wants to know; answer with [`UserAnswered`](crate::run::Input::UserAnswered).
+    AskUser {
+        /// The call that asks.
+        invocation: ToolInvocation,
+        /// What it asks.
+        question: Question,
+    },
+    /// Give the tool the answer to the question that it asked under this id. Needs no answer.
+    AnswerTool {
+        /// What the user said.
+        answer: UserAnswer,
     },
     /// Stop the tool, or stop asking (the user, or for credentials), under this id. Needs no answer; a late one is dropped.
     CancelTool,

@@ -1,9 +1,10 @@
 use super::call::Decision;
 use super::credentials::Authorization;
 use super::effect::EffectId;
+use super::question::{Question, UserAnswer};
 use super::turn_options::TurnOptions;
 use crate::event::{Message, ResumeEntry};
-use crate::tool::ToolResult;
+use crate::tool::{ToolOutput, ToolResult};
 use crate::wire::as_text;
 use crate::{CallKey, MessageId, RunId};
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,41 @@ pub enum Input<'a> {
         /// The effect answered.
         effect: EffectId,
     },
+    /// A running tool says how far it has come, for [`RunEvent::ToolProgress`](crate::run::RunEvent::ToolProgress).
+    ToolProgress {
+        /// The tool's effect.
+        effect: EffectId,
+        /// How much is done, from 0 to 1, to four places; what is beyond is clamped, what is no number is nothing.
+        fraction: Option<f64>,
+        /// What it does now; cut after 1000 bytes.
+        message: Option<String>,
+    },
+    /// A running tool shows what it has so far, for
+    /// [`RunEvent::ToolPartialResult`](crate::run::RunEvent::ToolPartialResult).
+    ToolPartialResult {
+        /// The tool's effect.
+        effect: EffectId,
+        /// The result so far; 256 KiB at most.
+        output: ToolOutput,
+    },
+    /// A running tool asks the user. [`Effect::AskUser`](crate::run::Effect::AskUser) goes out, and then
+    /// [`Effect::AnswerTool`](crate::run::Effect::AnswerTool), both under the id `ask:HOP:INDEX:NUMBER`. A tool that is run
+    /// again after a crash and asks the same at the same place is given the answer of before.
+    ToolAsks {
+        /// The tool's effect.
+        effect: EffectId,
+        /// The question's place among those of the call, counted from 0 each time that the tool is run.
+        number: u32,
+        /// The question.
+        question: Question,
+    },
+    /// The user answered a tool's question, or would not.
+    UserAnswered {
+        /// The effect answered.
+        effect: EffectId,
+        /// What they said.
+        answer: UserAnswer,
+    },
     /// The user stops one call. The others go on, and the model is told.
     CancelCall {
         /// The call.
@@ -206,6 +242,10 @@ impl Input<'_> {
             Self::Cancel => "Cancel",
             Self::Timeout => "Timeout",
             Self::ToolDeferred { .. } => "ToolDeferred",
+            Self::ToolProgress { .. } => "ToolProgress",
+            Self::ToolPartialResult { .. } => "ToolPartialResult",
+            Self::ToolAsks { .. } => "ToolAsks",
+            Self::UserAnswered { .. } => "UserAnswered",
             Self::CancelCall { .. } => "CancelCall",
             Self::Dispose => "Dispose",
             Self::Steer(_) => "Steer",
@@ -240,6 +280,10 @@ impl Input<'_> {
             | Self::Persisted { effect }
             | Self::PersistFailed { effect, .. }
             | Self::ToolDeferred { effect }
+            | Self::ToolProgress { effect, .. }
+            | Self::ToolPartialResult { effect, .. }
+            | Self::ToolAsks { effect, .. }
+            | Self::UserAnswered { effect, .. }
             | Self::ContextTrimmed { effect, .. }
             | Self::ContextNotTrimmed { effect, .. }
             | Self::OutputDecoded { effect }
@@ -273,9 +317,12 @@ impl Input<'_> {
             | Self::Received { .. }
             | Self::Ended { .. }
             | Self::Lost { .. } => matches!(effect, EffectId::Open { .. }),
-            Self::ToolFinished { .. } | Self::ToolDeferred { .. } => {
-                matches!(effect, EffectId::Tool(_))
-            }
+            Self::ToolFinished { .. }
+            | Self::ToolDeferred { .. }
+            | Self::ToolProgress { .. }
+            | Self::ToolPartialResult { .. }
+            | Self::ToolAsks { .. } => matches!(effect, EffectId::Tool(_)),
+            Self::UserAnswered { .. } => matches!(effect, EffectId::Ask { .. }),
             Self::Decided { .. } => matches!(effect, EffectId::Approve(_)),
             Self::Persisted { .. } | Self::PersistFailed { .. } => {
                 matches!(effect, EffectId::Persist { .. })

@@ -1,6 +1,8 @@
 //! What a host may have done wrong.
 
 use super::effect::EffectId;
+use super::progress::PartialTooLarge;
+use super::question::QuestionError;
 use super::state_kind::StateKind;
 use crate::tool::Rejection;
 
@@ -38,6 +40,15 @@ pub enum Misuse {
     /// The arguments that the user put in the place of the model's do not fit the tool: it is still asking.
     #[error("the edited arguments do not fit: {0}")]
     EditedArguments(#[source] Rejection),
+    /// The answer to a tool's question does not fit its schema: it is still asked.
+    #[error("the answer does not fit the question: {0}")]
+    Answer(String),
+    /// The tool cannot ask this.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// The partial result is too large to be shown.
+    #[error(transparent)]
+    PartialTooLarge(#[from] PartialTooLarge),
     /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
     #[error("the run broke in an earlier call: restore its last snapshot")]
     Broken,

@@ -15,6 +15,8 @@ mod misuse;
 mod outcome;
 mod output;
 mod problem;
+mod progress;
+mod question;
 mod state_kind;
 mod text_options;
 mod timer_key;
@@ -47,6 +49,9 @@ pub use output::{
     Output, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal, ToolCallUpdate,
 };
 pub use problem::{Problem, ProblemKind};
+pub(in crate::run) use progress::MOST_MESSAGE;
+pub use progress::{PartialTooLarge, ToolPartialResult, ToolProgress};
+pub use question::{Question, QuestionError, UserAnswer};
 pub use state_kind::{EdgeRow, StateKind};
 pub use text_options::TextOptions;
 pub use timer_key::TimerKey;

@@ -1,5 +1,6 @@
 use super::effect::{Effect, EffectId};
 use super::outcome::Outcome;
+use super::progress::{ToolPartialResult, ToolProgress};
 use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::dialect::HttpRequest;
@@ -135,6 +136,10 @@ pub enum RunEvent {
         /// history has from now on. Its metadata has [`CORRECTION`](crate::run::CORRECTION).
         correction: Option<Box<Message>>,
     },
+    /// A running tool says how far it has come.
+    ToolProgress(ToolProgress),
+    /// A running tool shows what it has so far.
+    ToolPartialResult(ToolPartialResult),
 }
 
 /// Where a tool call of this turn stands now.

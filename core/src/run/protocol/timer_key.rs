@@ -23,6 +23,8 @@ pub enum TimerKey {
     Output,
     /// The host has taken too long to give the credentials of a request.
     Credentials,
+    /// The user has taken too long to answer the call's question of this number.
+    Question(CallKey, u32),
 }
 
 impl TimerKey {
@@ -39,7 +41,7 @@ impl TimerKey {
             | Self::Output
             | Self::Credentials => true,
             // The user's time runs on.
-            Self::Approval(_) => false,
+            Self::Approval(_) | Self::Question(..) => false,
         }
     }
 }

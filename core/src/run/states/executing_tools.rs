@@ -5,9 +5,11 @@ use super::edges::on;
 use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::run::protocol::TimerKey;
-use crate::run::protocol::{Decision, EffectId};
+use crate::run::protocol::{
+    Decision, EffectId, Misuse, PartialTooLarge, Question, QuestionError, UserAnswer,
+};
 use crate::run::turn::rounds::Next;
-use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolResult};
+use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolOutput, ToolResult};
 use crate::{CallKey, Timestamp};
 
 next! {
@@ -40,6 +42,87 @@ impl Run<ExecutingTools> {
         if self.turn.is_call(call, ToolCallStatus::Executing) {
             self.turn.defer_call(call);
             self.turn.begin_waiting_calls();
+            self.turn.set_turn_clock();
+        }
+    }
+
+    /// A running tool says how far it has come: from 0 to 1, and what it does now.
+    pub fn tool_progress(
+        &mut self,
+        call: CallKey,
+        fraction: Option<f64>,
+        message: Option<String>,
+        now: Timestamp,
+    ) {
+        self.turn.tick(now);
+        if self.turn.is_call(call, ToolCallStatus::Executing) {
+            self.turn.tool_progress(call, fraction, message);
+        }
+    }
+
+    /// A running tool shows what it has so far.
+    ///
+    /// # Errors
+    /// It is too large; nothing is shown.
+    pub fn tool_partial_result(
+        &mut self,
+        call: CallKey,
+        output: ToolOutput,
+        now: Timestamp,
+    ) -> Result<(), PartialTooLarge> {
+        PartialTooLarge::check(&output)?;
+        self.turn.tick(now);
+        if self.turn.is_call(call, ToolCallStatus::Executing) {
+            self.turn.tool_partial_result(call, output);
+        }
+        Ok(())
+    }
+
+    /// A running tool asks the user its question of this number, counted from 0. The turn's clock and the tool's stand
+    /// still until they have answered.
+    ///
+    /// # Errors
+    /// The schema is none, or the call asks too much; the run is as it was.
+    pub fn tool_asks(
+        &mut self,
+        call: CallKey,
+        number: u32,
+        question: Question,
+        now: Timestamp,
+    ) -> Result<(), QuestionError> {
+        self.turn.may_ask(call, number, &question)?;
+        self.turn.tick(now);
+        self.turn.ask_user(call, number, question);
+        self.turn.set_turn_clock();
+        Ok(())
+    }
+
+    /// The user answered a tool's question, or would not.
+    ///
+    /// # Errors
+    /// The answer does not fit the question, which is still asked; the run is as it was.
+    pub fn user_answered(
+        &mut self,
+        call: CallKey,
+        number: u32,
+        answer: UserAnswer,
+        now: Timestamp,
+    ) -> Result<(), Misuse> {
+        self.turn.check_answer(call, number, &answer)?;
+        self.turn.tick(now);
+        self.turn.answer_tool(call, number, answer);
+        self.turn.set_turn_clock();
+        Ok(())
+    }
+
+    /// The user has taken too long to answer a tool ([`TimerKey::Question`]), which is told so.
+    pub fn question_timed_out(&mut self, call: CallKey, number: u32, now: Timestamp) {
+        self.turn.tick(now);
+        let effect = EffectId::Ask { call, number };
+        if self.turn.awaits(effect) {
+            self.turn.withdraw(effect);
+            let answer = UserAnswer::declined("the user was asked, and did not answer in time");
+            self.turn.answer_tool(call, number, answer);
             self.turn.set_turn_clock();
         }
     }

@@ -129,6 +129,7 @@ impl<S: State> Run<S> {
             EffectId::Authorize { attempt, .. } => Effect::Authorize {
                 rejected: turn.is_after_rejection(attempt),
             },
+            EffectId::Ask { call, number } => turn.question_effect(call, number)?,
             EffectId::Trim { .. } => Effect::TrimContext {
                 overflow: hop::overflow(turn),
             },

@@ -62,11 +62,14 @@ impl Run<Decoding> {
 impl Run<ExecutingTools> {
     fn revive(mut self) -> AnyRun {
         let turn = &mut *self.turn;
+        turn.forget_asking();
         for effect in turn.effects_at(Stage::Given) {
             let EffectId::Tool(call) = effect else {
                 continue;
             };
-            if !turn.may_run_again(call) {
+            if turn.may_run_again(call) {
+                turn.run_again(call);
+            } else {
                 let message =
                     "the app stopped while the tool ran: whether it did its work is not known";
                 let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);

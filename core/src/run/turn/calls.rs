@@ -103,6 +103,7 @@ impl Turn {
 
     /// The result of a call comes later.
     pub(in crate::run) fn defer_call(&mut self, key: CallKey) {
+        self.end_questions(key);
         let effect = EffectId::Tool(key);
         self.answered(effect);
         self.effects.set(effect, Stage::Deferred);
@@ -176,6 +177,7 @@ impl Turn {
 
     /// A call has come to its end.
     pub(in crate::run) fn finish_call(&mut self, key: CallKey, result: ToolResult) {
+        self.end_questions(key);
         self.answered(EffectId::Tool(key));
         let Some(call) = self
             .conversation
@@ -249,6 +251,10 @@ impl Turn {
             tool_call_id: call.id.clone(),
             name: call.name.clone(),
             arguments: Arguments { raw, value },
+            thread_id: self.ids.thread_id.clone(),
+            turn: self.id.clone(),
+            run_id: self.ids.run_id.clone(),
+            attempt: call.restarts.saturating_add(1),
         })
     }
 }

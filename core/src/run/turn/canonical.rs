@@ -54,6 +54,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         window,
         steering,
         typed,
+        questions,
         beginnings,
         hop_state,
         status,
@@ -80,6 +81,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         out,
     );
     access.given().is_some().hash(out);
+    questions.canon(abstraction, out);
     (hop, budget.rounds(), resume.len(), stopped_calls).hash(out);
     json(budget.reached(), out);
     (*status as u8).hash(out);

@@ -66,6 +66,15 @@ impl Turn {
                 .set_from_now(TimerKey::Approval(call), timeouts.approval),
             EffectId::Output { .. } => self.clocks.set(TimerKey::Output, timeouts.tool),
             EffectId::Authorize { .. } => self.time_access(),
+            EffectId::Ask { call, number } => {
+                if self.questions.answer(call, number).is_none() {
+                    let key = TimerKey::Question(call, number);
+                    self.clocks.set_from_now(key, timeouts.approval);
+                } else if !self.questions.is_asking(call) {
+                    let left = self.questions.take_time(call);
+                    self.clocks.set(TimerKey::Tool(call), left);
+                }
+            }
             EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
     }
@@ -96,6 +105,7 @@ impl Turn {
         match id {
             EffectId::Tool(call) => self.clocks.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
+            EffectId::Ask { call, number } => self.clocks.stop(TimerKey::Question(call, number)),
             EffectId::Output { .. } => self.clocks.stop(TimerKey::Output),
             EffectId::Open { .. } => self.forget_access(),
             EffectId::Authorize { .. } => self.clocks.stop(TimerKey::Credentials),
@@ -211,7 +221,7 @@ impl Turn {
                 Some(Entry::Effect(id)) => {
                     // Unless it was taken back before the host saw it.
                     if self.stage(id) == Some(Stage::Queued) {
-                        self.effects.set(id, Stage::Given);
+                        self.give(id);
                         return Some(Taken::Effect(id));
                     }
                 }
@@ -220,6 +230,17 @@ impl Turn {
                     self.queue(id);
                 }
             }
+        }
+    }
+
+    /// The host has the effect. It answers none that brings a tool an answer.
+    fn give(&mut self, id: EffectId) {
+        match id {
+            EffectId::Ask { call, number } if self.questions.answer(call, number).is_some() => {
+                self.effects.remove(id);
+                self.questions.told(call, number);
+            }
+            id => self.effects.set(id, Stage::Given),
         }
     }
 

@@ -8,14 +8,15 @@ mod cut;
 mod device;
 pub(super) mod effects;
 mod end;
+mod questions;
 pub(super) mod rounds;
 mod stored;
 mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder,
-    Steering, TypedAnswer,
+    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Questions,
+    Recorder, Steering, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions, TurnStatus,
@@ -56,6 +57,7 @@ pub(super) struct Turn {
     window: ContextWindow,
     steering: Steering,
     typed: TypedAnswer,
+    questions: Questions,
     beginnings: Beginnings,
     /// The state that the hop's first request carried, where a stream may be opened again.
     hop_state: Option<Value>,
@@ -96,6 +98,7 @@ impl Turn {
             window: ContextWindow::default(),
             steering: Steering::default(),
             typed: TypedAnswer::default(),
+            questions: Questions::default(),
             beginnings: Beginnings::default(),
             hop_state: None,
             status: TurnStatus::Streaming,

@@ -141,6 +141,7 @@ impl Turn {
             calls.any(|call| call.status == status)
         };
         let waits = has(ToolCallStatus::AwaitingApproval)
+            || self.questions.are_open()
             || (has(ToolCallStatus::Deferred) && !has(ToolCallStatus::Executing));
         if waits {
             self.pause_turn_clock();

@@ -7,7 +7,7 @@ use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
     Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network,
-    Presenter, Recorder, Spent, Steering, TypedAnswer,
+    Presenter, Questions, Recorder, Spent, Steering, TypedAnswer,
 };
 use crate::run::protocol::{RunConfig, TurnLimit, TurnOptions, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
@@ -96,6 +96,8 @@ struct Stored {
     options: TurnOptions,
     #[serde(default, skip_serializing_if = "Access::is_untouched")]
     access: Access,
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
+    questions: Questions,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -175,6 +177,7 @@ impl From<Stored> for Turn {
             window: stored.window,
             steering: stored.steering,
             typed: stored.typed,
+            questions: stored.questions,
             beginnings: Beginnings::restored(stored.anchor, stored.hop_anchor),
             hop_state: stored.hop_state,
             status: stored.status,

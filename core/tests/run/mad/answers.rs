@@ -7,7 +7,7 @@ use crate::wire::{body, numbered};
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Resumption;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Decision, EffectId, Input, Refusal, Start};
+use stepwell_core::run::{Decision, EffectId, Input, Question, Refusal, Start, UserAnswer};
 use stepwell_core::tool::ToolFailure;
 
 impl Mad {
@@ -44,6 +44,34 @@ impl Mad {
                 };
                 Input::Decided { effect, decision }
             }
+            EffectId::Tool(_) if detail % 13 == 7 => Input::ToolProgress {
+                effect,
+                fraction: Some(f64::from(detail) / 1e4),
+                message: detail.is_multiple_of(2).then_some(message),
+            },
+            EffectId::Tool(_) if detail % 13 == 8 => Input::ToolPartialResult {
+                effect,
+                output: "so far".into(),
+            },
+            EffectId::Tool(_) if detail % 13 > 8 => Input::ToolAsks {
+                effect,
+                number: u32::from(detail / 13 % 3),
+                question: match detail % 13 {
+                    9 => Question::yes_or_no("Really?"),
+                    10 => Question::new("Really?", serde_json::json!({ "type": 7 })),
+                    _ => "Why?".into(),
+                },
+            },
+            EffectId::Ask { .. } => Input::UserAnswered {
+                effect,
+                answer: match detail % 3 {
+                    0 => UserAnswer::declined("not now"),
+                    1 => UserAnswer::Given { value: true.into() },
+                    _ => UserAnswer::Given {
+                        value: "So.".into(),
+                    },
+                },
+            },
             EffectId::Tool(_) if detail.is_multiple_of(7) => Input::ToolDeferred { effect },
             EffectId::Tool(_) => {
                 let result = if !detail.is_multiple_of(3) {

@@ -40,6 +40,10 @@ impl Mad {
                 TimerKey::Output => has(&|id| matches!(id, EffectId::Output { .. })),
                 TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
                 TimerKey::Approval(call) => has(&|id| *id == EffectId::Approve(*call)),
+                TimerKey::Question(call, number) => {
+                    let (call, number) = (*call, *number);
+                    has(&|id| *id == EffectId::Ask { call, number })
+                }
                 TimerKey::Turn => !matches!(
                     state,
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted

@@ -146,7 +146,12 @@ impl Mad {
         let ends = input.effect().filter(|_| {
             !matches!(
                 input,
-                Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
+                Input::Opened { .. }
+                    | Input::Received { .. }
+                    | Input::ToolDeferred { .. }
+                    | Input::ToolProgress { .. }
+                    | Input::ToolPartialResult { .. }
+                    | Input::ToolAsks { .. }
             )
         });
         self.disk.answered(&input);
@@ -250,6 +255,10 @@ impl Mad {
                     let last = last.parse().expect("the ids are numbers");
                     self.resumes_after.insert(id, last);
                 }
+            }
+            Effect::AnswerTool { .. } => {
+                self.disk.used_by_answer(id);
+                return;
             }
             _ => {}
         }

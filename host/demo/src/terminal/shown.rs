@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::{Event, TokenUsage};
-use stepwell_core::run::{RunEvent, ToolCallUpdate};
+use stepwell_core::run::{RunEvent, ToolCallUpdate, ToolProgress};
 use stepwell_core::tool::ToolResult;
 
 /// As much of a call's arguments, and of its result, as is shown, in characters.
@@ -23,6 +23,8 @@ struct OpenCall {
     id: String,
     name: String,
     arguments: String,
+    /// What its tool said last of how far it is.
+    note: String,
 }
 
 /// What a turn took.
@@ -57,6 +59,7 @@ impl Shown {
         match event {
             RunEvent::AgUi(event) => self.ag_ui(event),
             RunEvent::ToolCallUpdate(update) => self.moved_on(update),
+            RunEvent::ToolProgress(progress) => self.comes_further(progress),
             RunEvent::Retrying {
                 attempt,
                 delay_ms,
@@ -92,6 +95,7 @@ impl Shown {
                     id: start.tool_call_id.to_string(),
                     name: start.tool_call_name.clone(),
                     arguments: String::new(),
+                    note: String::new(),
                 };
                 self.screen.call(&call.shown(Progress::Running))?;
                 self.open.push(call);
@@ -129,6 +133,21 @@ impl Shown {
         }
     }
 
+    /// A running tool says how far it is: its line says so, where lines change.
+    fn comes_further(&mut self, progress: &ToolProgress) -> io::Result<()> {
+        let id = progress.tool_call_id.as_str();
+        let Some(call) = self.open.iter_mut().find(|call| call.id == id) else {
+            return Ok(());
+        };
+        let fraction = progress.fraction.unwrap_or_default();
+        let percent = progress
+            .fraction
+            .map(|_| format!("{:.0} %", fraction * 100.0));
+        let said = percent.into_iter().chain(progress.message.clone());
+        call.note = said.collect::<Vec<_>>().join(" ");
+        self.screen.call(&call.shown(Progress::Running))
+    }
+
     fn close(&mut self, id: &str, progress: Progress) -> io::Result<()> {
         match self.open.iter().position(|call| call.id == id) {
             Some(place) => {
@@ -146,6 +165,14 @@ impl Shown {
         let (name, arguments) = (revealed(name), revealed(arguments));
         self.screen
             .remark(&format!("? {} {}", one_line(name), one_line(arguments)))
+    }
+
+    /// A running tool asks the user this. What turns on the screen stops, as the user types now.
+    pub fn tool_asks(&mut self, name: &str, question: &str) -> io::Result<()> {
+        self.screen.pause()?;
+        let (name, question) = (revealed(name), revealed(question));
+        self.screen
+            .remark(&format!("? {}: {}", one_line(name), one_line(question)))
     }
 
     /// A call runs with these arguments, and not with the model's.
@@ -208,9 +235,13 @@ impl Shown {
 
 impl OpenCall {
     fn shown(&self, progress: Progress) -> Call {
+        let note = match &progress {
+            Progress::Running => short(&self.note),
+            Progress::Done(_) | Progress::Failed(_) => String::new(),
+        };
         Call {
             id: self.id.clone(),
-            title: format!("{} {}", short(&self.name), short(&self.arguments))
+            title: format!("{} {} {note}", short(&self.name), short(&self.arguments))
                 .trim_end()
                 .to_owned(),
             progress,

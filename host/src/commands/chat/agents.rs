@@ -1,6 +1,6 @@
 //! Who answers in a chat: the model that the settings name, or the scripted one.
 
-use super::asking::{Ask, AskBefore, approver};
+use super::asking::{Ask, AskBefore, answerer, approver};
 use super::set_endpoint;
 use crate::serve::{Backend, ServerTool, scripted, scripted_slowly};
 use crate::settings::{InForce, Origin, Settings};
@@ -120,6 +120,7 @@ impl Agents {
         let mut agent = Agent::builder(endpoint)
             .tool_source(AskBefore::new(self.servers.clone(), names))
             .approver(approver(self.ask.clone()))
+            .answerer(answerer(self.ask.clone()))
             .store(Arc::clone(store))
             .thread_id(thread.clone())
             .configure(|config| {

@@ -1,19 +1,29 @@
-//! Tools that ask the user in a chat before they run.
+//! Tools that ask the user in a chat: before they run, and while they do.
 
 use crate::prompt::{Line, Prompt};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::sync::Arc;
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::{Shown, revealed};
-use stepwell_io::{Decision, SourcedTool, ToolInvocation, ToolSource};
+use stepwell_io::{Decision, Question, SourcedTool, ToolInvocation, ToolSource, UserAnswer};
 use tokio::sync::{mpsc, oneshot};
 
 /// A tool that asks, and where the answer goes.
-pub(super) struct Asking {
-    invocation: ToolInvocation,
-    answer: oneshot::Sender<Decision>,
+pub(super) enum Asking {
+    /// Whether it may run.
+    Approval {
+        invocation: ToolInvocation,
+        answer: oneshot::Sender<Decision>,
+    },
+    /// What it wants to know while it runs.
+    Question {
+        invocation: ToolInvocation,
+        question: Question,
+        answer: oneshot::Sender<UserAnswer>,
+    },
 }
 
 /// The tools that ask, in the order in which they do.
@@ -29,8 +39,25 @@ pub(super) fn approver(
     move |invocation| {
         let (answer, decision) = oneshot::channel();
         // Where nobody listens any more the answer is dropped with the question.
-        let _ = ask.send(Asking { invocation, answer });
+        let _ = ask.send(Asking::Approval { invocation, answer });
         async move { decision.await.unwrap_or_else(|_| nobody()) }.boxed()
+    }
+}
+
+/// Who asks the user what a running tool wants to know.
+pub(super) fn answerer(
+    ask: Ask,
+) -> impl Fn(ToolInvocation, Question) -> BoxFuture<'static, UserAnswer> + Send + Sync + 'static {
+    move |invocation, question| {
+        let (answer, answered) = oneshot::channel();
+        // Where nobody listens any more the answer is dropped with the question.
+        let _ = ask.send(Asking::Question {
+            invocation,
+            question,
+            answer,
+        });
+        let nobody = || UserAnswer::declined("nobody answered");
+        async move { answered.await.unwrap_or_else(|_| nobody()) }.boxed()
     }
 }
 
@@ -72,10 +99,106 @@ pub(super) async fn ask(
     prompt: &mut Prompt,
     shown: &mut Shown,
 ) -> Result<bool, Failure> {
-    let Asking {
-        invocation,
-        mut answer,
-    } = asking;
+    match asking {
+        Asking::Approval { invocation, answer } => {
+            approve(&invocation, answer, prompt, shown).await
+        }
+        Asking::Question {
+            invocation,
+            question,
+            answer,
+        } => {
+            shown.tool_asks(&invocation.name, &question.message)?;
+            let hint = choices(&question);
+            if !hint.is_empty() {
+                shown.remark(&hint)?;
+            }
+            answer_tool(&question, answer, prompt, shown).await
+        }
+    }
+}
+
+/// What the user may say, where there are so many words for it.
+fn choices(question: &Question) -> String {
+    match (&question.schema["enum"], &question.schema["type"]) {
+        (Value::Array(values), _) => {
+            let values = values.iter().map(|value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            });
+            values.collect::<Vec<_>>().join(", ")
+        }
+        (_, Value::String(kind)) if kind == "boolean" => "yes or no".to_owned(),
+        (_, Value::String(kind)) if kind == "object" || kind == "array" => {
+            format!("JSON that fits {}", question.schema)
+        }
+        _ => String::new(),
+    }
+}
+
+/// What the user typed, as the question has it: a text as it is where one fits, else JSON, else yes or no.
+fn read_answer(question: &Question, line: &str) -> Result<Value, String> {
+    let line = line.trim();
+    let text = Value::String(line.to_owned());
+    let misfit = match question.check(&text) {
+        Ok(()) => return Ok(text),
+        Err(misfit) => misfit,
+    };
+    let word = match line.to_lowercase().as_str() {
+        "y" | "yes" => Some(Value::Bool(true)),
+        "n" | "no" => Some(Value::Bool(false)),
+        _ => serde_json::from_str(line).ok(),
+    };
+    match word {
+        Some(value) => question.check(&value).map(|()| value),
+        None => Err(misfit),
+    }
+}
+
+async fn answer_tool(
+    question: &Question,
+    mut answer: oneshot::Sender<UserAnswer>,
+    prompt: &mut Prompt,
+    shown: &mut Shown,
+) -> Result<bool, Failure> {
+    loop {
+        let line = tokio::select! {
+            line = prompt.ask("answer (empty: none) › ", "") => line,
+            () = answer.closed() => {
+                shown.remark("it is not asked any more")?;
+                return Ok(true);
+            }
+        };
+        let said = match line {
+            Line::Text(text) if text.trim().is_empty() => {
+                UserAnswer::declined("they did not answer")
+            }
+            Line::Text(text) => match read_answer(question, &text) {
+                Ok(value) => UserAnswer::Given { value },
+                Err(misfit) => {
+                    shown.remark(&format!("that does not fit: {misfit}"))?;
+                    continue;
+                }
+            },
+            Line::Interrupted => return Ok(false),
+            Line::End => UserAnswer::declined("nobody answered"),
+            Line::Failed(reason) => {
+                return Err(Failure::failed(format!("standard input: {reason}")));
+            }
+        };
+        // The turn may have ended while they typed.
+        let _ = answer.send(said);
+        return Ok(true);
+    }
+}
+
+async fn approve(
+    invocation: &ToolInvocation,
+    mut answer: oneshot::Sender<Decision>,
+    prompt: &mut Prompt,
+    shown: &mut Shown,
+) -> Result<bool, Failure> {
     let raw = invocation.arguments.raw.as_str();
     shown.asks(&invocation.name, raw)?;
     let seen = revealed(raw);
@@ -185,7 +308,31 @@ impl<S: ToolSource> ToolSource for AskBefore<S> {
 
 #[cfg(test)]
 mod tests {
-    use super::Answer;
+    use super::{Answer, choices, read_answer};
+    use serde_json::{Value, json};
+    use stepwell_io::Question;
+
+    #[test]
+    fn an_answer_to_a_tool_is_read_by_its_schema() {
+        let yes_or_no = Question::yes_or_no("Sure?");
+        let choice = Question::choice("Which?", ["small", "7"]);
+        let number = Question::new("How many?", json!({ "type": "integer" }));
+        for (question, line, read) in [
+            (&"Who?".into(), " Ada ", Some(json!("Ada"))),
+            (&"Who?".into(), "yes", Some(json!("yes"))),
+            (&yes_or_no, "Yes", Some(json!(true))),
+            (&yes_or_no, "n", Some(json!(false))),
+            (&yes_or_no, "perhaps", None),
+            (&choice, "7", Some(json!("7"))),
+            (&choice, "large", None),
+            (&number, "12", Some(json!(12))),
+            (&number, "twelve", None),
+        ] {
+            assert_eq!(read_answer(question, line).ok(), read, "{line}");
+        }
+        assert_eq!(choices(&choice), "small, 7");
+        assert_eq!(choices(&Question::new("?", Value::Null)), "");
+    }
 
     #[test]
     fn an_answer_is_read() {

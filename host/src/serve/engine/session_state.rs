@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
-use stepwell_core::tool::{Arguments, parse_arguments};
+use stepwell_core::tool::parse_arguments;
 use stepwell_io::store::{Store, TurnKey};
-use stepwell_io::{ToolHandler, ToolInvocation};
+use stepwell_io::{ToolContext, ToolHandler, ToolInvocation};
 use tokio::sync::OnceCell;
 
 /// What runs the calls of [`CHANGE_STATE`] in a turn. The state is read when the first of them comes.
 pub(super) fn changes(store: &Arc<dyn Store>, turn: &TurnKey) -> impl ToolHandler {
     let state = Arc::new(OnceCell::new());
     let (store, turn) = (Arc::clone(store), turn.clone());
-    move |call: ToolInvocation| {
+    move |call: ToolContext| {
         let (state, store, turn) = (Arc::clone(&state), Arc::clone(&store), turn.clone());
         async move {
             let read = || async { store.path(&turn).await.map(|path| of_path(&path)) };
@@ -64,11 +64,7 @@ fn of_path(path: &[Turn]) -> SharedState {
                     let _ = state.change(&ToolInvocation {
                         call: *call,
                         tool_call_id: tool_call_id.clone(),
-                        name: CHANGE_STATE.to_owned(),
-                        arguments: Arguments {
-                            raw: raw.clone(),
-                            value,
-                        },
+                        ..ToolInvocation::new(CHANGE_STATE, value)
                     });
                 }
                 _ => {}

@@ -8,7 +8,7 @@ use super::world::World;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{Tool, ToolInvocation};
+use stepwell_io::{Tool, ToolContext};
 
 /// The tools, and whether each is idempotent.
 pub(super) const TOOLS: [(&str, bool); 5] = [
@@ -51,7 +51,7 @@ pub(super) fn tools(
                 }
             }
             let (world, life) = (Arc::clone(world), Arc::clone(life));
-            ServerTool::new(tool, move |call: ToolInvocation| {
+            ServerTool::new(tool, move |call: ToolContext| {
                 run(Arc::clone(&world), Arc::clone(&life), call)
             })
         })
@@ -61,7 +61,7 @@ pub(super) fn tools(
 async fn run(
     world: Arc<World>,
     life: Arc<Life>,
-    call: ToolInvocation,
+    call: ToolContext,
 ) -> Result<String, std::io::Error> {
     life.moment("a tool begins").await;
     let id = call.tool_call_id.to_string();

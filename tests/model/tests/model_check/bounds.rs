@@ -49,6 +49,8 @@ pub struct Extras {
     pub edits: bool,
     /// Tools give their results later.
     pub deferrals: bool,
+    /// Tools ask the user while they run.
+    pub asks: bool,
 }
 
 impl Extras {
@@ -56,6 +58,7 @@ impl Extras {
         stops: true,
         edits: true,
         deferrals: true,
+        asks: true,
     };
 }
 
@@ -204,6 +207,17 @@ pub fn small() -> Vec<Bounds> {
             },
         ),
         Bounds::new(
+            "chat, tools that ask the user, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain, Kind::Idempotent];
+                bounds.calls = 1;
+                bounds.crashes = 1;
+                bounds.failures = false;
+                bounds.extras.asks = true;
+            },
+        ),
+        Bounds::new(
             "chat, two calls stopped and deferred",
             Dialect::OpenAiChat,
             |bounds, config| {
@@ -342,6 +356,11 @@ pub fn tiny() -> Vec<Bounds> {
         tiny("a question", Dialect::AgUi, |bounds| {
             bounds.questions = 1;
             bounds.crashes = 1;
+        }),
+        tiny("a tool that asks the user", Dialect::OpenAiChat, |bounds| {
+            bounds.kinds = vec![Kind::Idempotent];
+            bounds.crashes = 1;
+            bounds.extras.asks = true;
         }),
         tiny("two calls", Dialect::OpenAiChat, |bounds| {
             bounds.calls = 2;

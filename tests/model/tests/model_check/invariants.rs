@@ -1,7 +1,7 @@
 //! What must hold in every state.
 
 use crate::moves::Move;
-use crate::world::{Hand, Shown, World};
+use crate::world::{Asked, Hand, Shown, World};
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::run::model_check::EffectStage;
 use stepwell_core::run::{EffectId, Outcome, StateKind, TimerKey};
@@ -123,7 +123,14 @@ impl World {
         let state = self.machine.state();
         let calls = self.machine.conversation().calls();
         let has = |status| calls.iter().any(|call| call.status == status);
+        let executing = |key| {
+            let mut calls = calls.iter();
+            calls.any(|call| call.key == key && call.status == ToolCallStatus::Executing)
+        };
+        let mut asked = self.tools_asked.iter();
+        let is_open = asked.any(|(call, asked)| *asked == Asked::Open && executing(*call));
         let asks = has(ToolCallStatus::AwaitingApproval)
+            || is_open
             || (has(ToolCallStatus::Deferred) && !has(ToolCallStatus::Executing));
         let is_active = !matches!(state, StateKind::Idle | StateKind::Completed);
         let waits_for_user = state == StateKind::Interrupted || asks;
@@ -154,7 +161,13 @@ impl World {
             match (id, stage) {
                 (_, EffectStage::Held | EffectStage::Offline | EffectStage::Waiting) => {}
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
+                // The user's time is not the tool's; nor is that until it hears of the answer.
+                (EffectId::Tool(call), _)
+                    if matches!(self.asked_by(*call), Some(Asked::Open | Asked::Answered)) => {}
                 (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
+                (EffectId::Ask { call, number }, _) => {
+                    wanted.push(TimerKey::Question(*call, *number));
+                }
                 (EffectId::Approve(call), _) => wanted.push(TimerKey::Approval(*call)),
                 (EffectId::Output { .. }, _) => wanted.push(TimerKey::Output),
                 _ => {}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
     Decision, Effect, EffectId, Input, Misuse, Output, Refusal, RunEvent, RunMachine, Start,
-    StateKind,
+    StateKind, UserAnswer,
 };
 use stepwell_core::{CallKey, Timestamp};
 
@@ -84,7 +84,12 @@ impl World {
         let begun = |hand: &Hand| {
             matches!(
                 hand,
-                Hand::Request | Hand::Stream(_) | Hand::Tool | Hand::Approval | Hand::Key
+                Hand::Request
+                    | Hand::Stream(_)
+                    | Hand::Tool
+                    | Hand::Approval
+                    | Hand::Key
+                    | Hand::Question
             )
         };
         let wanted: Vec<_> = self
@@ -164,13 +169,27 @@ impl World {
                 inputs.push((Input::Decided { effect, decision }, Must::Refuse));
             }
         }
+        // An answer that does not fit: the user is still asked.
+        for (effect, hand) in &self.hands {
+            if matches!(hand, Hand::Question) {
+                let answer = UserAnswer::Given { value: 7.into() };
+                let effect = *effect;
+                inputs.push((Input::UserAnswered { effect, answer }, Must::Refuse));
+            }
+        }
         for id in self.ids() {
             for input in answers(id) {
                 let is_of_body = matches!(
                     input,
                     Input::Received { .. } | Input::Ended { .. } | Input::Lost { .. }
                 );
-                let defers = matches!(input, Input::ToolDeferred { .. });
+                // What only a tool that runs can say.
+                let defers = matches!(
+                    input,
+                    Input::ToolDeferred { .. }
+                        | Input::ToolProgress { .. }
+                        | Input::ToolAsks { .. }
+                );
                 match (self.hand(id), is_of_body) {
                     (Some(Hand::Deferred), _) if defers => inputs.push((input, Must::Drop)),
                     (None, _) | (Some(Hand::Stream(_)), false) => inputs.push((input, Must::Drop)),
@@ -205,7 +224,8 @@ impl World {
             }
             for index in 0..u32::from(self.bounds.calls) {
                 let call = CallKey { hop, index };
-                ids.extend([EffectId::Approve(call), EffectId::Tool(call)]);
+                let ask = EffectId::Ask { call, number: 0 };
+                ids.extend([EffectId::Approve(call), EffectId::Tool(call), ask]);
             }
         }
         let durable = self.machine.durable();
@@ -254,6 +274,16 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
         ],
         EffectId::Tool(_) => vec![
             Input::ToolDeferred { effect },
+            Input::ToolProgress {
+                effect,
+                fraction: None,
+                message: None,
+            },
+            Input::ToolAsks {
+                effect,
+                number: 1,
+                question: "late".into(),
+            },
             Input::ToolFinished {
                 effect,
                 result: Ok("late".into()),
@@ -266,6 +296,10 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
                 reason: message(),
             },
         ],
+        EffectId::Ask { .. } => vec![Input::UserAnswered {
+            effect,
+            answer: UserAnswer::declined(message()),
+        }],
         EffectId::Approve(_) => vec![Input::Decided {
             effect,
             decision: Decision::Granted,

@@ -48,6 +48,12 @@ pub enum Move {
     Decodes(EffectId),
     /// The host's decoder refuses it.
     Misdecodes(EffectId),
+    /// The tool asks the user.
+    Asks(EffectId),
+    /// The user answers a tool's question.
+    Answers(EffectId),
+    /// The user does not.
+    Declines(EffectId),
     Works(EffectId),
     Fails(EffectId),
     /// The store has the write; the run has not heard of it yet.
@@ -119,6 +125,9 @@ impl fmt::Display for Move {
             Self::Defers(id) => write!(f, "{id}: the tool's result will come later"),
             Self::Decodes(id) => write!(f, "{id}: the host decodes the answer"),
             Self::Misdecodes(id) => write!(f, "{id}: the host cannot decode the answer"),
+            Self::Asks(id) => write!(f, "{id}: the tool asks the user"),
+            Self::Answers(id) => write!(f, "{id}: the user answers the tool"),
+            Self::Declines(id) => write!(f, "{id}: the user does not answer the tool"),
             Self::Works(id) => write!(f, "{id}: the tool gives a result"),
             Self::Fails(id) => write!(f, "{id}: the tool fails"),
             Self::Commits(id) => write!(f, "{id}: the store has it"),
@@ -129,6 +138,11 @@ impl fmt::Display for Move {
 }
 
 impl World {
+    /// A tool asks once, each time that it is run.
+    fn may_ask(&self, id: EffectId) -> bool {
+        matches!(id, EffectId::Tool(call) if self.asked_by(call).is_none())
+    }
+
     /// All that can happen now.
     pub fn moves(&self) -> Vec<Move> {
         let mut moves = Vec::new();
@@ -170,8 +184,12 @@ impl World {
                     if self.bounds.extras.deferrals {
                         moves.push(Move::Defers(id));
                     }
+                    if self.bounds.extras.asks && self.may_ask(id) {
+                        moves.push(Move::Asks(id));
+                    }
                 }
                 Hand::Decoding => moves.extend([Move::Decodes(id), Move::Misdecodes(id)]),
+                Hand::Question => moves.extend([Move::Answers(id), Move::Declines(id)]),
                 Hand::Deferred => moves.extend([Move::Works(id), Move::Fails(id)]),
                 Hand::Write(_) => moves.extend([Move::Commits(id), Move::NotStored(id)]),
                 Hand::Committed => moves.push(Move::Acknowledges(id)),

@@ -1,7 +1,7 @@
 //! What comes out of the run: the host takes it, and it is checked on the way.
 
 use crate::look::{history, legal_request};
-use crate::world::{Hand, Shown, World, Write, part};
+use crate::world::{Asked, Hand, Shown, World, Write, part};
 use std::sync::Arc;
 use stepwell_core::CallKey;
 use stepwell_core::conversation::ToolCallStatus;
@@ -106,6 +106,15 @@ impl World {
                 }
                 self.put(id, Hand::Decoding);
             }
+            Effect::AskUser { invocation, .. } => {
+                self.check_call(id, &invocation, ToolCallStatus::Executing);
+                let call = invocation.call;
+                if self.ghost.answered.contains(&call) {
+                    self.wrong(format!("{id} asks what the user has answered"));
+                }
+                self.put(id, Hand::Question);
+            }
+            Effect::AnswerTool { .. } => self.check_answer(id),
             Effect::Persist {
                 status,
                 blocks,
@@ -200,6 +209,22 @@ impl World {
         }
         if self.bounds.stores() && self.store.knows(call) & 1 == 0 {
             self.wrong(format!("I6c: {id} is given before the call is stored"));
+        }
+    }
+
+    /// What must hold when a tool is told what the user said.
+    fn check_answer(&mut self, id: EffectId) {
+        let EffectId::Ask { call, .. } = id else {
+            return self.wrong(format!("{id} is no question"));
+        };
+        let runs = matches!(self.hand(EffectId::Tool(call)), Some(Hand::Tool));
+        let waits = matches!(self.asked_by(call), Some(Asked::Answered | Asked::Known));
+        if !runs || !waits {
+            self.wrong(format!("{id} is answered, and no tool waits for it"));
+        }
+        self.note_asked(call, Asked::Told);
+        if self.bounds.stores() && self.store.knows(call) & 8 == 0 {
+            self.wrong(format!("I6c: {id} is answered before the answer is stored"));
         }
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import config as settings
 from .._record import Json
-from ..effects import AskApproval, CloseStream, Effect, OpenStream, Outputs, RunTool, ToolInvocation
+from ..effects import AskApproval, AskUser, CloseStream, Effect, OpenStream, Outputs, RunTool, ToolInvocation
 from ..errors import ToolError
 from ..events import Event
 from ..machine import RunMachine
@@ -127,6 +127,8 @@ class _Host:
         for effect in others:
             if isinstance(effect, OpenStream):
                 self._stream(effect.id)
+            elif isinstance(effect, AskUser):
+                self._took(machine.decline(effect.id, now=self._now))
             elif isinstance(effect, AskApproval):
                 self._took(machine.approve(effect.id, now=self._now))
         if not running and not others:

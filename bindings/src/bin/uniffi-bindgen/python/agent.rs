@@ -41,6 +41,18 @@ const OWN: [Own; 14] = [
         "Approver | None = None",
         "Asks the user about tools with `requires_approval`; without one they are denied.",
     ),
+    own(
+        "answerer",
+        "answerer",
+        "Answerer | None = None",
+        "Asks the user what running tools want to know (`ToolContext.ask`); without one their questions are declined.",
+    ),
+    own(
+        "answerer",
+        "deps",
+        "Any = None",
+        "The app's own value, which tools are given as `ToolContext.deps`.",
+    ),
     own("thread_id", "thread_id", "str | None = None", ""),
     own(
         "history",
@@ -112,7 +124,7 @@ from .._record import Json
 from ..arguments import checks_arguments
 from ..journals import JournalSink
 from ..registry import RunRegistry
-from ..runner import Approver, OutputDecoder, CredentialSource, InstructionsSource, RunSource, Trimmer
+from ..runner import Answerer, Approver, OutputDecoder, CredentialSource, InstructionsSource, RunSource, Trimmer
 from ..sessions import SessionStore
 from ..stores import Store
 from ..tools import Tool, as_tool

@@ -63,7 +63,9 @@ const MODULES: [(&str, &[&str]); 10] = [
 ];
 
 /// Variants and enums whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 10] = [
+const NAMES: [(&str, &str, &str); 12] = [
+    ("UserAnswer", "Given", "AnswerGiven"),
+    ("UserAnswer", "Declined", "AnswerDeclined"),
     ("Incomplete", "", "IncompleteReason"),
     ("Event", "Warning", "WarningEvent"),
     ("Event", "Unknown", "UnknownEvent"),

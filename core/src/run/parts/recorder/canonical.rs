@@ -99,5 +99,6 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::Steering { .. } => 6u8.hash(out),
         BlockContent::Resumed { .. } => 7u8.hash(out),
         BlockContent::Deferred { call } => (5u8, call).hash(out),
+        BlockContent::Answer { call, number, .. } => (12u8, call, number).hash(out),
     }
 }

@@ -13,6 +13,8 @@ pub enum Hand {
     Approval,
     Tool,
     Decoding,
+    /// A question of a running tool.
+    Question,
     /// A tool whose result comes later, whatever becomes of the host.
     Deferred,
     Write(Arc<Write>),
@@ -34,6 +36,7 @@ pub enum Part {
     Text,
     Asked(CallKey),
     Decided(CallKey),
+    Answered(CallKey),
     Result(CallKey),
 }
 
@@ -54,7 +57,8 @@ pub struct Store {
     /// How many blocks it has.
     pub blocks: u64,
     pub is_closed: bool,
-    /// What it knows of each call: 1 that it was asked for, 2 that the user decided, 4 its result.
+    /// What it knows of each call: 1 that it was asked for, 2 that the user decided, 4 its result,
+    /// 8 that the user answered its question.
     pub calls: Vec<(CallKey, u8)>,
     pub snapshot: Option<Arc<Snapshot>>,
 }
@@ -64,6 +68,19 @@ impl Store {
         let known = self.calls.iter().find(|entry| entry.0 == call);
         known.map_or(0, |entry| entry.1)
     }
+}
+
+/// How far the question of a running tool has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// The user is to answer.
+    Open,
+    /// They have, and the tool has not heard of it.
+    Answered,
+    /// They had, before the tool was run again.
+    Known,
+    /// The tool has heard of it.
+    Told,
 }
 
 /// What the user has seen of the turn.
@@ -86,6 +103,8 @@ pub struct Ghost {
     pub granted: Vec<CallKey>,
     /// The calls that the user stopped.
     pub stopped: Vec<CallKey>,
+    /// The calls whose question the user has answered.
+    pub answered: Vec<CallKey>,
     /// What the user typed during the turn, and has heard nothing of.
     pub typed: Vec<String>,
 }
@@ -95,6 +114,7 @@ pub fn part(block: &Block) -> (u64, Part, u64) {
     let part = match &block.content {
         BlockContent::ToolUse { call, .. } => Part::Asked(*call),
         BlockContent::Approval { call, .. } => Part::Decided(*call),
+        BlockContent::Answer { call, .. } => Part::Answered(*call),
         BlockContent::ToolResult { call, .. } => Part::Result(*call),
         _ => Part::Text,
     };

@@ -4,7 +4,7 @@
 mod held;
 mod print;
 
-pub use held::{Ghost, Hand, Part, Shown, Snapshot, Store, Write, part};
+pub use held::{Asked, Ghost, Hand, Part, Shown, Snapshot, Store, Write, part};
 
 use crate::bounds::Bounds;
 use crate::moves::Move;
@@ -17,8 +17,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{AssistantMessage, Message, ResumeEntry, ResumeStatus};
 use stepwell_core::run::model_check;
 use stepwell_core::run::{
-    Block, BlockContent, Decision, EdgeRow, EffectId, Input, Refusal, RunMachine, SnapshotError,
-    Start, StateKind, TimerKey, TurnStatus,
+    Block, BlockContent, Decision, EdgeRow, EffectId, Input, Question, Refusal, RunMachine,
+    SnapshotError, Start, StateKind, TimerKey, TurnStatus, UserAnswer,
 };
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::{CallKey, Timestamp};
@@ -40,6 +40,8 @@ pub struct World {
     pub questions: u8,
     pub device: u8,
     pub steers: u8,
+    /// What the tools have asked, as they run now.
+    pub tools_asked: Vec<(CallKey, Asked)>,
     pub is_offline: bool,
     pub is_background: bool,
     /// The hop whose stream the peer has brought to its end.
@@ -77,6 +79,7 @@ impl World {
             questions: bounds.questions,
             device: bounds.device,
             steers: bounds.steers,
+            tools_asked: Vec::new(),
             is_offline: false,
             is_background: false,
             finished: None,
@@ -102,6 +105,7 @@ impl World {
             questions: self.questions,
             device: self.device,
             steers: self.steers,
+            tools_asked: self.tools_asked.clone(),
             is_offline: self.is_offline,
             is_background: self.is_background,
             finished: self.finished,
@@ -120,6 +124,31 @@ impl World {
     pub fn hand(&self, id: EffectId) -> Option<&Hand> {
         let found = self.hands.iter().find(|entry| entry.0 == id);
         found.map(|(_, hand)| hand)
+    }
+
+    /// How far the question of the call's tool has come, as it runs now.
+    pub fn asked_by(&self, call: CallKey) -> Option<Asked> {
+        let asked = self.tools_asked.iter().find(|entry| entry.0 == call);
+        asked.map(|entry| entry.1)
+    }
+
+    /// A tool's question has come further.
+    pub fn note_asked(&mut self, call: CallKey, asked: Asked) {
+        for entry in self.tools_asked.iter_mut().filter(|entry| entry.0 == call) {
+            entry.1 = asked;
+        }
+    }
+
+    fn note_answer(&mut self, id: EffectId) {
+        if let EffectId::Ask { call, .. } = id {
+            self.note_asked(call, Asked::Answered);
+            self.ghost.answered.push(call);
+        }
+    }
+
+    fn answered(&mut self, id: EffectId) {
+        self.take(id);
+        self.note_answer(id);
     }
 
     fn take(&mut self, id: EffectId) -> Option<Hand> {
@@ -178,6 +207,9 @@ impl World {
                 match timer {
                     TimerKey::Tool(call) => self.expect(call, "took too long"),
                     TimerKey::Approval(call) => self.expect(call, "did not answer in time"),
+                    TimerKey::Question(call, number) => {
+                        self.note_answer(EffectId::Ask { call, number });
+                    }
                     _ => {}
                 }
                 let fired = self.machine.fire_now(timer, Timestamp(self.now));
@@ -307,6 +339,30 @@ impl World {
                 self.put(effect, Hand::Deferred);
                 Input::ToolDeferred { effect }
             }
+            Move::Asks(effect) => {
+                if let EffectId::Tool(call) = effect {
+                    let asked = match self.ghost.answered.contains(&call) {
+                        true => Asked::Known,
+                        false => Asked::Open,
+                    };
+                    self.tools_asked.push((call, asked));
+                }
+                Input::ToolAsks {
+                    effect,
+                    number: 0,
+                    question: Question::yes_or_no("q"),
+                }
+            }
+            Move::Answers(effect) => {
+                self.answered(effect);
+                let answer = UserAnswer::Given { value: true.into() };
+                Input::UserAnswered { effect, answer }
+            }
+            Move::Declines(effect) => {
+                self.answered(effect);
+                let answer = UserAnswer::Declined { reason: None };
+                Input::UserAnswered { effect, answer }
+            }
             Move::Denied(effect) => {
                 self.take(effect);
                 if let EffectId::Approve(call) = effect {
@@ -394,6 +450,7 @@ impl World {
                 Part::Asked(call) => (call, 1),
                 Part::Decided(call) => (call, 2),
                 Part::Result(call) => (call, 4),
+                Part::Answered(call) => (call, 8),
             };
             match self.store.calls.iter_mut().find(|entry| entry.0 == call) {
                 Some(entry) => entry.1 |= bit,
@@ -414,6 +471,7 @@ impl World {
         };
         self.crashes -= 1;
         self.hands.clear();
+        self.tools_asked.clear();
         self.written.clear();
         self.is_offline = false;
         self.is_background = false;

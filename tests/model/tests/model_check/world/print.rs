@@ -27,9 +27,16 @@ impl World {
                 Hand::Deferred => 7u8.hash(&mut out),
                 Hand::Decoding => 8u8.hash(&mut out),
                 Hand::Key => 8u8.hash(&mut out),
+                Hand::Question => 8u8.hash(&mut out),
             }
         }
         (self.device, self.steers).hash(&mut out);
+        let hop = self.machine.hop();
+        let asked = self.tools_asked.iter().filter(|entry| entry.0.hop >= hop);
+        for entry in asked {
+            entry.hash(&mut out);
+        }
+        u8::MAX.hash(&mut out);
         (self.is_offline, self.is_background).hash(&mut out);
         (u8::MAX, self.ghost.shown, self.crashes, self.questions).hash(&mut out);
         if !self.is_over() {

@@ -6,11 +6,14 @@ import dev.stepwell.Decision
 import dev.stepwell.Description
 import dev.stepwell.Limits
 import dev.stepwell.Trimmed
+import dev.stepwell.UserAnswer
 import dev.stepwell.agent
+import dev.stepwell.askChoice
 import dev.stepwell.newest
 import dev.stepwell.string
 import dev.stepwell.typedTool
 import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.JsonPrimitive
 
 @Serializable
 @Description("A trip to book.")
@@ -30,6 +33,23 @@ fun asking(key: String, confirm: suspend (String) -> Boolean, send: suspend (Str
     val agent = agent("openai", "gpt-4o-mini", key = key) {
         approver { call -> if (confirm("Run ${call.name}?")) Decision.Granted else Decision.Denied("not now") }
         tool("send_mail", "Sends a mail.") { requiresApproval = true; string("to"); run { call -> send(call.string("to")) } }
+    }
+    return agent
+}
+
+fun shipping(key: String, city: String, choose: suspend (String) -> String?): Agent {
+    val agent = agent("openai", "gpt-4o-mini", key = key) {
+        answerer { _, question ->
+            val chosen = choose(question.message)
+            if (chosen == null) UserAnswer.Declined("not now") else UserAnswer.Given(JsonPrimitive(chosen))
+        }
+        tool("ship", "Ships a parcel.") {
+            string("parcel")
+            run { call, context ->
+                context.report(0.5, "${call.string("parcel")} is packed")
+                "it leaves $city ${context.askChoice("How fast?", listOf("today", "this week")) ?: "later"}"
+            }
+        }
     }
     return agent
 }

@@ -53,6 +53,7 @@ public class AgentBuilder internal constructor(
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
+    private var answerer: Answerer? = null
     private var stored: StoreSetup? = null
     private var journal: JournalSink? = null
     private var client: HttpTransport? = null
@@ -72,6 +73,17 @@ public class AgentBuilder internal constructor(
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
             override suspend fun decide(invocation: ToolInvocation): Decision = guarded { ask(invocation) }
+        }
+    }
+
+    /**
+     * Sets who asks the user what running tools want to know: [ask] gives the answer, which fits the question's schema, or
+     * says that there is none. Without one their questions are declined.
+     */
+    public fun answerer(ask: suspend (ToolInvocation, Question) -> UserAnswer) {
+        answerer = object : Answerer {
+            override suspend fun ask(invocation: ToolInvocation, question: Question): UserAnswer =
+                guarded { ask(invocation, question) }
         }
     }
 
@@ -180,6 +192,7 @@ public class AgentBuilder internal constructor(
         val setup = AgentSetup(
             tools = tools,
             approver = approver,
+            answerer = answerer,
             threadId = threadId,
             history = history,
             sharedState = sharedState,

@@ -33,6 +33,18 @@ public inline fun <reified A, reified R> AgentBuilder.typedTool(
     runWith(serializer<A>(), serializer<R>(), json, code)
 }
 
+/** The same for code that says how far it is, shows what it has so far, or asks the user. */
+public inline fun <reified A, reified R> AgentBuilder.typedTool(
+    name: String,
+    description: String,
+    json: Json = StepwellJson,
+    noinline options: ToolBuilder.() -> Unit = {},
+    noinline code: suspend (A, ToolContext) -> R,
+): Unit = tool(name, description) {
+    options()
+    runWith(serializer<A>(), serializer<R>(), json, code)
+}
+
 /** As [ToolBuilder.runWith], with the serializers of the types. */
 public inline fun <reified A, reified R> ToolBuilder.runWith(
     json: Json = StepwellJson,

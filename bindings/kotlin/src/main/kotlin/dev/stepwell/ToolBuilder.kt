@@ -38,7 +38,7 @@ public class ToolBuilder internal constructor(private val name: String, private 
 
     private val properties = mutableMapOf<String, JsonElement>()
     private val required = mutableListOf<JsonElement>()
-    private var code: (suspend (ToolInvocation) -> Any?)? = null
+    private var code: (suspend (ToolInvocation, ToolContext) -> Any?)? = null
 
     /** Takes a string. */
     public fun string(name: String, description: String = "", optional: Boolean = false): Unit =
@@ -72,6 +72,11 @@ public class ToolBuilder internal constructor(private val name: String, private 
      * whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] brings it.
      */
     public fun run(code: suspend (ToolInvocation) -> Any?) {
+        this.code = { invocation, _ -> code(invocation) }
+    }
+
+    /** The same for code that says how far it is, shows what it has so far, or asks the user. */
+    public fun run(code: suspend (ToolInvocation, ToolContext) -> Any?) {
         this.code = code
     }
 
@@ -87,15 +92,23 @@ public class ToolBuilder internal constructor(private val name: String, private 
         result: SerializationStrategy<R>,
         json: Json = StepwellJson,
         code: suspend (A) -> R,
+    ): Unit = runWith(arguments, result, json) { given, _ -> code(given) }
+
+    /** The same for code that says how far it is, shows what it has so far, or asks the user. */
+    public fun <A, R> runWith(
+        arguments: DeserializationStrategy<A>,
+        result: SerializationStrategy<R>,
+        json: Json = StepwellJson,
+        code: suspend (A, ToolContext) -> R,
     ) {
         parameters = jsonSchema(arguments.descriptor, json)
-        run { invocation ->
+        run { invocation, context ->
             val given = try {
                 invocation.decode(arguments, json)
             } catch (refused: IllegalArgumentException) {
                 throw ToolException.Failed("the arguments cannot be taken: ${refused.message}")
             }
-            encoded(result, code(given), json)
+            encoded(result, code(given, context), json)
         }
     }
 
@@ -132,10 +145,10 @@ public class ToolBuilder internal constructor(private val name: String, private 
 }
 
 /** A tool's code, with its exceptions as the tool's errors. */
-private class Code(private val code: suspend (ToolInvocation) -> Any?) : ToolHandler {
-    override suspend fun call(invocation: ToolInvocation): String =
+private class Code(private val code: suspend (ToolInvocation, ToolContext) -> Any?) : ToolHandler {
+    override suspend fun call(invocation: ToolInvocation, context: ToolContext): String =
         try {
-            shown(code(invocation))
+            shown(code(invocation, context))
         } catch (stopped: CancellationException) {
             throw stopped
         } catch (declared: ToolException) {

@@ -243,6 +243,10 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.SteeringRefused -> said(event.reason.name.lowercase())
         is Event.WaitingForNetwork -> said(event.upTo.inWholeMilliseconds)
         is Event.StreamResumed -> said("${event.hop}:${event.attempt}")
+        is Event.ToolProgress -> said(
+            key(event.call) + (event.fraction?.let { " ${kotlin.math.round(it * 100).toInt()} %" } ?: "") + (event.message?.let { " $it" } ?: ""),
+        )
+        is Event.ToolPartialResult -> said("${key(event.call)} ${event.content}")
         is Event.ContextNearlyFull -> said("${event.tokens} of ${event.window}")
         is Event.ContextTrimmed -> said("${event.tokens}, without ${event.leftOut.joinToString(" ")}")
         else -> said("")
@@ -273,6 +277,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
         put("name", invocation.name)
         put("arguments", invocation.arguments)
         put("raw_arguments", invocation.rawArguments)
+        if (invocation.attempt > 1u) put("attempt", invocation.attempt.toInt())
     }
     put("id", effect.id)
     put("effect", kind(effect))
@@ -289,6 +294,15 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
         }
         is Effect.AskApproval -> call(effect.invocation)
         is Effect.RunTool -> call(effect.invocation)
+        is Effect.AskUser -> {
+            put("tool_call_id", effect.invocation.toolCallId)
+            put("message", effect.question.message)
+            put("schema", effect.question.schema)
+        }
+        is Effect.AnswerTool -> when (val answer = effect.answer) {
+            is UserAnswer.Given -> put("value", answer.value)
+            is UserAnswer.Declined -> optional("reason", answer.reason)
+        }
         is Effect.Persist -> {
             put("turn", effect.turn)
             put("status", effect.status.name.lowercase())
@@ -424,6 +438,19 @@ internal class ScenarioHost(scenario: JsonObject) {
             "tool_finished" -> machine.toolFinished(effect(), text("content"), now)
             "tool_failed" -> machine.toolFailed(effect(), text("message"), now)
             "tool_deferred" -> machine.toolDeferred(effect(), now)
+            "tool_progress" -> machine.toolProgress(
+                effect(),
+                (step["fraction"] as? JsonPrimitive)?.doubleOrNull,
+                step.text("message"),
+                now,
+            )
+            "tool_partial_result" -> machine.toolPartialResult(effect(), step.text("content")!!, now)
+            "tool_asks" -> {
+                val question = Question(step.text("message")!!, step.getValue("schema"))
+                machine.toolAsks(effect(), (step["number"] as JsonPrimitive).longOrNull!!.toUInt(), question, now)
+            }
+            "answer" -> machine.answer(effect(), step.getValue("value"), now)
+            "decline" -> machine.decline(effect(), step.text("reason"), now)
             "approve" -> machine.approve(effect(), now, step["arguments"])
             "deny" -> machine.deny(effect(), step.text("reason"), now)
             "context_trimmed" -> {

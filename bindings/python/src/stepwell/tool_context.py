@@ -1,0 +1,150 @@
+"""What a tool may know of its call, and say and ask while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import typing
+from typing import Any, Generic, TypeVar, overload
+
+from ._ffi import stepwell_ffi as _ffi
+from ._ffi.effects import ToolInvocation
+from ._ffi.events import CallKey
+from ._record import lift
+from .errors import told
+from .schema import from_json, schema_of
+
+D = TypeVar("D")
+T = TypeVar("T")
+
+
+class ToolContext(Generic[D]):
+    """Who calls a tool: a parameter with this annotation is given it, and the model is not asked for it::
+
+        @tool
+        async def ship(context: ToolContext[Depot], parcel: str) -> str:
+            context.report(0.5, "the parcel is packed")
+            speed = await context.ask("How fast?", Literal["today", "this week"])
+            return f"from {context.deps.city}: {speed or 'it waits'}"
+
+        agent = Agent(…, tools=[ship], deps=Depot("Bergen"), answerer=ask_the_user)
+
+    Its methods can be called on any thread, so that plain functions have them too. ``ToolContext(deps=…)`` makes one for
+    the tests of a tool: what it reports is shown to nobody, and what it asks has no answer.
+    """
+
+    def __init__(self, deps: D = None) -> None:  # type: ignore[assignment]
+        self.deps: D = deps
+        """The app's own value: that of ``Agent(deps=…)`` or ``agent.with_deps(…)``."""
+        self.invocation = ToolInvocation(CallKey(0, 0), "call", "", {}, "{}", "", "", "", 1)
+        """The call: its arguments, its id, the thread, the turn, the run and the attempt."""
+        self._context: _ffi.ToolContext | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def of(cls, context: _ffi.ToolContext, deps: D, loop: asyncio.AbstractEventLoop) -> ToolContext[D]:
+        """Of a call in a turn."""
+        made = cls(deps)
+        made.invocation = lift(context.invocation())
+        made._context = context
+        made._loop = loop
+        return made
+
+    def __repr__(self) -> str:
+        return f"ToolContext({self.invocation.name!r}, tool_call_id={self.tool_call_id!r})"
+
+    @property
+    def thread_id(self) -> str:
+        """The conversation."""
+        return self.invocation.thread_id
+
+    @property
+    def turn(self) -> str:
+        """The turn: the run id of its first hop."""
+        return self.invocation.turn
+
+    @property
+    def run_id(self) -> str:
+        """The run of the hop that asks for the call."""
+        return self.invocation.run_id
+
+    @property
+    def hop(self) -> int:
+        """The number of that hop, from 0."""
+        return self.invocation.call.hop
+
+    @property
+    def tool_call_id(self) -> str:
+        """The provider's id for the call."""
+        return self.invocation.tool_call_id
+
+    @property
+    def attempt(self) -> int:
+        """1, and one more for each time that an idempotent tool is run again since its process died."""
+        return self.invocation.attempt
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody waits for the call any more; for plain functions that take long. An async tool is cancelled."""
+        return self._context is not None and self._context.is_cancelled()
+
+    def report(self, fraction: float | None = None, message: str = "") -> None:
+        """Says how far the call has come, from 0 to 1 if that is known, and what it does now: ``ToolProgress``.
+
+        Of what an app is too slow to show, the last is shown.
+        """
+        if self._context is not None:
+            self._context.report(None if fraction is None else float(fraction), message)
+
+    def partial(self, result: Any) -> None:
+        """Shows what there is of the result so far, in the place of what was shown before: ``ToolPartialResult``.
+
+        The model is told the result alone. One of more than 256 KiB is not shown.
+        """
+        from .tools import shown
+
+        if self._context is not None:
+            self._context.partial(shown(result))
+
+    @overload
+    async def ask(self, message: str) -> str | None: ...
+
+    @overload
+    async def ask(self, message: str, kind: type[T]) -> T | None: ...
+
+    @overload
+    async def ask(self, message: str, kind: Any) -> Any: ...
+
+    async def ask(self, message: str, kind: Any = str) -> Any:
+        """Asks the user, and waits for the answer, which is of the type ``kind``: ``bool``, ``Literal["S", "M"]``, a dataclass …
+
+        ``None`` if there is none: the agent has no ``answerer``, the user would not, or was not there in time. The tool's own
+        time stands still meanwhile. An idempotent tool that is run again after a crash and asks the same is given the answer
+        of before.
+        """
+        schema = schema_of(kind, "an answer")
+        if self._context is None:
+            return None
+        answer = await told(self._context.ask(_ffi.Question(message=message, schema=schema)))
+        if isinstance(answer, _ffi.UserAnswer.DECLINED):
+            return None
+        return from_json(kind, answer.value)
+
+    @overload
+    def ask_sync(self, message: str) -> str | None: ...
+
+    @overload
+    def ask_sync(self, message: str, kind: type[T]) -> T | None: ...
+
+    @overload
+    def ask_sync(self, message: str, kind: Any) -> Any: ...
+
+    def ask_sync(self, message: str, kind: Any = str) -> Any:
+        """As ``ask``, for a plain function, which has a thread of its own."""
+        if self._loop is None:
+            return None
+        return asyncio.run_coroutine_threadsafe(self.ask(message, kind), self._loop).result()
+
+
+def is_context(hint: Any) -> bool:
+    """Whether a parameter with this hint is given the context."""
+    return hint is ToolContext or typing.get_origin(hint) is ToolContext

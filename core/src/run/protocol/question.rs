@@ -1,0 +1,142 @@
+use crate::tool::schema::Check;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The most questions that one call may ask.
+const MOST_QUESTIONS: u32 = 64;
+
+/// What a running tool asks the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// What the user reads.
+    pub message: String,
+    /// The JSON Schema that the answer fits.
+    pub schema: Value,
+}
+
+impl Question {
+    /// A question whose answer fits a JSON Schema.
+    #[must_use]
+    pub fn new(message: impl Into<String>, schema: Value) -> Self {
+        Self {
+            message: message.into(),
+            schema,
+        }
+    }
+
+    /// A question whose answer is a text.
+    #[must_use]
+    pub fn text(message: impl Into<String>) -> Self {
+        Self::new(message, json!({ "type": "string" }))
+    }
+
+    /// A question whose answer is true or false.
+    #[must_use]
+    pub fn yes_or_no(message: impl Into<String>) -> Self {
+        Self::new(message, json!({ "type": "boolean" }))
+    }
+
+    /// A question whose answer is one of these texts.
+    #[must_use]
+    pub fn choice<C: Into<String>>(
+        message: impl Into<String>,
+        choices: impl IntoIterator<Item = C>,
+    ) -> Self {
+        let choices: Vec<String> = choices.into_iter().map(Into::into).collect();
+        Self::new(message, json!({ "type": "string", "enum": choices }))
+    }
+
+    /// Whether it may be a call's question of this number, counted from 0.
+    ///
+    /// # Errors
+    /// The schema is none, or the call asks too much.
+    pub fn may_be_asked(&self, number: u32) -> Result<(), QuestionError> {
+        if number >= MOST_QUESTIONS {
+            return Err(QuestionError::TooMany);
+        }
+        Check::new(&self.schema)
+            .map(drop)
+            .map_err(QuestionError::Schema)
+    }
+
+    /// Whether the value answers the question.
+    ///
+    /// # Errors
+    /// It does not fit the schema, or the schema is none; the reason.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        Check::new(&self.schema)?.check(value)
+    }
+}
+
+/// A text asks for a text.
+impl From<&str> for Question {
+    fn from(message: &str) -> Self {
+        Self::text(message)
+    }
+}
+
+impl From<String> for Question {
+    fn from(message: String) -> Self {
+        Self::text(message)
+    }
+}
+
+/// What the user says to the question of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserAnswer {
+    /// They answered.
+    Given {
+        /// The answer: it fits the question's schema.
+        value: Value,
+    },
+    /// They did not: they would not, were not there in time, or there is no way to ask them.
+    Declined {
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+impl UserAnswer {
+    /// The user answered this.
+    #[must_use]
+    pub fn given(value: impl Into<Value>) -> Self {
+        Self::Given {
+            value: value.into(),
+        }
+    }
+
+    /// The user did not answer, for this reason.
+    #[must_use]
+    pub fn declined(reason: impl Into<String>) -> Self {
+        Self::Declined {
+            reason: Some(reason.into()),
+        }
+    }
+
+    /// The answer, if there is one.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Given { value } => Some(value),
+            Self::Declined { .. } => None,
+        }
+    }
+}
+
+/// Why a tool cannot ask.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum QuestionError {
+    /// The schema is no JSON Schema.
+    #[error("the schema of the question is no JSON Schema: {0}")]
+    Schema(String),
+    /// The call asks too much.
+    #[error(
+        "a call may ask {MOST_QUESTIONS} questions: put them into one, with an object for its schema"
+    )]
+    TooMany,
+    /// A question of this number waits for its answer.
+    #[error("the call's question {0} has no answer yet: count its questions from 0")]
+    Twice(u32),
+}

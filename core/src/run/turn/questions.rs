@@ -1,0 +1,155 @@
+//! What a running tool says before its end: how far it has come, what it has so far, and what it asks the user.
+
+use super::Turn;
+use crate::CallKey;
+use crate::conversation::ToolCallStatus;
+use crate::run::protocol::{
+    BlockContent, Effect, EffectId, MOST_MESSAGE, Misuse, Question, QuestionError, RunEvent,
+    TimerKey, ToolPartialResult, ToolProgress, UserAnswer,
+};
+use crate::tool::ToolOutput;
+
+impl Turn {
+    pub(in crate::run) fn tool_progress(
+        &mut self,
+        key: CallKey,
+        fraction: Option<f64>,
+        message: Option<String>,
+    ) {
+        let Some(call) = self.conversation.call(key) else {
+            return;
+        };
+        let progress = ToolProgress {
+            call: key,
+            tool_call_id: call.id.clone(),
+            name: call.name.clone(),
+            fraction: fraction
+                .filter(|fraction| fraction.is_finite())
+                // Rounded, so that a journal, where the last digit may differ, gives the same again.
+                .map(|fraction| (fraction.clamp(0.0, 1.0) * 1e4).round() / 1e4),
+            message: message.map(cut),
+        };
+        self.event(RunEvent::ToolProgress(progress));
+    }
+
+    pub(in crate::run) fn tool_partial_result(&mut self, key: CallKey, output: ToolOutput) {
+        if let Some(call) = self.conversation.call(key) {
+            let partial = ToolPartialResult {
+                call: key,
+                tool_call_id: call.id.clone(),
+                name: call.name.clone(),
+                output,
+            };
+            self.event(RunEvent::ToolPartialResult(partial));
+        }
+    }
+
+    /// Whether a running tool can ask this.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(in crate::run) fn may_ask(
+        &self,
+        key: CallKey,
+        number: u32,
+        question: &Question,
+    ) -> Result<(), QuestionError> {
+        question.may_be_asked(number)?;
+        self.questions.may_ask(key, number)
+    }
+
+    /// A running tool asks the user.
+    pub(in crate::run) fn ask_user(&mut self, key: CallKey, number: u32, question: Question) {
+        if !self.is_call(key, ToolCallStatus::Executing) {
+            return;
+        }
+        if self.questions.ask(key, number, question)
+            && let Some(left) = self.clocks.take(TimerKey::Tool(key))
+        {
+            self.questions.keep_time(key, left);
+        }
+        self.emit(EffectId::Ask { call: key, number });
+    }
+
+    /// Whether the answer is one to the question.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub(in crate::run) fn check_answer(
+        &self,
+        key: CallKey,
+        number: u32,
+        answer: &UserAnswer,
+    ) -> Result<(), Misuse> {
+        match (answer, self.questions.question(key, number)) {
+            (UserAnswer::Given { value }, Some(question)) => {
+                question.check(value).map_err(Misuse::Answer)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The user has answered, or will not: the tool is told once that is stored.
+    pub(in crate::run) fn answer_tool(&mut self, key: CallKey, number: u32, answer: UserAnswer) {
+        let Some(question) = self.questions.question(key, number).cloned() else {
+            return;
+        };
+        let effect = EffectId::Ask { call: key, number };
+        self.answered(effect);
+        self.record(BlockContent::Answer {
+            call: key,
+            number,
+            question,
+            answer: answer.clone(),
+        });
+        self.questions.set_answer(key, number, answer);
+        self.emit(effect);
+    }
+
+    /// What there is to do for a question: to ask it, or to tell the tool the answer.
+    pub(in crate::run) fn question_effect(&self, key: CallKey, number: u32) -> Option<Effect> {
+        if let Some(answer) = self.questions.answer(key, number) {
+            let answer = answer.clone();
+            return Some(Effect::AnswerTool { answer });
+        }
+        Some(Effect::AskUser {
+            invocation: self.invocation(key)?,
+            question: self.questions.question(key, number)?.clone(),
+        })
+    }
+
+    /// The call is over, or its result comes later: nobody waits for an answer any more.
+    pub(super) fn end_questions(&mut self, key: CallKey) {
+        for effect in self.questions.of(key) {
+            self.withdraw(effect);
+        }
+        self.questions.forget(key);
+    }
+
+    /// The host died, and with it the tools that had asked.
+    pub(in crate::run) fn forget_asking(&mut self) {
+        let asking: Vec<_> = self.effects.iter().map(|(id, _)| id).collect();
+        for id in asking {
+            if matches!(id, EffectId::Ask { .. }) {
+                self.answered(id);
+            }
+        }
+    }
+
+    /// The host died while the tool ran, which is run again.
+    pub(in crate::run) fn run_again(&mut self, key: CallKey) {
+        self.questions.begin_again(key);
+        if let Some(call) = self.conversation.call_mut(key) {
+            call.restarts = call.restarts.saturating_add(1);
+        }
+    }
+}
+
+fn cut(mut message: String) -> String {
+    if message.len() > MOST_MESSAGE {
+        let end = (0..=MOST_MESSAGE).rev();
+        let end = end.into_iter().find(|at| message.is_char_boundary(*at));
+        message.truncate(end.unwrap_or(0));
+    }
+    message
+}

@@ -1,0 +1,181 @@
+//! What a tool's code is given: who calls, the app's own value, and ways to report, to show and to ask.
+
+use super::{agent, messages, serve, watch};
+use serde_json::json;
+use std::convert::Infallible;
+use std::error::Error;
+use std::time::Duration;
+use stepwell_io::{
+    DepsError, Outcome, Question, QuestionError, RunEvent, Tool, ToolContext, ToolFailureKind,
+    ToolInvocation, UserAnswer,
+};
+use stepwell_mock_llm::{Hop, Script};
+
+/// The model calls `ship` once and says that it is done, twice.
+fn script() -> Script {
+    let turn = |script: Script| {
+        script
+            .hop(Hop::new().tool_call("ship", json!({})))
+            .hop(Hop::new().text("Done."))
+    };
+    turn(turn(Script::new()))
+}
+
+fn ship() -> Tool {
+    Tool::new("ship", "Ships the parcel.")
+}
+
+struct Depot {
+    city: &'static str,
+}
+
+#[tokio::test]
+async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
+    let server = serve(script()).await;
+    let agent = agent(&server)
+        .deps(Depot { city: "Bergen" })
+        .tool(ship(), |call: ToolContext| async move {
+            let depot: &Depot = call.deps()?;
+            let wrong = call.deps::<String>().err();
+            assert!(matches!(wrong, Some(DepsError::OtherType { .. })));
+            assert_eq!((call.attempt, call.call.hop), (1, 0));
+            assert_eq!(call.thread_id, "thread-1");
+            assert_eq!(call.turn, call.run_id);
+            Ok::<_, DepsError>(depot.city)
+        })
+        .build()
+        .expect("the agent is set up");
+    watch(agent.send("Ship it")).await;
+    let other = agent.with_deps(Depot { city: "Oslo" });
+    watch(other.send("Ship it")).await;
+    let results = |request: usize| {
+        let requests = server.requests();
+        messages(&requests[request], "tool")
+            .last()
+            .map(|message| message["content"].clone())
+    };
+    assert_eq!(results(1), Some(json!("Bergen")));
+    assert_eq!(results(3), Some(json!("Oslo")));
+}
+
+#[tokio::test]
+async fn what_a_tool_reports_comes_before_its_end() {
+    let server = serve(script()).await;
+    let agent = agent(&server)
+        .tool(ship(), |call| async move {
+            for step in 1..=1000 {
+                call.report(f64::from(step) / 1000.0, format!("step {step}"));
+            }
+            call.partial("packed");
+            call.partial("x".repeat(300 << 10));
+            Ok::<_, Infallible>("shipped")
+        })
+        .build()
+        .expect("the agent is set up");
+    let (events, finished) = watch(agent.send("Ship it")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let at = |wanted: &dyn Fn(&RunEvent) -> bool| events.iter().position(wanted);
+    let progress = at(
+        &|event| matches!(event, RunEvent::ToolProgress(progress) if progress.fraction == Some(1.0)),
+    );
+    let partial = at(
+        &|event| matches!(event, RunEvent::ToolPartialResult(partial) if partial.output == "packed".into()),
+    );
+    let end =
+        at(&|event| matches!(event, RunEvent::ToolCallUpdate(update) if update.result.is_some()));
+    assert!(
+        progress < partial && partial < end && progress.is_some(),
+        "{events:?}"
+    );
+    let reported = events
+        .iter()
+        .filter(|event| matches!(event, RunEvent::ToolProgress(_)));
+    assert!(reported.count() < 1000, "the last counts");
+}
+
+#[tokio::test]
+async fn a_tool_asks_the_user() {
+    let server = serve(script()).await;
+    let agent = agent(&server)
+        .tool(ship(), |call| async move {
+            let odd = Question::new("?", json!({ "type": 7 }));
+            let refused = call.ask(odd).await;
+            assert!(matches!(refused, Err(QuestionError::Schema(_))));
+            let speed = call
+                .ask(Question::choice("How fast?", ["today", "later"]))
+                .await?;
+            let sure = call.ask(Question::yes_or_no("Sure?")).await?;
+            Ok::<_, Box<dyn Error + Send + Sync>>(format!("{:?} {sure:?}", speed.value()))
+        })
+        .answerer(|call: ToolInvocation, question: Question| async move {
+            assert_eq!(call.name, "ship");
+            match question.message.as_str() {
+                "How fast?" => UserAnswer::Given {
+                    value: json!("today"),
+                },
+                // An answer that does not fit.
+                _ => UserAnswer::Given {
+                    value: json!("yes"),
+                },
+            }
+        })
+        .build()
+        .expect("the agent is set up");
+    let (events, _) = watch(agent.send("Ship it")).await;
+    let result = messages(&server.requests()[1], "tool")[0]["content"].to_string();
+    assert!(result.contains("today"), "{result} {events:?}");
+    assert!(result.contains("does not fit the question"), "{result}");
+}
+
+#[tokio::test]
+async fn without_a_way_to_ask_a_question_is_declined() {
+    let server = serve(script()).await;
+    let agent = agent(&server)
+        .blocking_tool(ship(), |call| -> Result<String, QuestionError> {
+            Ok(format!("{:?}", call.ask_blocking("Why?")?))
+        })
+        .build()
+        .expect("the agent is set up");
+    watch(agent.send("Ship it")).await;
+    let result = messages(&server.requests()[1], "tool")[0]["content"].to_string();
+    assert!(result.contains("no way to ask"), "{result}");
+}
+
+#[tokio::test]
+async fn a_tool_that_waits_for_the_user_does_not_run_out_of_time() {
+    let server = serve(script()).await;
+    let agent = agent(&server)
+        .configure(|config| {
+            config.timeouts.tool = Some(Duration::from_millis(200));
+            config.timeouts.approval = Some(Duration::from_millis(400));
+        })
+        .blocking_tool(ship(), |call| -> Result<String, QuestionError> {
+            Ok(format!("{:?}", call.ask_blocking("Why?")?))
+        })
+        .answerer(|_, _| std::future::pending())
+        .build()
+        .expect("the agent is set up");
+    let (events, finished) = watch(agent.send("Ship it")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let failed = events.iter().any(|event| {
+        matches!(event, RunEvent::ToolCallUpdate(update)
+            if matches!(&update.result, Some(Err(failure)) if failure.kind == ToolFailureKind::TimedOut))
+    });
+    assert!(!failed, "{events:?}");
+    let result = messages(&server.requests()[1], "tool")[0]["content"].to_string();
+    assert!(result.contains("in time"), "{result}");
+}
+
+#[tokio::test]
+async fn a_tool_can_be_tried_without_a_turn() {
+    let call = ToolContext::from(ToolInvocation::new("ship", json!({ "to": "Oslo" })));
+    assert_eq!(call.arguments.value["to"], "Oslo");
+    call.report(0.5, "half");
+    call.partial("so far");
+    assert!(!call.is_cancelled());
+    assert!(matches!(call.deps::<Depot>(), Err(DepsError::None { .. })));
+    assert!(matches!(
+        call.ask("Why?").await,
+        Ok(UserAnswer::Declined { .. })
+    ));
+}
