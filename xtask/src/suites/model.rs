@@ -22,8 +22,9 @@ pub(super) const SUITE: Suite = Suite {
 /// are searched besides.
 const STATES: u64 = 20_000;
 
-/// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are found with no more.
-const SHARE: u64 = 4;
+/// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are all found with a
+/// quarter of that.
+const SHARE: u64 = 8;
 
 const PROGRAM: &str = "model_check";
 
