@@ -79,10 +79,17 @@ impl Trial<'_> {
         command
     }
 
-    /// Runs the tests with the fault: one must fail, and say what it found.
-    pub(crate) fn is_found(&self, log: &mut Log, arguments: &[&str]) -> anyhow::Result<()> {
+    /// Runs the tests with the fault, and these variables: one must fail, and say what it found.
+    pub(crate) fn is_found(
+        &self,
+        log: &mut Log,
+        arguments: &[&str],
+        variables: &[(&str, String)],
+    ) -> anyhow::Result<()> {
         let Fault { name, shows, .. } = self.fault;
-        let output = log.output(&mut self.command(arguments))?;
+        let mut tests = self.command(arguments);
+        tests.envs(variables.iter().map(|(name, value)| (name, value)));
+        let output = log.output(&mut tests)?;
         let text = String::from_utf8_lossy(&output.stdout);
         let line = text.lines().find(|line| line.contains(shows));
         match line {

@@ -11,7 +11,7 @@ pub(super) const STEP: Step = Step {
     run: |context, log, _| {
         let mut search = model::command(context, log, STATES)?;
         log.run_unbounded(&mut search)?;
-        model::faults_are_found(context, log)?;
+        model::faults_are_found(context, log, 1)?;
         let text = fs::read_to_string(log.path())?;
         let line = text.lines().find(|line| line.contains(" distinct states;"));
         Ok(line.unwrap_or("no figure in the log").to_owned())

@@ -13,8 +13,8 @@ pub(super) const SUITE: Suite = Suite {
     run: |context, log| {
         // The core as it is, beside its faults: a build for it alone would take as long as all else here.
         let program = Faulty::built(context, log)?.program(PROGRAM)?;
-        log.run(&mut search(program, STATES))?;
-        faults_are_found(context, log)
+        log.run(&mut search(program, STATES, SHARE))?;
+        faults_are_found(context, log, SHARE)
     },
 };
 
@@ -22,7 +22,13 @@ pub(super) const SUITE: Suite = Suite {
 /// are searched besides.
 const STATES: u64 = 20_000;
 
+/// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are all found with a
+/// quarter of that.
+const SHARE: u64 = 8;
+
 const PROGRAM: &str = "model_check";
+
+const SHARE_VARIABLE: &str = "STEPWELL_SHARE";
 
 /// Breadth first through the small bounds.
 const SMALL: &str = "small_bounds_hold_with_everything_checked_and_walk_every_edge";
@@ -30,10 +36,14 @@ const SMALL: &str = "small_bounds_hold_with_everything_checked_and_walk_every_ed
 const ABSTRACTIONS: &str = "faults::the_abstractions_neither_hide_nor_invent_a_fault";
 
 /// Runs the search with each fault of a run. The abstractions are to change nothing of what is found.
-pub(crate) fn faults_are_found(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+pub(crate) fn faults_are_found(context: &Context, log: &mut Log, share: u64) -> anyhow::Result<()> {
     let trials = Faulty::built(context, log)?.trials(faults::RUN, PROGRAM)?;
     for trial in &trials {
-        trial.is_found(log, &["--exact", SMALL])?;
+        trial.is_found(
+            log,
+            &["--exact", SMALL],
+            &[(SHARE_VARIABLE, share.to_string())],
+        )?;
         trial.passes(log, &["--exact", ABSTRACTIONS, "--ignored"])?;
     }
     log.say(&format!("{} faults found", trials.len()))
@@ -48,13 +58,14 @@ pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::
     let programs = workspace::programs(log, &mut cargo)?;
     let program = programs.first();
     let program = anyhow::Context::context(program, "the model checker is no test program")?;
-    Ok(search(program, states))
+    Ok(search(program, states, 1))
 }
 
-fn search(program: &TestProgram, states: u64) -> Command {
+fn search(program: &TestProgram, states: u64, share: u64) -> Command {
     let mut search = program.command();
     search
         .arg("--nocapture")
-        .env("STEPWELL_STATES", states.to_string());
+        .env("STEPWELL_STATES", states.to_string())
+        .env(SHARE_VARIABLE, share.to_string());
     search
 }

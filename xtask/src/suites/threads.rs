@@ -22,7 +22,7 @@ pub(super) const SUITE: Suite = Suite {
 pub(crate) fn faults_are_found(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let trials = Faulty::built(context, log)?.trials(faults::REGISTRY, "interleavings")?;
     for trial in &trials {
-        trial.is_found(log, &[])?;
+        trial.is_found(log, &[], &[])?;
     }
     log.say(&format!("{} faults found", trials.len()))
 }

@@ -18,12 +18,28 @@ use std::collections::HashSet;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{EDGES, EdgeRow};
 
+fn number(variable: &str) -> Option<usize> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().expect("a number"))
+}
+
+/// How many states a search is to see at least, if `STEPWELL_STATES` says so.
+fn states() -> Option<usize> {
+    number("STEPWELL_STATES")
+}
+
+/// Which new states of the small bounds are also restored and fed everything mad: all of them, or one in as many as
+/// `STEPWELL_SHARE` says.
+fn share() -> Extras {
+    number("STEPWELL_SHARE").map_or(Extras::ALL, |share| Extras(share as u64))
+}
+
 #[test]
 fn small_bounds_hold_with_everything_checked_and_walk_every_edge() {
     println!("checked in every state: {}", invariants::CHECKED.join(" "));
     let mut walked: HashSet<EdgeRow> = HashSet::new();
     for bounds in bounds::small() {
-        let report = breadth_first(&bounds, usize::MAX, Extras::ALL);
+        let report = breadth_first(&bounds, usize::MAX, share());
         report.print(bounds.name);
         report.assert_right(&bounds);
         walked.extend(report.walked);
@@ -63,6 +79,7 @@ fn the_second_opinion_counts_the_same_states() {
 }
 
 /// What the canonical form leaves out hides nothing: with all of it kept, and with each part of it, all is still right.
+/// Of spaces with more than `STEPWELL_STATES` the beginning is searched.
 #[test]
 fn the_abstractions_do_not_change_the_verdict() {
     let all = Abstraction::ALL;
@@ -95,7 +112,8 @@ fn the_abstractions_do_not_change_the_verdict() {
     for bounds in bounds::tiny() {
         for (name, abstraction) in variants {
             let bounds = bounds.clone().with(abstraction);
-            let report = breadth_first(&bounds, usize::MAX, Extras::NONE);
+            let limit = states().unwrap_or(usize::MAX);
+            let report = breadth_first(&bounds, limit, Extras::NONE);
             report.print(&format!("{}, {name}", bounds.name));
             report.assert_right(&bounds);
         }
@@ -106,10 +124,9 @@ fn the_abstractions_do_not_change_the_verdict() {
 /// `STEPWELL_STATES` says.
 #[test]
 fn large_bounds_hold() {
-    let wanted = std::env::var("STEPWELL_STATES")
-        .map_or(1_000_000, |states| states.parse().expect("a number"));
+    let wanted = states().unwrap_or(1_000_000);
     // The longer the run, the fewer of its states are also restored and fed mad inputs.
-    let extras = Extras((wanted as u64 / 100_000).max(1));
+    let extras = Extras((wanted as u64 / 100_000).max(share().0));
     let mut seen = 0;
     for bounds in bounds::large() {
         let report = depth_first(&bounds, wanted - seen, extras);
