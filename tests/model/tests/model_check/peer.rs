@@ -162,7 +162,7 @@ impl Said {
             Token::Call(kind) => {
                 let (index, name) = (self.calls, kind.tool());
                 let arguments = match kind {
-                    Kind::Malformed => "[",
+                    Kind::Malformed | Kind::Misfit => "[",
                     Kind::Final => r#"{\"n\":1}"#,
                     _ => "",
                 };
