@@ -9,6 +9,7 @@ mod cohere_and_mistral;
 mod context;
 mod dialects;
 mod failures;
+mod guide;
 mod journal;
 mod options;
 mod responses;

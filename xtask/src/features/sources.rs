@@ -124,7 +124,9 @@ fn member_of(language: Language, line: &str) -> Option<String> {
         Language::Flutter => {
             let end = line.find(['(', '=', ';', '{']).unwrap_or(line.len());
             let head = line[..end].trim_end();
-            head.split([' ', '.']).next_back()?.to_owned()
+            let name = head.split([' ', '.']).next_back()?;
+            // `Future<T> run<T>(…)`
+            name.split('<').next()?.to_owned()
         }
         Language::Web => {
             let mut line = line;
@@ -227,9 +229,9 @@ mod tests {
             found(
                 Language::Flutter,
                 "final class Agent {\n  Agent(\n    RunConfig config, {\n    Approver? approver,\n    this.threadId,\n  });\n  \
-                 final String _hidden;\n  Future<Finished> sendAndWait(String text) async => 1;\n  List<int> get messages => _m;\n}\n"
+                 final String _hidden;\n  Future<Finished> sendAndWait(String text) async => 1;\n  Future<T> run<T>(String text) async => 1;\n  List<int> get messages => _m;\n}\n"
             ),
-            "Agent Agent(config) Agent(approver) Agent(threadId) Agent.sendAndWait Agent.messages"
+            "Agent Agent(config) Agent(approver) Agent(threadId) Agent.sendAndWait Agent.run Agent.messages"
         );
         assert_eq!(
             found(

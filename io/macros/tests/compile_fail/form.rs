@@ -1,3 +1,5 @@
+#![allow(unused)]
+
 use stepwell_io::tool;
 
 #[tool]
