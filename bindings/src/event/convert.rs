@@ -96,7 +96,7 @@ impl From<RunEvent> for Event {
                 call: partial.call.into(),
                 tool_call_id: partial.tool_call_id.into_string(),
                 name: partial.name,
-                content: partial.output.content.text().into_owned(),
+                content: partial.output.content.to_text(),
                 parts: parts(&partial.output.content),
             },
         }

@@ -94,6 +94,7 @@ impl Rounds {
             name,
             status,
             result: None,
+            restarts: 0,
         };
         Some(
             ToolCallResult {
@@ -150,6 +151,7 @@ mod tests {
             status,
             result: None,
             edited: None,
+            restarts: 0,
         }
     }
 

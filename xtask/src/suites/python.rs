@@ -54,6 +54,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "../../examples/python/tokens.py",
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
+            "../../examples/python/ship.py",
             "../../examples/python/own_client.py",
             "../../examples/python/own_store.py",
             "../../examples/python/stored.py",

@@ -341,9 +341,10 @@ impl World {
             }
             Move::Asks(effect) => {
                 if let EffectId::Tool(call) = effect {
-                    let asked = match self.ghost.answered.contains(&call) {
-                        true => Asked::Known,
-                        false => Asked::Open,
+                    let asked = if self.ghost.answered.contains(&call) {
+                        Asked::Known
+                    } else {
+                        Asked::Open
                     };
                     self.tools_asked.push((call, asked));
                 }
