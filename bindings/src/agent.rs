@@ -10,6 +10,7 @@ use crate::setup::AgentSetup;
 use crate::store::{SessionStore, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
+use crate::trace;
 use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
@@ -162,9 +163,11 @@ impl Agent {
         text: String,
         listener: Arc<dyn Listener>,
     ) -> Result<Finished, StepwellError> {
-        let agent = self.agent.clone();
+        let mut turn = {
+            let _entered = runtime()?.enter();
+            trace::within_the_apps_span(|| self.agent.send(text))
+        };
         let work = async move {
-            let mut turn = agent.send(text);
             loop {
                 let events = batch(&mut turn).await;
                 if events.is_empty() {
@@ -260,7 +263,8 @@ impl Agent {
     ) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(Turn::new(begin(&self.agent)))
+        let begun = trace::within_the_apps_span(|| begin(&self.agent));
+        Ok(Turn::new(begun))
     }
 }
 

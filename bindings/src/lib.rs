@@ -49,6 +49,8 @@ mod time;
 #[cfg(feature = "agent")]
 mod tool;
 #[cfg(feature = "agent")]
+mod trace;
+#[cfg(feature = "agent")]
 mod transport;
 #[cfg(feature = "agent")]
 mod trim;
@@ -60,8 +62,9 @@ pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
     DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
-    NetworkChangePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy,
-    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, Verification,
+    LongContextPrice, ModelPrice, NetworkChangePolicy, ReasoningEffort, RepeatLimit,
+    ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice,
+    ToolDefinition, Verification, model_price,
 };
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,
@@ -119,6 +122,8 @@ pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
+#[cfg(feature = "agent")]
+pub use trace::{FinishedSpan, SpanKind, SpanParent, SpanSink, trace_to};
 #[cfg(feature = "agent")]
 pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]

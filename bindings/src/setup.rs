@@ -9,6 +9,7 @@ use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
 use crate::store::StoreSetup;
 use crate::tool::{AgentTool, Approver, Asking, Handler};
+use crate::trace;
 use crate::transport::HttpTransport;
 use crate::trim::{Trimmer, Trimming};
 use std::sync::Arc;
@@ -71,6 +72,7 @@ impl AgentSetup {
         }
         let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
             .client(client)
+            .trace_content(trace::tells_content())
             .configure(move |settings| *settings = config)
             .history(history);
         if let Some(thread_id) = self.thread_id {

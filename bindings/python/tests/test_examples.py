@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py"])
+@pytest.mark.parametrize("name", ["ask.py", "budget.py", "hello.py", "scripted.py", "traced.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -136,6 +136,19 @@ def test_programs_say_that_the_key_is_wrong(mock_llm: Start, name: str) -> None:
 @pytest.mark.parametrize("name", ["ask.py", "hello.py"])
 def test_hello(mock_llm: Start, name: str) -> None:
     assert run(str(EXAMPLES / name), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
+
+
+def test_budget(mock_llm: Start) -> None:
+    hops = [calls(("get_secret_number", {"name": "alice"})), text("42.")]
+    hops = [hop | {"usage": {"input": 100, "output": 10}} for hop in hops]
+    assert run(str(EXAMPLES / "budget.py"), mock_llm(*hops).base_url) == "42. It cost $0.0000420: Success()\n"
+
+
+def test_traced(mock_llm: Start) -> None:
+    *spans, answer = run(str(EXAMPLES / "traced.py"), mock_llm().base_url).splitlines()
+    spans = [span for span in [*spans, answer] if " numbers" not in span and "number is" not in span]
+    chat, tool = "chat gpt-4o-mini", "execute_tool get_secret_number"
+    assert sorted(spans) == [chat, chat, tool, tool, "invoke_agent"]
 
 
 def test_scripted_needs_nothing() -> None:

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
 /// tool calls, state and the rest. In JSON those are written as AG-UI has them, and so is what has more there than here.
 // The pieces of text stand first since readers of this enum in some languages try one variant after the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",

@@ -7,7 +7,9 @@ let package = Package(
     platforms: [.macOS(.v13)],
     dependencies: [.package(path: "../../../bindings/swift")],
     targets: [
-        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask"], sources: ["Hello.swift"]),
+        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask", "budget", "traced"], sources: ["Hello.swift"]),
         .executableTarget(name: "Ask", dependencies: [stepwell], path: "ask"),
+        .executableTarget(name: "Budget", dependencies: [stepwell], path: "budget"),
+        .executableTarget(name: "Traced", dependencies: [stepwell], path: "traced"),
     ]
 )

@@ -7,6 +7,7 @@ mod installs;
 mod kills;
 mod model;
 mod mutants;
+mod prices;
 mod proptests;
 mod simulation;
 mod threads;
@@ -47,6 +48,7 @@ const STEPS: &[Step] = &[
     simulation::STEP,
     first_steps::STEP,
     fuzz::STEP,
+    prices::STEP,
     mutants::STEP,
 ];
 

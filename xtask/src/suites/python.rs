@@ -51,11 +51,13 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "tests",
             "bench.py",
             "../../examples/python/ask.py",
+            "../../examples/python/budget.py",
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
             "../../examples/python/own_client.py",
             "../../examples/python/own_store.py",
             "../../examples/python/stored.py",
+            "../../examples/python/traced.py",
         ],
     ] {
         log.run(

@@ -118,6 +118,9 @@ impl Turn {
                 "the conversation has a message `{known}` already: it was not added again"
             ));
         }
+        if let Err(unknown) = self.config.check_price() {
+            self.warn(unknown.to_string());
+        }
         for message in self.offer().warnings.clone() {
             self.warn(message);
         }

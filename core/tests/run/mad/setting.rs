@@ -4,7 +4,9 @@ use crate::world::{config, offer};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::Usd;
 use stepwell_core::dialect::{Dialect, Resumption};
+use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, KilledPolicy,
     LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
@@ -128,6 +130,12 @@ impl Setting {
             break_after_tools: self.context / 16 % 4 == 3,
             drop_blank: self.context / 64 == 3,
         };
+        // So that what holds of the usage holds of the cost.
+        config.endpoint.quirks.price = Some(ModelPrice::new(
+            Usd::from_nanos(7),
+            Usd::from_nanos(1_000_000),
+        ));
+        config.limits.max_cost = (self.context / 4 % 4 == 3).then_some(Usd::from_nanos(9));
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
