@@ -125,7 +125,7 @@ def written(tables: dict[str, dict[str, tuple]]) -> str:
     lines = [
         f"//! The vendors' list prices, of {datetime.date.today():%-d %B %Y}: made from the data of genai-prices {version} (MIT,",
         "//! Copyright (c) Pydantic Services Inc. 2025 to present), <https://github.com/pydantic/genai-prices>, by",
-        "//! `tests/prices/prices.py --write`, and compared with them by `cargo xtask prove prices`. Not written by hand.",
+        "//! `tests/prices/prices.py --write`, and compared with them by `cargo xtask prove prices`. Not written by hand; the\n//! licence of the data is beside it.",
         "",
         "use super::Row;",
         "",

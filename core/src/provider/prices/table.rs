@@ -1,6 +1,7 @@
 //! The vendors' list prices, of 25 November 2026: made from the data of genai-prices 0.2.3 (MIT,
 //! Copyright (c) Pydantic Services Inc. 2025 to present), <https://github.com/pydantic/genai-prices>, by
-//! `tests/prices/prices.py --write`, and compared with them by `cargo xtask prove prices`. Not written by hand.
+//! `tests/prices/prices.py --write`, and compared with them by `cargo xtask prove prices`. Not written by hand; the
+//! licence of the data is beside it.
 
 use super::Row;
 
