@@ -12,6 +12,7 @@ use crate::store::{SessionStore, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
 use crate::tool::{AgentTool, Handler};
+use crate::trace;
 use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
@@ -205,9 +206,11 @@ impl Agent {
         text: String,
         listener: Arc<dyn Listener>,
     ) -> Result<Finished, StepwellError> {
-        let agent = self.agent.clone();
+        let mut turn = {
+            let _entered = runtime()?.enter();
+            trace::within_the_apps_span(|| self.agent.send(text))
+        };
         let work = async move {
-            let mut turn = agent.send(text);
             loop {
                 let events = batch(&mut turn).await;
                 if events.is_empty() {
@@ -336,7 +339,8 @@ impl Agent {
         }
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(Turn::new(turn.send()?))
+        let begun = trace::within_the_apps_span(|| turn.send())?;
+        Ok(Turn::new(begun))
     }
 }
 

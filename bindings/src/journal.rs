@@ -11,7 +11,7 @@ use std::sync::Arc;
 use stepwell_core::journal::{Ending, Journal, Replayed};
 
 /// What a replay came to.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct JournalReplay {
     /// How many inputs there were, a machine's coming back included.
     pub inputs: u64,

@@ -60,6 +60,8 @@ mod tool;
 #[cfg(feature = "agent")]
 mod tool_context;
 #[cfg(feature = "agent")]
+mod trace;
+#[cfg(feature = "agent")]
 mod transport;
 #[cfg(feature = "agent")]
 mod trim;
@@ -70,10 +72,7 @@ mod turn;
 pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
-    NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit, ResponseFormat,
-    Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition,
-    TurnOptions, Verification,
+ Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits, LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification, model_price,
 };
 #[cfg(feature = "agent")]
 pub use credentials::{Authorization, CredentialRequest, CredentialSource};
@@ -145,6 +144,8 @@ pub use time::{Duration, Timestamp};
 pub use tool::{AgentTool, Answerer, Approver, Decision, ToolHandler};
 #[cfg(feature = "agent")]
 pub use tool_context::ToolContext;
+#[cfg(feature = "agent")]
+pub use trace::{FinishedSpan, SpanKind, SpanParent, SpanSink, trace_to};
 #[cfg(feature = "agent")]
 pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]

@@ -1,6 +1,7 @@
 //! What Stepwell says of itself, for languages that have a log of their own.
 
 use crate::error::CallbackError;
+use crate::trace::{self, FinishedSpan};
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,6 +11,8 @@ use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::{LookupSpan, Registry};
 
 /// How much something matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
@@ -35,23 +38,39 @@ pub trait LogSink: Send + Sync {
 /// text of a conversation. To be called once; whether it was the first call.
 #[uniffi::export]
 pub fn log_to(log: Arc<dyn LogSink>) -> bool {
-    LOG.set(log).is_ok() && tracing::subscriber::set_global_default(ToApp).is_ok()
+    LOG.set(log).is_ok() && subscribe()
+}
+
+/// Takes what Stepwell says of itself from now on. Whether it can: another part of the program may do so already.
+pub(crate) fn subscribe() -> bool {
+    static TAKES: OnceLock<bool> = OnceLock::new();
+    let takes = *TAKES.get_or_init(|| {
+        let ours = Registry::default().with(ToApp);
+        tracing::subscriber::set_global_default(ours).is_ok()
+    });
+    // What it was not asked for before may be wanted now.
+    tracing::callsite::rebuild_interest_cache();
+    takes
 }
 
 static LOG: OnceLock<Arc<dyn LogSink>> = OnceLock::new();
 static WRITER: Mutex<Writer> = Mutex::new(Writer::NotBegun);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Lines that may wait for the app.
+/// Lines and spans that may wait for the app.
 const WAITING: usize = 1024;
 
-type Line = (LogLevel, String);
+/// What is said to the app.
+pub(crate) enum Said {
+    Line(LogLevel, String),
+    Span(Box<FinishedSpan>),
+}
 
 /// The thread that calls the app. Whoever has something to say may hold a lock that the app's code would wait for.
 enum Writer {
     NotBegun,
     Running {
-        lines: SyncSender<Line>,
+        lines: SyncSender<Said>,
         /// Says nothing; it ends with the thread.
         ended: Receiver<()>,
         /// A process that was forked from this one has no such thread.
@@ -79,7 +98,7 @@ pub(crate) fn stop(patience: Duration) {
     }
 }
 
-fn say(line: Line) {
+pub(crate) fn say(line: Said) {
     let mut writer = writer();
     let is_begun = match &*writer {
         Writer::Stopped => return,
@@ -97,21 +116,29 @@ fn say(line: Line) {
 }
 
 fn begin() -> Writer {
-    let Some(log) = LOG.get() else {
+    if LOG.get().is_none() && !trace::is_on() {
         return Writer::NotBegun;
-    };
-    let log = Arc::clone(log);
-    let (lines, taken) = sync_channel::<Line>(WAITING);
+    }
+    let (lines, taken) = sync_channel::<Said>(WAITING);
     let (ends, ended) = sync_channel(0);
     let work = move || {
         let _ends: SyncSender<()> = ends;
-        for (level, message) in taken {
-            // An app whose log fails has nobody to be told.
-            let _ = log.log(level, message);
+        // The log may have been set after the tracer.
+        let log = |level, message| {
+            if let Some(log) = LOG.get() {
+                // An app whose log fails has nobody to be told.
+                let _ = log.log(level, message);
+            }
+        };
+        for said in taken {
+            match said {
+                Said::Line(level, message) => log(level, message),
+                Said::Span(span) => trace::deliver(*span),
+            }
             let dropped = DROPPED.swap(0, Ordering::Relaxed);
             if dropped > 0 {
                 let message = format!("the log did not keep up: {dropped} lines are left out here");
-                let _ = log.log(LogLevel::Warn, message);
+                log(LogLevel::Warn, message);
             }
         }
     };
@@ -128,19 +155,20 @@ fn begin() -> Writer {
     }
 }
 
-/// Takes Stepwell's own events, and none of the libraries below it.
+/// Takes Stepwell's own events, and its spans if the app wants them, and none of the libraries below it.
 struct ToApp;
 
-impl Subscriber for ToApp {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target() == "stepwell" && *metadata.level() <= Level::DEBUG
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToApp {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        let is_line = metadata.is_event() && metadata.target() == "stepwell";
+        (is_line && *metadata.level() <= Level::DEBUG) || trace::tells(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
         Some(LevelFilter::DEBUG)
     }
 
-    fn event(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let level = match *event.metadata().level() {
             Level::ERROR => LogLevel::Error,
             Level::WARN => LogLevel::Warn,
@@ -149,20 +177,20 @@ impl Subscriber for ToApp {
         };
         let mut text = Text::default();
         event.record(&mut text);
-        say((level, text.message + &text.fields));
+        say(Said::Line(level, text.message + &text.fields));
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        trace::open(attributes, id, &context);
     }
 
-    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        trace::record(id, values, &context);
+    }
 
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        trace::close(&id, &context);
+    }
 }
 
 /// An event's message, and its fields as ` name=value`.

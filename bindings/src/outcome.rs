@@ -7,10 +7,10 @@ pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stepwell_core::{dialect, event, run};
+use stepwell_core::{Usd, dialect, event, run};
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(
     tag = "outcome",
     rename_all = "camelCase",
@@ -89,7 +89,7 @@ pub enum Incomplete {
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(
     tag = "failure",
     rename_all = "camelCase",
@@ -223,8 +223,8 @@ pub enum Deadline {
     Turn,
 }
 
-/// How many tokens a turn used, over all its hops. An absent count is unknown, not zero.
-#[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
+/// How many tokens a turn used, and what they cost, over all its hops. An absent count is unknown, not zero.
+#[derive(Clone, Debug, Default, PartialEq, uniffi::Record)]
 pub struct TokenUsage {
     /// Tokens of the requests.
     pub input_tokens: Option<u64>,
@@ -238,6 +238,8 @@ pub struct TokenUsage {
     pub cached_input_tokens: Option<u64>,
     /// Tokens of the requests that were written to a cache.
     pub cache_write_input_tokens: Option<u64>,
+    /// What they cost, in US dollars: as the provider says it, else by the model's price. Absent where neither is known.
+    pub cost: Option<f64>,
 }
 
 impl From<event::TokenUsage> for TokenUsage {
@@ -249,6 +251,7 @@ impl From<event::TokenUsage> for TokenUsage {
             reasoning_tokens: usage.reasoning_tokens,
             cached_input_tokens: usage.cached_input_tokens,
             cache_write_input_tokens: usage.cache_write_input_tokens,
+            cost: usage.cost.map(Usd::dollars),
         }
     }
 }
@@ -343,7 +346,7 @@ same!(
 );
 
 /// A limit that a turn has reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(
     tag = "kind",
     rename_all = "camelCase",
@@ -364,6 +367,11 @@ pub enum TurnLimit {
     MaxTokens {
         /// How many it may use.
         max: u64,
+    },
+    /// The money.
+    MaxCost {
+        /// What it may cost, in US dollars.
+        max: f64,
     },
     /// The time.
     MaxDuration {
@@ -396,6 +404,7 @@ impl From<run::TurnLimit> for TurnLimit {
             run::TurnLimit::MaxToolRounds { max } => Self::MaxToolRounds { max },
             run::TurnLimit::MaxToolCalls { max } => Self::MaxToolCalls { max },
             run::TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
+            run::TurnLimit::MaxCost { max } => Self::MaxCost { max: max.dollars() },
             run::TurnLimit::MaxDuration { max_ms } => Self::MaxDuration {
                 max: Duration::from_millis(max_ms),
             },

@@ -43,7 +43,7 @@ pub struct Registered {
 }
 
 /// What happened to the runs of a registry, in order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",

@@ -11,7 +11,7 @@ use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
 use crate::store::StoreSetup;
-use crate::tool::{AgentTool, Answerer, Approver, Asking, Handler, answered};
+use crate::tool::{AgentTool, Answerer, Approver, Asking, Handler, answered}; use crate::trace;
 use crate::transport::HttpTransport;
 use crate::trim::{Trimmer, Trimming};
 use std::sync::Arc;
@@ -90,6 +90,7 @@ impl AgentSetup {
         }
         let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
             .client(client)
+            .trace_content(trace::tells_content())
             .configure(move |settings| *settings = config)
             .history(history);
         if let Some(thread_id) = self.thread_id {

@@ -39,7 +39,7 @@ impl From<stepwell_io::StoredTurn> for StoredTurn {
 }
 
 /// A turn that is over.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct Finished {
     /// How it ended.
     pub outcome: Outcome,

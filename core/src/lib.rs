@@ -52,6 +52,7 @@ pub mod journal;
 #[doc(hidden)]
 pub mod json;
 pub mod middleware;
+mod money;
 pub mod pipeline;
 pub mod provider;
 pub mod registry;
@@ -65,6 +66,7 @@ pub mod tool;
 pub mod wire;
 
 pub use id::*;
+pub use money::{NotUsd, Usd};
 pub use run::{Effect, Input, Output, Run, RunEvent, RunMachine};
 pub use time::Timestamp;
 

@@ -230,6 +230,11 @@ impl Pipeline {
         })
     }
 
+    /// How the provider names the answer, if it has said so.
+    pub(crate) fn response_id(&self) -> Option<&str> {
+        self.decoder.response_id()
+    }
+
     /// Keeps what the answer has cost so far, for a stream that does not come to its end.
     fn note_usage(&mut self, conversation: &mut Conversation) {
         if !self.is_over()

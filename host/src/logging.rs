@@ -41,6 +41,15 @@ pub(crate) fn start(in_force: &InForce, by_default: Option<&str>) -> Result<Logg
     Ok(Logging { _traces: traces })
 }
 
+/// Whether the traces are to tell what was said, by the variable that OpenTelemetry's own instrumentations have for it.
+pub(crate) fn traces_content() -> bool {
+    let asked = env::var("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT");
+    asked.is_ok_and(|asked| {
+        let asked = asked.to_ascii_lowercase();
+        ["true", "span_only", "span_and_event"].contains(&&*asked)
+    })
+}
+
 fn log(in_force: &InForce, by_default: Option<&str>) -> Result<Option<BoxedLayer>, Failure> {
     let settings = &in_force.settings;
     let wanted = settings.log.as_deref().filter(|log| !log.trim().is_empty());

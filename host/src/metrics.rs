@@ -9,6 +9,7 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::event::RunOutcome;
@@ -64,6 +65,7 @@ struct Inner {
     hops: Counter,
     retries: Counter,
     tokens: Family<DirectionLabel, Counter>,
+    cost: Counter<f64, AtomicU64>,
     tool_calls: Family<ToolLabels, Counter>,
     tool_duration: Family<ToolLabel, Histogram>,
     continuation_duration: Histogram,
@@ -100,6 +102,7 @@ impl Metrics {
             hops: Counter::default(),
             retries: Counter::default(),
             tokens: Family::default(),
+            cost: Counter::default(),
             tool_calls: Family::default(),
             tool_duration: Family::new_with_constructor(seconds),
             continuation_duration: seconds(),
@@ -137,6 +140,12 @@ impl Metrics {
             "tokens",
             "Tokens that the model read and wrote, as it counts them",
             inner.tokens.clone(),
+        );
+        registry.register_with_unit(
+            "cost",
+            "What the model's answers cost, where that is known",
+            Unit::Other("us_dollars".to_owned()),
+            inner.cost.clone(),
         );
         registry.register(
             "tool_calls",
@@ -269,6 +278,9 @@ impl RunMeter {
             ] {
                 let counter = inner.tokens.get_or_create(&DirectionLabel { direction });
                 counter.inc_by(tokens.unwrap_or(0));
+            }
+            if let Some(cost) = usage.cost {
+                inner.cost.inc_by(cost.dollars());
             }
         }
         inner.duration.observe(self.begin.elapsed().as_secs_f64());

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
+use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{
     ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer,
@@ -51,6 +52,7 @@ pub struct AgentBuilder {
     owner: Option<String>,
     waits_for_store: bool,
     client: Option<HttpClient>,
+    traces_content: bool,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
     history: Conversation,
@@ -77,6 +79,9 @@ pub enum BuildError {
         "a middleware is for AG-UI agents: this endpoint speaks {0}, whose streams are no events"
     )]
     Middleware(&'static str),
+    /// There is a limit on what a turn may cost, and its model has no price.
+    #[error(transparent)]
+    Price(#[from] UnknownPrice),
     /// The HTTP client cannot be made.
     #[error("the HTTP client cannot be made: {0}")]
     Client(#[from] HttpClientError),
@@ -103,6 +108,7 @@ impl AgentBuilder {
             owner: None,
             waits_for_store: false,
             client: None,
+            traces_content: false,
             thread: None,
             registry: SharedRegistry::default(),
             history: Conversation::default(),
@@ -544,6 +550,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Whether the spans of its turns tell what was said: instructions, messages, arguments and results, as
+    /// `gen_ai.input.messages` and its like. They do not unless the app asks for it here.
+    #[must_use]
+    pub fn trace_content(mut self, does: bool) -> Self {
+        self.traces_content = does;
+        self
+    }
+
     /// Uses the app's own HTTP client, or one that many agents share; see [`HttpClient`].
     #[must_use]
     pub fn client(mut self, client: impl Into<HttpClient>) -> Self {
@@ -564,6 +578,7 @@ impl AgentBuilder {
         if self.middleware.is_some() && dialect != Dialect::AgUi {
             return Err(BuildError::Middleware(dialect.name()));
         }
+        self.config.check_price()?;
         let client = match self.client {
             Some(client) => client,
             None => HttpClient::new()?,
@@ -594,6 +609,7 @@ impl AgentBuilder {
                 waits: self.waits_for_store,
             }),
             client,
+            traces_content: self.traces_content,
         };
         let shared = Arc::new(Shared::new(
             setup,

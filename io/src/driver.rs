@@ -19,7 +19,6 @@ use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, Timer
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::Span;
 
 /// What a turn needs beside its machine.
 pub(crate) struct Driver {
@@ -321,15 +320,8 @@ impl Driver {
     }
 
     fn finished(self, outcome: Outcome) -> Finished {
-        let span = Span::current();
-        span.record("stepwell.outcome", outcome_name(&outcome));
-        match &outcome {
-            Outcome::Failed { failure } => spans::record_error(&span, spans::failure_name(failure)),
-            Outcome::Truncated => spans::record_error(&span, "truncated"),
-            _ => {}
-        }
         let usage = self.run.machine.usage();
-        spans::record_usage(&span, &usage);
+        spans::record_end(&self.setup.config.endpoint, &outcome, &usage);
         let hops = self.run.machine.hop() + 1;
         Finished {
             outcome,
@@ -344,15 +336,4 @@ impl Driver {
 /// Waits until the app has room for an event. `false` if it has let go of the turn.
 async fn has_room(events: &mpsc::Sender<RunEvent>) -> bool {
     events.reserve().await.is_ok()
-}
-
-fn outcome_name(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Success => "success",
-        Outcome::Incomplete { reason } => reason.name(),
-        Outcome::LimitReached { limit } => limit.name(),
-        Outcome::Cancelled => "cancelled",
-        Outcome::Truncated => "truncated",
-        _ => "failed",
-    }
 }

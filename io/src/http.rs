@@ -1,6 +1,7 @@
 //! One request and its answer, as inputs of the machine.
 
 use crate::http_client::{Body, HttpClient, redirect_body};
+use crate::spans;
 use bytes::Bytes;
 use futures::stream::Fuse;
 use futures::{FutureExt, Stream, StreamExt};
@@ -13,6 +14,7 @@ use stepwell_core::dialect::HttpRequest;
 use stepwell_core::middleware::Middleware;
 use stepwell_core::run::{EffectId, Input, Refusal};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// As much of an error's body as is kept, in bytes.
 const ERROR_BODY: usize = 64 << 10;
@@ -25,6 +27,7 @@ pub(crate) async fn stream(
     inputs: mpsc::Sender<Input<'static>>,
     middleware: Option<Arc<Mutex<Middleware>>>,
 ) {
+    let asked = Instant::now();
     let response = match client.send(request).await {
         Ok(response) => response,
         Err(error) => {
@@ -72,7 +75,11 @@ pub(crate) async fn stream(
         return;
     }
     let mut body = Pieces::new(body);
+    let mut is_first = true;
     while let Some(piece) = body.next().await {
+        if std::mem::take(&mut is_first) {
+            spans::record_first_chunk(asked);
+        }
         let input = match piece {
             Ok(bytes) => match encoding.take().filter(|_| is_compressed(&bytes)) {
                 Some(encoding) => Input::Lost {

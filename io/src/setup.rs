@@ -35,6 +35,8 @@ pub(crate) struct Setup {
     pub(crate) observer: Option<MakeObserver>,
     pub(crate) store: Option<StoreSetup>,
     pub(crate) client: HttpClient,
+    /// Whether the spans tell what was said.
+    pub(crate) traces_content: bool,
 }
 
 impl fmt::Debug for Setup {

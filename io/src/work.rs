@@ -134,7 +134,7 @@ impl Work {
         if matches!(id, EffectId::Open { .. })
             && let Some(hop) = self.hop.take()
         {
-            hop.close(machine);
+            hop.close(&self.setup, machine);
         }
     }
 
@@ -150,7 +150,7 @@ impl Work {
             EffectId::Open { hop, attempt } => (hop, attempt),
             _ => (0, 0),
         };
-        let span = spans::hop(&self.setup.config.endpoint, hop, attempt);
+        let span = spans::hop(&self.setup, machine, hop, attempt);
         self.hop = Some(HopSpan::new(span.clone(), machine));
         let client = self.setup.client.clone();
         let middleware = self.middleware(hop);
@@ -172,7 +172,8 @@ impl Work {
     }
 
     fn run_tool(&self, id: EffectId, invocation: ToolInvocation) -> AbortHandle {
-        let span = spans::tool(&invocation);
+        let span = spans::tool(&self.setup, &invocation);
+        let setup = Arc::clone(&self.setup);
         let handler = self.setup.handlers.get(&invocation.name).cloned();
         let answers = self.answers.clone();
         let tool = invocation.name.clone();
@@ -201,6 +202,7 @@ impl Work {
                 Ok(tools::ToolAnswer::Finished(output)) => Ok(output),
                 Err(failure) => Err(failure),
             };
+            spans::record_result(&setup, &result);
             let _ = answers
                 .send(Input::ToolFinished { effect: id, result })
                 .await;

@@ -62,6 +62,7 @@ def _limits(said: dict[str, Any]) -> Limits:
         "max_parallel_tools",
         "max_tool_calls",
         "max_tokens",
+        "max_cost",
         "at_limit",
         "max_answer_bytes",
         "max_answer_calls",

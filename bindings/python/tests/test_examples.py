@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "ship.py"])
+@pytest.mark.parametrize("name", ["ask.py", "budget.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "ship.py", "traced.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -162,6 +162,19 @@ def test_ship_asks(mock_llm: Start) -> None:
     )
     assert ran.stdout.endswith("It is on its way.\n")
     assert "a book leaves Bergen today" in json.dumps(server.requests()[1]["body"])
+
+
+def test_budget(mock_llm: Start) -> None:
+    hops = [calls(("get_secret_number", {"name": "alice"})), text("42.")]
+    hops = [hop | {"usage": {"input": 100, "output": 10}} for hop in hops]
+    assert run(str(EXAMPLES / "budget.py"), mock_llm(*hops).base_url) == "42. It cost $0.0000420: Success()\n"
+
+
+def test_traced(mock_llm: Start) -> None:
+    *spans, answer = run(str(EXAMPLES / "traced.py"), mock_llm().base_url).splitlines()
+    spans = [span for span in [*spans, answer] if " numbers" not in span and "number is" not in span]
+    chat, tool = "chat gpt-4o-mini", "execute_tool get_secret_number"
+    assert sorted(spans) == [chat, chat, tool, tool, "invoke_agent"]
 
 
 def test_scripted_needs_nothing() -> None:

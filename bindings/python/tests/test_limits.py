@@ -6,16 +6,21 @@ import pytest
 from machines import STOP, answers, asks, at, config, delta, order, sent, updates
 
 from stepwell import (
+    Agent,
     Completed,
+    ConfigurationError,
     Event,
     Failed,
     LimitFailure,
     LimitReached,
     Limits,
+    LongContextPrice,
+    MaxCost,
     MaxDuration,
     MaxTokens,
     MaxToolCalls,
     MaxToolRounds,
+    ModelPrice,
     NoProgress,
     RepeatLimit,
     RunConfig,
@@ -25,15 +30,20 @@ from stepwell import (
     ToolFailure,
     ToolFailureKind,
     TurnLimit,
+    model_price,
     tool,
 )
 
 USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":60,"completion_tokens":40,"total_tokens":100}}\n\n'
 
 
+PRICE = ModelPrice(input=0.5, output=2, cached_input=0.05)
+"""For 60 tokens in and 40 out it is 110 millionths of a dollar."""
+
+
 def greedy(limits: Limits, *, repeats: bool = False, seconds: int = 0) -> tuple[RunMachine, list[Event], int]:
     """A model that never has enough tea, and may ask for the same again: its machine, the events, how many tools ran."""
-    machine = RunMachine(config("http://localhost/v1", order, limits=limits))
+    machine = RunMachine(config("http://localhost/v1", order, limits=limits, price=PRICE))
     events: list[Event] = []
     ran = 0
     now = 1000
@@ -63,6 +73,7 @@ def greedy(limits: Limits, *, repeats: bool = False, seconds: int = 0) -> tuple[
         (Limits(max_tool_rounds=1), 0, MaxToolRounds(1), 2),
         (Limits(max_tool_calls=5), 0, MaxToolCalls(5), 4),
         (Limits(max_tokens=250), 0, MaxTokens(250), 4),
+        (Limits(max_cost=0.00025), 0, MaxCost(0.00025), 4),
         (Limits(max_duration=30.0), 10, MaxDuration(30.0), 4),
     ],
 )
@@ -122,3 +133,26 @@ def test_a_repeatable_tool_is_no_circle() -> None:
         outputs = machine.tool_finished(running.id, "not yet")
     answers(machine, outputs, delta("I give up.") + STOP)
     assert machine.outcome == Success()
+
+
+def test_what_a_turn_costs_is_counted_over_its_hops() -> None:
+    machine, _, _ = greedy(Limits(max_tool_rounds=2))
+    assert machine.usage.cost == 0.00033
+
+
+def test_a_limit_of_cost_needs_a_price() -> None:
+    with pytest.raises(ConfigurationError, match="no price is known for the model `mock`"):
+        RunMachine(config(limits=Limits(max_cost=1)))
+    with pytest.raises(ConfigurationError, match="`max_cost` is -1"):
+        RunMachine(config(limits=Limits(max_cost=-1), price=PRICE))
+    with pytest.raises(ConfigurationError, match="no price is known"):
+        Agent(provider="ollama", model="llama3.3", limits=Limits(max_cost=1))
+    Agent(provider="ollama", model="llama3.3", price=ModelPrice(input=0, output=0), limits=Limits(max_cost=1))
+
+
+def test_list_prices_are_shown() -> None:
+    assert model_price("openai", "gpt-4o-mini-2024-07-18") == ModelPrice(input=0.15, output=0.6, cached_input=0.075)
+    assert model_price("openai", "none") is None
+    long = model_price("gemini", "gemini-2.5-pro")
+    assert long is not None
+    assert long.long_context == LongContextPrice(above=200_000, input=2.5, output=15.0, cached_input=0.25)

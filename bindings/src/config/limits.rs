@@ -1,12 +1,15 @@
+use super::price::dollars;
+use crate::error::StepwellError;
 use crate::same::same;
 use crate::time::Duration;
 use serde::Deserialize;
+use stepwell_core::Usd;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
 use stepwell_core::wire::FrameLimits;
 
 /// How far a run may go. What is left out is the default; none is without a limit.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Limits {
     /// The most rounds of tools in a turn.
@@ -23,6 +26,10 @@ pub struct Limits {
     /// round is begun.
     #[uniffi(default = None)]
     pub max_tokens: Option<u64>,
+    /// What a turn may cost, in US dollars; any amount if absent. When it has cost that, no further round is begun: the
+    /// round that came before may have taken it beyond. It needs a model whose price is known, or `RunConfig.price`.
+    #[uniffi(default = None)]
+    pub max_cost: Option<f64>,
     /// The longest that a turn may take and still begin a round of tools; any time if absent. What
     /// runs is not broken off, and waiting for the user does not count. `Timeouts.turn` is the hard end.
     #[uniffi(default = None)]
@@ -154,6 +161,7 @@ impl Default for Limits {
             continue_after_tools: core.continue_after_tools,
             max_tool_calls: core.max_tool_calls,
             max_tokens: core.max_tokens,
+            max_cost: core.max_cost.map(Usd::dollars),
             max_duration: core.max_duration.map(Into::into),
             max_parallel_tools: core.max_parallel_tools,
             repeats: RepeatLimit::default(),
@@ -213,14 +221,20 @@ same!(
     }
 );
 
-impl From<Limits> for run::Limits {
-    fn from(limits: Limits) -> Self {
+impl Limits {
+    /// The core's limits.
+    ///
+    /// # Errors
+    /// `max_cost` is no amount of money.
+    pub(crate) fn into_core(self) -> Result<run::Limits, StepwellError> {
+        let limits = self;
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
-        Self {
+        Ok(run::Limits {
             max_tool_rounds: limits.max_tool_rounds,
             continue_after_tools: limits.continue_after_tools,
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
+            max_cost: dollars("max_cost", limits.max_cost)?,
             max_duration: limits.max_duration.map(Into::into),
             max_parallel_tools: limits.max_parallel_tools,
             repeats: limits.repeats.into_core(),
@@ -235,7 +249,7 @@ impl From<Limits> for run::Limits {
                 line: bytes(limits.max_line_bytes),
                 event: bytes(limits.max_event_bytes),
             },
-        }
+        })
     }
 }
 
@@ -287,7 +301,7 @@ mod tests {
     /// The defaults that every language writes out are the core's own.
     #[test]
     fn defaults_are_those_of_the_core() {
-        assert_eq!(run::Limits::from(limits()), run::Limits::default());
+        assert_eq!(limits().into_core().unwrap(), run::Limits::default());
         assert_eq!(run::RetryPolicy::from(retry()), run::RetryPolicy::default());
         assert_eq!(run::Timeouts::from(timeouts()), run::Timeouts::default());
     }

@@ -5,6 +5,7 @@ mod context;
 mod device;
 mod limits;
 mod output;
+mod price;
 mod tool_definition;
 mod turn_options;
 
@@ -13,6 +14,7 @@ pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
 pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use output::{OutputMode, OutputType};
+pub use price::{LongContextPrice, ModelPrice, model_price};
 pub use tool_definition::ToolDefinition;
 pub use turn_options::TurnOptions;
 
@@ -106,6 +108,9 @@ pub struct RunConfig {
     #[uniffi(default = None)]
     #[serde(default, deserialize_with = "list_of_providers")]
     pub providers: Option<JsonValue>,
+    /// What the model costs, in place of the price that Stepwell knows: a negotiated one, or that of a server of the app's own.
+    #[uniffi(default = None)]
+    pub price: Option<ModelPrice>,
     /// How the model's text is shown.
     #[uniffi(default)]
     #[serde(default)]
@@ -296,7 +301,8 @@ impl RunConfig {
     /// The core's configuration, with all tools registered.
     ///
     /// # Errors
-    /// An unknown provider, a key that is missing, a tool that cannot be registered.
+    /// An unknown provider, a key that is missing, a tool that cannot be registered, a limit of cost for a model without a
+    /// price.
     pub fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
         let catalog = catalog(self.providers.as_ref())?;
@@ -317,19 +323,22 @@ impl RunConfig {
         if let Some(resumption) = self.resumption {
             endpoint.quirks.resumption = resumption.into();
         }
+        if let Some(price) = self.price {
+            endpoint.quirks.price = Some(price.into_core()?);
+        }
         self.ag_ui.apply(&mut endpoint.quirks.ag_ui);
         let mut tools = ToolRegistry::new();
         for tool in self.tools {
             tools = tools.register(tool.try_into()?)?;
         }
-        Ok(run::RunConfig {
+        let config = run::RunConfig {
             endpoint,
             tools,
             instructions: self.instructions,
             settings: self
                 .settings
                 .over(&dialect::GenerationSettings::default())?,
-            limits: self.limits.into(),
+            limits: self.limits.into_core()?,
             retry: self.retry.into(),
             timeouts: self.timeouts.into(),
             run_ids: self.run_ids.map(Into::into).unwrap_or_default(),
@@ -342,8 +351,7 @@ impl RunConfig {
             device: self.device.into(),
             text: self.text.into(),
             context_guard: self.context_guard.into(),
-            output: self.output.map(OutputType::into_core).transpose()?,
-        })
+ output: self.output.map(OutputType::into_core).transpose()?, }; config.check_price().map_err(|error| { StepwellError::configuration(&error, "give `price`, or leave out `max_cost`") })?; Ok(config)
     }
 }
 

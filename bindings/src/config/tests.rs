@@ -14,6 +14,7 @@ pub(crate) fn limits() -> Limits {
         continue_after_tools: true,
         max_tool_calls: None,
         max_tokens: None,
+        max_cost: None,
         max_duration: None,
         max_parallel_tools: 8,
         repeats: RepeatLimit {
@@ -341,18 +342,19 @@ fn absent_is_the_default_and_null_is_none() {
     assert_eq!(run::Timeouts::from(read::<Timeouts>(none)), expected);
 
     assert_eq!(
-        run::Limits::from(read::<Limits>("{}")),
+        read::<Limits>("{}").into_core().unwrap(),
         run::Limits::default()
     );
     let none = r#"{"maxToolCalls":null,"maxTokens":null,"maxDurationMs":null,"repeats":{"tellAfter":null,"stopAfter":null}}"#;
     let expected = run::Limits {
         max_tool_calls: None,
         max_tokens: None,
+        max_cost: None,
         max_duration: None,
         repeats: None,
         ..run::Limits::default()
     };
-    assert_eq!(run::Limits::from(read::<Limits>(none)), expected);
+    assert_eq!(read::<Limits>(none).into_core().unwrap(), expected);
 
     let device = |said: &str| run::DevicePolicy::from(read::<DevicePolicy>(said));
     assert_eq!(device("{}"), run::DevicePolicy::default());

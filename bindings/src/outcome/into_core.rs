@@ -2,7 +2,7 @@
 
 use super::{Failure, Outcome, TurnLimit};
 use stepwell_core::conversation::RunFailure;
-use stepwell_core::{dialect, run};
+use stepwell_core::{Usd, dialect, run};
 
 impl From<Outcome> for run::Outcome {
     fn from(outcome: Outcome) -> Self {
@@ -80,6 +80,10 @@ impl From<TurnLimit> for run::TurnLimit {
             TurnLimit::MaxToolRounds { max } => Self::MaxToolRounds { max },
             TurnLimit::MaxToolCalls { max } => Self::MaxToolCalls { max },
             TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
+            TurnLimit::MaxCost { max } => Self::MaxCost {
+                // What the core has told is an amount.
+                max: Usd::from_dollars(max).unwrap_or_default(),
+            },
             TurnLimit::MaxDuration { max } => Self::MaxDuration {
                 max_ms: max.as_millis(),
             },

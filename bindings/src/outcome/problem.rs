@@ -39,7 +39,7 @@ macro_rules! kinds {
 
         /// What is thrown where a turn is waited for that has no whole answer, by kind. Each has the turn as it ended.
         #[cfg(feature = "agent")]
-        #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
+        #[derive(Clone, Debug, PartialEq, thiserror::Error, uniffi::Error)]
         #[uniffi::export(Display)]
         pub enum TurnError {
             $(

@@ -11,7 +11,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::session::{self, MessageBuilder, SessionError, TurnTree, ViewOptions};
 
 /// A session as the user is shown it: the same after a reload as it was live.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct SessionView {
     /// The beginning of the user's first words, without markup.
     pub title: String,
@@ -26,7 +26,7 @@ pub struct SessionView {
 }
 
 /// A turn as the user is shown it.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct TurnView {
     /// The run id of its first hop.
     pub id: String,
@@ -43,7 +43,7 @@ pub struct TurnView {
 }
 
 /// A message as the user is shown it.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct MessageView {
     /// Names the message within its thread.
     pub id: String,
@@ -79,7 +79,7 @@ pub enum Role {
 }
 
 /// What an agent shows of its work.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct ActivityView {
     /// The kind of activity, as the agent names it.
     pub activity_type: String,
@@ -88,7 +88,7 @@ pub struct ActivityView {
 }
 
 /// A tool call as the user is shown it.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct ToolExecution {
     /// The provider's id for the call.
     pub tool_id: String,

@@ -1,5 +1,7 @@
 // The Agent under Node: a turn with tools, what goes wrong on the network, and stopping. By `fetch` and a clock of the test's.
 
+import { readFileSync } from "node:fs";
+
 const encoder = new TextEncoder();
 export const config = { provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1" };
 const sse = (...chunks) => [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
@@ -20,6 +22,15 @@ export function clock() {
     },
     clearTimeout: (timer) => timer && clearImmediate(timer),
   };
+}
+
+function thrown(call) {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
 }
 
 /** What is wrong. */
@@ -154,14 +165,25 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
       check(`an approval: ${expected}`, expected.test(JSON.stringify(requests.at(-1).body.messages.at(-1).content)));
     }
   }
-  const thrown = (call) => {
-    try {
-      call();
-    } catch (error) {
-      return error;
-    }
-    return undefined;
-  };
+  {
+    // The program of the guide to budgets, with `fetch` in the place of OpenAI.
+    const source = readFileSync(new URL("../../../examples/web/budget.mjs", import.meta.url), "utf8");
+    const usage = { prompt_tokens: 100, completion_tokens: 10 };
+    const body = sse({ choices: [{ delta: { content: "Hi." }, finish_reason: "stop" }] }, { choices: [], usage });
+    const printed = [];
+    const Local = class extends Agent {
+      constructor(options) {
+        super({ ...options, fetch: async () => answer(body), clock: clock() });
+      }
+    };
+    const AsyncFunction = (async () => {}).constructor;
+    const program = new AsyncFunction("Agent", "process", "console", source.slice(source.indexOf("const getSecretNumber")));
+    await program(Local, { argv: ["node", "budget.mjs", "http://localhost/v1"], env: {} }, { log: (...words) => printed.push(words.join(" ")) });
+    check(`a budget: ${printed}`, printed.join() === "Hi. It cost $0.000021: success");
+    const unknown = thrown(() => new Agent({ ...config, limits: { maxCost: 1 } }));
+    check("a limit of cost needs a price", unknown?.kind === "configuration" && /no price/.test(unknown.message));
+    new Agent({ ...config, limits: { maxCost: 1 }, price: { input: 1, output: 2 } });
+  }
   check("a wrong configuration is an error at once", thrown(() => new Agent({ provider: "nobody" }))?.kind === "configuration");
   const machine = new RunMachine(config, "thread-1");
   machine.free();

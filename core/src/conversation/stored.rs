@@ -3,7 +3,7 @@
 use super::Conversation;
 use super::index::Index;
 use crate::event::{AssistantMessage, Message, TokenUsage, ToolCall};
-use crate::{MessageId, ToolCallId};
+use crate::{MessageId, ToolCallId, Usd};
 use serde_json::Value;
 
 impl Conversation {
@@ -91,6 +91,13 @@ impl Conversation {
     pub(crate) fn note_usage(&mut self, usage: &TokenUsage) {
         if self.summary.usage.as_slice() != std::slice::from_ref(usage) {
             self.summary.usage = vec![usage.clone()];
+        }
+    }
+
+    /// What the hop has cost in money, where it was not said.
+    pub(crate) fn price_usage(&mut self, cost: impl Fn(&TokenUsage) -> Option<Usd>) {
+        for usage in &mut self.summary.usage {
+            usage.cost = usage.cost.or_else(|| cost(usage));
         }
     }
 

@@ -20,6 +20,7 @@ use crate::id::result_id;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The most calls of one answer, in every dialect.
 const MOST_CALLS: u32 = 1024;
@@ -52,6 +53,9 @@ pub(super) struct Answer {
     calls: Vec<Call>,
     /// The model, as the provider names it.
     pub(super) model: Option<String>,
+    /// The answer, as the provider names it. Traces alone want it: it is not stored.
+    #[serde(skip)]
+    pub(super) response_id: Option<String>,
     /// Why the model stopped, in the provider's word.
     pub(super) stop_reason: Option<String>,
     /// What it cost.
@@ -97,6 +101,7 @@ impl Answer {
             reasonings: 0,
             calls: Vec::new(),
             model: None,
+            response_id: None,
             stop_reason: None,
             usage: None,
         }
@@ -414,6 +419,13 @@ impl Answer {
         self.calls
             .get(slot)
             .is_none_or(|call| !call.open || sink.is_whole(&call.id))
+    }
+
+    /// Takes note of how the provider names the answer.
+    pub(super) fn name(&mut self, id: Option<Cow<'_, str>>) {
+        if let (None, Some(id)) = (&self.response_id, id) {
+            self.response_id = Some(id.into_owned());
+        }
     }
 
     /// What the answer has cost so far.

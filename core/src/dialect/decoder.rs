@@ -92,6 +92,11 @@ pub trait Decode {
         None
     }
 
+    /// How the provider names the answer, if it has said so.
+    fn response_id(&self) -> Option<&str> {
+        None
+    }
+
     /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
     /// done. A stream that was cut off gets no `RUN_FINISHED`.
     ///
@@ -363,6 +368,10 @@ impl Decode for Decoder {
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.dialect.get_mut().usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.dialect.get().response_id()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {

@@ -2,6 +2,7 @@
 //! counts as absent, so that a server's odd extra costs nothing that was said beside it.
 
 use super::mend;
+use crate::Usd;
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -120,6 +121,11 @@ pub(super) fn token_count(raw: Raw<'_>) -> Option<u64> {
 pub(super) fn count(value: &Value) -> Option<u64> {
     let count = value.as_u64().or_else(|| whole(value.as_f64()?))?;
     (count < COUNT_LIMIT).then_some(count)
+}
+
+/// An amount of US dollars.
+pub(super) fn dollars(value: &Value) -> Option<Usd> {
+    Usd::from_dollars(value.as_f64()?).ok()
 }
 
 fn whole(float: f64) -> Option<u64> {

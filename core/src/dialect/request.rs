@@ -5,7 +5,7 @@ use super::shown;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
 };
-use crate::provider::{KeyHeader, ModelRules};
+use crate::provider::{KeyHeader, {ModelPrice, ModelRules};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -206,6 +206,9 @@ pub struct Quirks {
     /// What the model takes; as the table of models has it if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRules>,
+    /// What the model costs, if that is known. An app that pays another price puts it here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
     /// How a stream that breaks off is gone on with.
     pub resumption: Resumption,
     /// What an AG-UI agent needs to be told, or forgiven.

@@ -81,6 +81,11 @@ pub(super) trait FrameReader {
         None
     }
 
+    /// As [`Decode::response_id`].
+    fn response_id(&self) -> Option<&str> {
+        None
+    }
+
     /// As [`Decode::end`].
     ///
     /// # Errors
@@ -147,6 +152,10 @@ impl<R: FrameReader> Decode for Templated<R> {
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.reader.usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.reader.response_id()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {

@@ -1,7 +1,7 @@
 use super::field::{Metadata, is_absent, present, present_count, present_json};
-use crate::ToolCallId;
 use crate::json::told_apart_by;
-use serde::{Deserialize, Serialize};
+use crate::{ToolCallId, Usd};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// How a run ended, as `RUN_FINISHED` says it. An absent outcome is success.
@@ -246,7 +246,20 @@ pub struct TokenUsage {
         skip_serializing_if = "Option::is_none"
     )]
     pub cache_write_input_tokens: Option<u64>,
+    /// What they cost: as the provider says it, else by the model's price.
+    #[serde(
+        default,
+        deserialize_with = "amount",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cost: Option<Usd>,
     /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Metadata,
+}
+
+/// AG-UI knows no cost, so an agent may say anything of that name: what is no amount of dollars is left out.
+fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
+    let cost = Value::deserialize(deserializer)?.as_f64();
+    Ok(cost.and_then(|dollars| Usd::from_dollars(dollars).ok()))
 }

@@ -1,7 +1,7 @@
 //! Providers that an app adds itself, without code.
 
 use super::{
-    Api, Capabilities, KeyHeader, ModelFamily, Provider, UnknownProvider, all, find_in,
+    Api, Capabilities, KeyHeader, ModelFamily, ModelPrice, Provider, UnknownProvider, all, find_in,
     is_base_url, is_header_name, table,
 };
 use crate::dialect::{Dialect, Quirks};
@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 ///     "dialect": "openai-chat",
 ///     "base_url": "https://api.deepseek.com/v1",
 ///     "key_variable": "DEEPSEEK_API_KEY",
-///     "quirks": {"reasoning": "content"}
+///     "quirks": {"reasoning": "content"},
+///     "prices": {"deepseek-chat": {"input": 0.28, "cached_input": 0.028, "output": 0.42}}
 /// }]}"#)?;
 /// let key = Some(Secret::from("the key"));
 /// let endpoint = catalog.find("deepseek")?.endpoint(None, "deepseek-chat", None, key)?;
@@ -75,6 +76,9 @@ pub struct Custom {
     /// What its models take, by how their names begin; of others the table of models knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelFamily>,
+    /// What its models cost, by how their names begin; of several beginnings the longest counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, ModelPrice>,
 }
 
 /// What is wrong with an app's own providers, and where.
@@ -184,6 +188,7 @@ impl Catalog {
                 quirks,
                 capabilities: custom.capabilities,
                 models: Cow::Owned(custom.models),
+                prices: custom.prices.into_iter().collect(),
             }]),
             default_api: api.into(),
             key_variable: custom.key_variable.unwrap_or_default().into(),

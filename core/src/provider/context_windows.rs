@@ -20,11 +20,7 @@ pub struct ContextWindow {
 /// of one's own, and Ollama's, whose window the server's settings decide, have no entry.
 #[must_use]
 pub fn context_window(provider: &str, model: &str) -> Option<ContextWindow> {
-    let (provider, model) = match (provider, model.split_once('/')) {
-        // Its models go by their vendors.
-        ("openrouter", Some((vendor, model))) => (vendors_name(vendor), model),
-        _ => (provider, model),
-    };
+    let (provider, model) = super::vendors(provider, model);
     let (_, models) = WINDOWS.iter().find(|(name, _)| *name == provider)?;
     models
         .iter()
@@ -44,14 +40,6 @@ pub fn context_windows() -> impl Iterator<Item = (&'static str, &'static str, Co
             (*provider, model, ContextWindow { window, output })
         })
     })
-}
-
-fn vendors_name(vendor: &str) -> &str {
-    match vendor {
-        "google" => "gemini",
-        "mistralai" => "mistral",
-        other => other,
-    }
 }
 
 /// Whether the model is of the family: its name goes on with a sign, or not at all, and not with the number of another

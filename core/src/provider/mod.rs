@@ -16,6 +16,7 @@ mod catalog;
 mod context_windows;
 mod matrix;
 mod models;
+mod prices;
 mod table;
 
 pub use catalog::{Catalog, CatalogError, Custom, CustomProviders};
@@ -23,6 +24,7 @@ pub use context_windows::{ContextWindow, context_window, context_windows};
 pub use matrix::matrix_markdown;
 pub(crate) use models::model_rules;
 pub use models::{LeastEffort, ModelFamily, ModelRules, TakesTemperature};
+pub use prices::{LongContextPrice, ModelPrice, UnknownPrice, model_price, model_prices};
 
 use crate::dialect::{Dialect, Endpoint, Media, Quirks, Secret};
 use serde::{Deserialize, Serialize};
@@ -65,6 +67,9 @@ pub struct Api {
     /// What its models take, where that is not in the table of models.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub models: Cow<'static, [ModelFamily]>,
+    /// What its models cost, by how their names begin, where that is not in the table of prices.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub prices: Cow<'static, [(String, ModelPrice)]>,
 }
 
 /// The header that carries the key.
@@ -234,6 +239,21 @@ pub fn find(name: &str) -> Result<&'static Provider, UnknownProvider> {
     find_in(all().iter(), name)
 }
 
+/// The vendor and the vendor's name of a model, where a provider's models go by their vendors.
+fn vendors<'a>(provider: &'a str, model: &'a str) -> (&'a str, &'a str) {
+    match (provider, model.split_once('/')) {
+        ("openrouter", Some((vendor, model))) => {
+            let vendor = match vendor {
+                "google" => "gemini",
+                "mistralai" => "mistral",
+                other => other,
+            };
+            (vendor, model)
+        }
+        _ => (provider, model),
+    }
+}
+
 fn find_in<'a>(
     providers: impl Iterator<Item = &'a Provider> + Clone,
     name: &str,
@@ -347,6 +367,7 @@ impl Provider {
             quirks: Quirks {
                 media: api.capabilities.media(),
                 model: models::of_families(&api.models, model).or(api.quirks.model),
+                price: prices::own(&api.prices, model).or_else(|| model_price(&self.name, model)),
                 ..api.quirks
             },
         })

@@ -17,6 +17,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     refusals: false,
     media: Media::ALL,
     model: None,
+    price: None,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
 };
@@ -70,6 +71,7 @@ const fn of(
         quirks,
         capabilities,
         models: Cow::Borrowed(&[]),
+        prices: Cow::Borrowed(&[]),
     }
 }
 

@@ -3,14 +3,16 @@
 use crate::interrupts::{answer, asks};
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Work, World, offer};
+use proptest::prelude::*;
 use serde_json::json;
 use std::time::Duration;
-use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
+use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
     Decision, EffectId, Failure, Input, LimitPolicy, Outcome, StateKind, TurnLimit,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::{CallKey, Usd};
 
 /// A model that never stops asking, under a limit of two rounds.
 pub fn greedy(policy: LimitPolicy) -> World {
@@ -191,10 +193,14 @@ fn the_limit_holds_after_an_interrupt() {
 
 /// A model that never stops asking, each time for something else.
 fn busy(change: impl FnOnce(&mut stepwell_core::run::Limits)) -> World {
+    busy_with(|config| change(&mut config.limits))
+}
+
+fn busy_with(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 100;
-        change(&mut config.limits);
+        change(config);
     })
     .tool("work", |_| Work::gives("ok").after(1_000));
     for round in 0..20 {
@@ -234,6 +240,89 @@ fn a_token_budget_stops_the_turn_when_it_is_used_up() {
     assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
     assert_eq!(world.machine.hop(), 2, "40 and 40 are below it, 120 is not");
     world.assert_legal();
+}
+
+/// 30 tokens in and 10 out: a round costs 50 millionths of a dollar.
+fn priced(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
+    busy_with(|config| {
+        let price = ModelPrice::new(usd("1"), usd("2"));
+        config.endpoint.quirks.price = Some(price);
+        change(config);
+    })
+}
+
+fn usd(text: &str) -> Usd {
+    text.parse().expect("an amount")
+}
+
+#[test]
+fn a_cost_budget_stops_the_turn_when_it_is_spent() {
+    let limit = TurnLimit::MaxCost {
+        max: usd("0.00012"),
+    };
+    for (policy, outcome) in [
+        (
+            LimitPolicy::Complete,
+            Outcome::LimitReached {
+                limit: limit.clone(),
+            },
+        ),
+        (
+            LimitPolicy::Fail,
+            Outcome::Failed {
+                failure: Failure::LimitReached {
+                    limit: limit.clone(),
+                },
+            },
+        ),
+        (LimitPolicy::SumUp, Outcome::Success),
+    ] {
+        let mut world = priced(|config| {
+            config.limits.max_cost = Some(usd("0.00012"));
+            config.limits.at_limit = policy;
+        });
+        world.provider.truncate(3);
+        let world = world.says([text("In short: enough.")]).turn();
+        assert_eq!(*world.outcome(), outcome);
+        assert_eq!(world.machine.usage().cost, Some(usd("0.00015")));
+        let hop = if policy == LimitPolicy::SumUp { 3 } else { 2 };
+        assert_eq!(
+            world.machine.hop(),
+            hop,
+            "50 and 100 are below it, 150 is not"
+        );
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn a_model_without_a_price_has_no_cost_and_its_limit_is_said_to_be_none() {
+    let world = busy(|limits| {
+        limits.max_cost = Some(Usd::ZERO);
+        limits.max_tool_rounds = 2;
+    });
+    let refused = world.config.check_price().expect_err("it has none");
+    let world = world.turn();
+    assert_eq!(world.machine.usage().cost, None);
+    assert_eq!(*world.outcome(), rounds(2));
+    assert_eq!(world.seen.warnings(), [refused.to_string()]);
+}
+
+#[test]
+fn what_the_provider_says_an_answer_cost_wins_over_the_price() {
+    let mut world = priced(|_| {});
+    world.provider.clear();
+    let usage = json!({ "prompt_tokens": 30, "completion_tokens": 10, "cost": 0.25 });
+    let body = [
+        json!({ "choices": [{ "delta": { "content": "Hi." }, "finish_reason": "stop" }] }),
+        json!({ "choices": [], "usage": usage }),
+    ];
+    let body: String = body
+        .iter()
+        .map(|data| format!("data: {data}\n\n"))
+        .collect();
+    let world = world.says([Say::Raw(body)]).turn();
+    assert_eq!(world.machine.usage().cost, Some(usd("0.25")));
 }
 
 #[test]
@@ -324,4 +413,34 @@ fn the_time_before_the_user_was_asked_counts_towards_the_wall_time_budget() {
     assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
     assert_eq!(world.seen.invocations().len(), 2);
     world.assert_legal();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn the_cost_of_a_turn_never_falls_and_is_the_sum_of_its_hops(
+        counted in prop::collection::vec((0..1_000_000_u64, 0..100_000_u64), 1..6), restores: bool,
+    ) {
+        let mut world = priced(|_| {});
+        world.restores = restores;
+        world.provider.clear();
+        let last = counted.len() - 1;
+        for (hop, &(input, output)) in counted.iter().enumerate() {
+            let what = if hop == last { text("Done.") } else { call(&format!("c{hop}"), "work", &format!("{{\"n\":{hop}}}")) };
+            world = world.says([what, Say::Usage { input, output }]);
+        }
+        world.send("Hello");
+        let mut known = Usd::ZERO;
+        loop {
+            let cost = world.machine.usage().cost.unwrap_or_default();
+            prop_assert!(cost >= known);
+            known = cost;
+            if !world.step() {
+                break;
+            }
+        }
+        let nanos = |&(input, output): &(u64, u64)| input * 1_000 + output * 2_000;
+        prop_assert_eq!(known.nanos(), counted.iter().map(nanos).sum::<u64>());
+    }
 }

@@ -4,6 +4,7 @@ use crate::host::headers;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::Usd;
 use stepwell_core::dialect::{
     AgUiEncoding, AgUiOptions, GenerationSettings, ResponseFormat, Resumption, Secret,
 };
@@ -231,6 +232,9 @@ fn limits(said: &Value) -> Limits {
             .unwrap_or(default.max_parallel_tools),
         max_tool_calls: small(&said["max_tool_calls"]),
         max_tokens: said["max_tokens"].as_u64(),
+        max_cost: said["max_cost"]
+            .as_f64()
+            .map(|cost| Usd::from_dollars(cost).expect("an amount")),
         max_duration: millis(&said["max_duration_ms"]),
         repeats: (tell.is_some() || stop.is_some()).then(|| RepeatLimit {
             tell_after: never(tell),

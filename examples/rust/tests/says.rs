@@ -126,6 +126,46 @@ async fn the_program_whose_tool_asks_brings_the_answer_to_the_model() {
     assert!(told.contains("it leaves Bergen today"), "{told}");
 }
 
+#[tokio::test]
+async fn the_program_with_a_budget_says_what_the_turn_cost() {
+    let script = Script::new().hop(Hop::new().text("Hi.").usage(100, 10));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_budget"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "Hi. It cost $0.000021: Success\n");
+}
+
+#[tokio::test]
+async fn the_program_with_traces_prints_a_line_a_span() {
+    let model = MockLlm::start(Script::secret_numbers())
+        .await
+        .expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_traced"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let of = |name: &str| {
+        let operation = format!("\"gen_ai.operation.name\":\"{name}\"");
+        let closed = |line: &&str| line.contains("\"close\"") && line.contains(&operation);
+        said.lines().filter(closed).count()
+    };
+    // The line of a part has the span around it too.
+    assert!(of("chat") >= 2 && of("execute_tool") == 2, "{said}");
+    assert!(said.contains("\"name\":\"invoke_agent\""), "{said}");
+}
+
 /// What every language's first program is tried with.
 #[tokio::test]
 async fn what_goes_wrong_is_said() {

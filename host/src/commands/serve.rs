@@ -16,7 +16,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use stepwell_core::run::Limits as RunLimits;
+use stepwell_core::run::{Limits as RunLimits, RunConfig};
 use stepwell_demo::Failure;
 use stepwell_io::{Endpoint, HttpClient};
 use stepwell_mock_llm::MockLlm;
@@ -80,6 +80,9 @@ impl Serve {
         }
         backend.instructions.clone_from(&settings.instructions);
         settings.limit(&mut backend.limits);
+        let mut config = RunConfig::new(backend.endpoint.clone());
+        config.limits = backend.limits;
+        config.check_price().map_err(Failure::usage)?;
         let servers = Mcp::of(settings).connect().await?;
         backend.tools.extend(ServerTool::of(&servers));
         ask_before(&mut backend, &settings.ask_before)?;

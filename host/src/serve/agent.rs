@@ -6,6 +6,7 @@ use super::client_tools;
 use super::engine::{Asking, approver};
 use super::refusal::Refusal;
 use super::shared_state::{self, CHANGE_STATE, SharedState};
+use crate::logging::traces_content;
 use crate::metrics::Metrics;
 use serde_json::Value;
 use std::fmt::Write;
@@ -25,6 +26,7 @@ pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
     let agent = Agent::builder(backend.endpoint.clone())
         .client(backend.client.clone())
         .observer(move |_: &RunId| metrics.turn())
+        .trace_content(traces_content())
         .configure(|config| {
             config.limits = backend.limits;
             // Clients show each message by itself.

@@ -262,6 +262,9 @@ pub(super) fn usage_since(
             all.cache_write_input_tokens,
             before.cache_write_input_tokens,
         ),
+        cost: all
+            .cost
+            .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
         provider: all.provider.or_else(|| named(&endpoint.provider)),
         model: all.model.or_else(|| named(&endpoint.model)),
         ..TokenUsage::default()

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use stepwell_core::Usd;
 
 /// Where help has what every command takes.
 pub(crate) const EVERYWHERE: &str = "Every command";
@@ -76,6 +77,10 @@ pub(crate) struct LimitFlags {
     /// The most tokens in one turn, as the provider counts them [default: no limit].
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
+    /// What one turn may cost, in US dollars: when it has cost that, no further round of tools is begun [default: no
+    /// limit].
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<Usd>,
     /// The longest that a turn may take and still begin tools, in seconds [default: no limit].
     #[arg(long, value_name = "SECONDS")]
     max_duration: Option<u64>,

@@ -26,6 +26,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
+use stepwell_core::Usd;
 use stepwell_core::dialect::Secret;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run::{LimitPolicy, Limits};
@@ -57,6 +58,8 @@ pub(crate) struct Settings {
     pub(crate) max_tool_calls: Option<u32>,
     /// The most tokens in one turn.
     pub(crate) max_tokens: Option<u64>,
+    /// What one turn may cost, in US dollars.
+    pub(crate) max_cost: Option<Usd>,
     /// The longest that a turn may take and still begin tools, in seconds.
     pub(crate) max_duration: Option<u64>,
     /// The most bytes of one answer.
@@ -149,6 +152,7 @@ impl Default for Settings {
             max_parallel_tools: limits.max_parallel_tools,
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
+            max_cost: limits.max_cost,
             max_duration: None,
             max_answer_bytes: limits.answer.bytes,
             max_answer_calls: limits.answer.calls,
@@ -195,6 +199,7 @@ impl Settings {
         limits.max_parallel_tools = self.max_parallel_tools;
         limits.max_tool_calls = self.max_tool_calls;
         limits.max_tokens = self.max_tokens;
+        limits.max_cost = self.max_cost;
         limits.max_duration = self.max_duration.map(Duration::from_secs);
         limits.answer = AnswerLimits {
             bytes: self.max_answer_bytes,

@@ -7,6 +7,7 @@ mod installs;
 mod kills;
 mod model;
 mod mutants;
+mod prices;
 mod proptests;
 mod simulation;
 mod sizes;
@@ -49,6 +50,7 @@ const STEPS: &[Step] = &[
     sizes::STEP,
     first_steps::STEP,
     fuzz::STEP,
+    prices::STEP,
     mutants::STEP,
 ];
 

@@ -52,12 +52,14 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "bench.py",
             "../../examples/python/ask.py",
             "../../examples/python/tokens.py",
+            "../../examples/python/budget.py",
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
             "../../examples/python/ship.py",
             "../../examples/python/own_client.py",
             "../../examples/python/own_store.py",
             "../../examples/python/stored.py",
+            "../../examples/python/traced.py",
         ],
     ] {
         log.run(

@@ -96,6 +96,10 @@ const STALLS: &str = r#"{"hops": [{"steps": [{"text": "Well"}, "stall"]}]}"#;
 const EXPIRED: &str =
     r#"{"hops": [{"status": 401, "error": "Expired"}, {"steps": [{"text": "Oslo."}]}]}"#;
 
+/// A model that counts its tokens.
+const PRICED: &str =
+    r#"{"hops": [{"steps": [{"text": "Hi."}], "usage": {"input": 100, "output": 10}}]}"#;
+
 /// The first programs ask the scripted model, and print its answer, that of the guide as it comes, or what is wrong.
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
@@ -141,6 +145,26 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
     ensure!(
         output.stdout == b"Oslo.\n",
         "the program with a token: {output:?}"
+    );
+    let model = mock_llm::start(context, log, Some(PRICED))?;
+    let output = start_one("Budget", model.base_url())?.wait_with_output()?;
+    ensure!(
+        output.stdout == b"Hi. It cost $2.1e-05: success\n",
+        "the program with a budget: {output:?}"
+    );
+    let model = mock_llm::start(context, log, None)?;
+    let output = start_one("Traced", model.base_url())?.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let spans = [
+        "chat gpt-4o-mini ",
+        "execute_tool get_secret_number ",
+        "invoke_agent ",
+    ];
+    ensure!(
+        spans
+            .iter()
+            .all(|span| said.lines().any(|line| line.starts_with(span))),
+        "the program with traces: {output:?}"
     );
     // Side by side: some of them pause before they try again.
     let contacts = first_contact::start(context, log)?;

@@ -110,20 +110,24 @@ final class FailedOutcome extends Outcome {
   JsonObject toJson() => {'outcome': 'failed', 'failure': details, 'message': message, 'transient': transient};
 }
 
-/// How many tokens a turn used, over all its hops. An absent count is unknown, not zero.
+/// How many tokens a turn used, and what they cost, over all its hops. An absent count is unknown, not zero.
 final class TokenUsage {
-  const TokenUsage({this.inputTokens, this.outputTokens, this.totalTokens, this.all = const {}});
+  const TokenUsage({this.inputTokens, this.outputTokens, this.totalTokens, this.cost, this.all = const {}});
 
   factory TokenUsage.fromJson(JsonObject json) => TokenUsage(
         inputTokens: json.maybeNumber('inputTokens'),
         outputTokens: json.maybeNumber('outputTokens'),
         totalTokens: json.maybeNumber('totalTokens'),
+        cost: (json['cost'] as num?)?.toDouble(),
         all: json,
       );
 
   final int? inputTokens;
   final int? outputTokens;
   final int? totalTokens;
+
+  /// What they cost, in US dollars: as the provider says it, else by the model's price.
+  final double? cost;
 
   /// Every count, as AG-UI names them.
   final JsonObject all;

@@ -92,7 +92,7 @@ from .machine import (
     TurnTimer,
 )
 from .options import TurnOptions
-from .providers import Api, Capabilities, ContextWindow, Provider, context_window, providers
+from .providers import Api, Capabilities, ContextWindow, Provider, context_window, model_price, providers
 from .questions import ask_in_notebook
 from .registry import Registered, RegistryEvent, RunHandle, RunRegistry
 from .screens import Shown, show
@@ -223,6 +223,7 @@ __all__ = [
     "ask_in_notebook",
     "context_window",
     "conversation_of",
+    "model_price",
     "providers",
     "redact_journal",
     "replay_journal",

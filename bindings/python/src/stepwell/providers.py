@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ._ffi import stepwell_ffi as _ffi
-from ._record import Json, lift
+from ._record import Json, lift, lifts
 from ._ffi.providers import *
+from .config import LongContextPrice, ModelPrice
 from .errors import translates
+
+lifts(_ffi.LongContextPrice, LongContextPrice)
+lifts(_ffi.ModelPrice, ModelPrice)
 
 
 def providers(own: Mapping[str, Json] | None = None) -> list[Provider]:
@@ -19,4 +23,10 @@ def providers(own: Mapping[str, Json] | None = None) -> list[Provider]:
 def context_window(provider: str, model: str) -> ContextWindow | None:
     """What a model takes and gives, if its vendor says so."""
     found: ContextWindow | None = lift(_ffi.context_window(provider, model))
+    return found
+
+
+def model_price(provider: str, model: str) -> ModelPrice | None:
+    """The list price of a model in US dollars, if Stepwell's table of prices has it."""
+    found: ModelPrice | None = lift(_ffi.model_price(provider, model))
     return found

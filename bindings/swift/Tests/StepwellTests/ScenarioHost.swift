@@ -150,6 +150,7 @@ private func limits(_ said: Fields) -> Limits {
         continueAfterTools: said.flag("continue_after_tools", default: standard.continueAfterTools),
         maxToolCalls: said.small("max_tool_calls"),
         maxTokens: said.number("max_tokens"),
+        maxCost: said.double("max_cost"),
         maxDuration: said.time("max_duration_ms", nil),
         maxParallelTools: said.small("max_parallel_tools") ?? standard.maxParallelTools,
         repeats: RepeatLimit(

@@ -82,6 +82,7 @@ impl Decoder {
         match StreamEvent::read(text).map_err(|error| json(error.to_string()))? {
             StreamEvent::Passed => {}
             StreamEvent::MessageStart {
+                id,
                 model,
                 usage,
                 container,
@@ -92,6 +93,7 @@ impl Decoder {
                 self.answer
                     .room_for_calls(blocks.iter().filter(is_call).count())?;
                 self.answer.start(sink)?;
+                self.answer.name(id);
                 if self.answer.model.is_none() {
                     self.answer.model = model.map(Into::into);
                 }
@@ -486,6 +488,10 @@ impl FrameReader for Decoder {
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.answer.usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.answer.response_id.as_deref()
     }
 
     fn is_done(&self) -> bool {

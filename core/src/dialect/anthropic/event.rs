@@ -16,6 +16,7 @@ pub(super) enum StreamEvent<'a> {
     /// Nothing that is read.
     Passed,
     MessageStart {
+        id: Option<Cow<'a, str>>,
         model: Option<Cow<'a, str>>,
         usage: Value,
         container: Option<Container>,
@@ -101,6 +102,8 @@ struct WireEvent<'a> {
 #[derive(Deserialize)]
 struct WireMessage<'a> {
     #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
     model: Raw<'a>,
     #[serde(borrow)]
     usage: Raw<'a>,
@@ -180,12 +183,14 @@ impl<'a> StreamEvent<'a> {
         Ok(match text(wire.kind)?.as_ref() {
             "message_start" => match object::<WireMessage<'a>>(wire.message)? {
                 Some(message) => Self::MessageStart {
+                    id: Some(text(message.id)?).filter(|id| !id.is_empty()),
                     model: Some(text(message.model)?).filter(|model| !model.is_empty()),
                     usage: value(message.usage)?,
                     container: container(message.container)?,
                     blocks: Opening::whole(message.content)?,
                 },
                 None => Self::MessageStart {
+                    id: None,
                     model: None,
                     usage: Value::Null,
                     container: None,

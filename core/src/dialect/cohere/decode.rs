@@ -70,7 +70,10 @@ impl Decoder {
         }
         match said {
             Said::Nothing => {}
-            Said::Start => self.answer.start(sink)?,
+            Said::Start { id } => {
+                self.answer.name(id);
+                self.answer.start(sink)?;
+            }
             Said::Pieces(pieces) => {
                 self.answer.start(sink)?;
                 for piece in &pieces {
@@ -235,5 +238,9 @@ impl FrameReader for Decoder {
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.answer.usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.answer.response_id.as_deref()
     }
 }

@@ -17,7 +17,7 @@ pub(super) enum Said<'a> {
     /// Nothing that is read.
     Nothing,
     /// The answer begins.
-    Start,
+    Start { id: Option<Cow<'a, str>> },
     /// Pieces of what the model says, in order.
     Pieces(Vec<Piece<'a>>),
     /// A content block is whole.
@@ -76,6 +76,8 @@ pub(super) struct End {
 struct WireFrame<'a> {
     #[serde(borrow, rename = "type")]
     kind: Raw<'a>,
+    #[serde(borrow)]
+    id: Raw<'a>,
     #[serde(borrow)]
     index: Raw<'a>,
     #[serde(borrow)]
@@ -179,7 +181,7 @@ impl<'a> Said<'a> {
         };
         let tool_calls = message.as_ref().and_then(|message| message.tool_calls);
         Ok(match kind {
-            "message-start" => Self::Start,
+            "message-start" => Self::Start { id: text(wire.id)? },
             "content-start" | "content-delta" => {
                 let content = message.and_then(|message| message.content);
                 Self::Pieces(content_pieces(content)?)

@@ -17,6 +17,7 @@ use std::borrow::Cow;
 /// What a chunk says, as far as the decoder reads it.
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
+    pub(super) response_id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) pieces: Vec<Piece<'a>>,
     pub(super) stop_reason: Option<Cow<'a, str>>,
@@ -83,6 +84,8 @@ struct WireChunk<'a> {
     usage_metadata: Raw<'a>,
     #[serde(borrow)]
     model_version: Raw<'a>,
+    #[serde(borrow)]
+    response_id: Raw<'a>,
     #[serde(borrow)]
     prompt_feedback: Raw<'a>,
     #[serde(borrow)]
@@ -195,6 +198,7 @@ impl<'a> Chunk<'a> {
         }
         let wire: WireChunk<'a> = serde_json::from_str(data)?;
         let mut chunk = Self {
+            response_id: text(wire.response_id).unwrap_or_default(),
             model: text(wire.model_version).unwrap_or_default(),
             ..Self::default()
         };

@@ -89,6 +89,7 @@ impl Decoder {
         if let (None, Some(model)) = (&self.answer.model, chunk.model) {
             self.answer.model = Some(model.into_owned());
         }
+        self.answer.name(chunk.response_id);
         if chunk.usage.is_some() {
             self.answer.usage = chunk.usage;
         }
@@ -352,6 +353,10 @@ impl FrameReader for Decoder {
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.answer.usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.answer.response_id.as_deref()
     }
 
     fn is_done(&self) -> bool {

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 /// What a chunk says, as far as the decoder reads it.
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
     /// Text, reasoning and refusal, in order.
     pub(super) pieces: Vec<Piece<'a>>,
@@ -51,6 +52,8 @@ pub(super) enum Piece<'a> {
 
 #[derive(Deserialize)]
 struct WireChunk<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
     #[serde(borrow)]
     choices: Raw<'a>,
     #[serde(borrow)]
@@ -149,6 +152,7 @@ impl<'a> Chunk<'a> {
         }
         let wire: WireChunk<'a> = serde_json::from_str(data)?;
         let mut chunk = Self {
+            id: text(wire.id).unwrap_or_default(),
             model: text(wire.model).unwrap_or_default(),
             passed: [wire.created, wire.obfuscation, wire.p, None, None],
             ..Self::default()

@@ -30,6 +30,9 @@ pub(crate) struct Decoder {
     reasoning: Reasoning,
     calls: Calls,
     model: Option<String>,
+    /// The answer, as the provider names it. Traces alone want it: it is not stored.
+    #[serde(skip)]
+    response_id: Option<String>,
     stop_reason: Option<String>,
     usage: Option<TokenUsage>,
     /// Whether the stream said that it is over within a call.
@@ -61,6 +64,7 @@ impl Decoder {
             reasoning: Reasoning::default(),
             calls: Calls::default(),
             model: None,
+            response_id: None,
             stop_reason: None,
             usage: None,
             is_cut: false,
@@ -100,6 +104,9 @@ impl Decoder {
         let begins = chunk.error.is_none() || !chunk.says_nothing();
         if let (None, Some(model)) = (&self.model, chunk.model) {
             self.model = Some(model.into_owned());
+        }
+        if let (None, Some(id)) = (&self.response_id, chunk.id) {
+            self.response_id = Some(id.into_owned());
         }
         if chunk.usage.is_some() {
             self.usage = chunk.usage;
@@ -339,6 +346,10 @@ impl FrameReader for Decoder {
             usage.model.clone_from(&self.model);
         }
         Some(usage)
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.response_id.as_deref()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {

@@ -1,4 +1,4 @@
-use super::super::lenient::count;
+use super::super::lenient::{count, dollars};
 use crate::event::TokenUsage;
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
             .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
             .or_else(|| count(&usage["cached_tokens"])),
         cache_write_input_tokens: count(&prompt["cache_write_tokens"]),
+        // OpenRouter's.
+        cost: dollars(&usage["cost"]),
         ..TokenUsage::default()
     };
     let completion = &usage["completion_tokens_details"];
@@ -35,16 +37,13 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
             read.extra.insert(name.to_owned(), count.into());
         }
     }
-    // OpenRouter's, in US dollars.
-    if usage["cost"].is_number() {
-        read.extra.insert("cost".to_owned(), usage["cost"].clone());
-    }
     (read != TokenUsage::default()).then_some(read)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Usd;
     use serde_json::json;
 
     #[test]
@@ -55,9 +54,10 @@ mod tests {
         }));
         let read = read.expect("it counts");
         assert_eq!(read.cached_input_tokens, Some(2));
+        assert_eq!(read.cost, Some(Usd::from_nanos(500_000_000)));
         assert_eq!(
             Value::Object(read.extra),
-            json!({"audioInputTokens": 3, "acceptedPredictionTokens": 4, "cost": 0.5})
+            json!({"audioInputTokens": 3, "acceptedPredictionTokens": 4})
         );
     }
 

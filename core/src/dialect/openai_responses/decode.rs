@@ -54,7 +54,8 @@ impl Decoder {
         let event = StreamEvent::read(text, name).map_err(|error| json(error.to_string()))?;
         match event {
             StreamEvent::Nothing => {}
-            StreamEvent::Began { model } => {
+            StreamEvent::Began { id, model } => {
+                self.answer.name(id);
                 self.name_model(model);
                 self.answer.start(sink)?;
             }
@@ -574,6 +575,10 @@ impl FrameReader for Decoder {
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.answer.usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.answer.response_id.as_deref()
     }
 
     fn is_done(&self) -> bool {

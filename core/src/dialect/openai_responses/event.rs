@@ -20,7 +20,10 @@ pub(super) enum StreamEvent<'a> {
     /// Nothing that the decoder reads.
     Nothing,
     /// The answer begins.
-    Began { model: Option<Cow<'a, str>> },
+    Began {
+        id: Option<Cow<'a, str>>,
+        model: Option<Cow<'a, str>>,
+    },
     /// A piece of an item.
     Piece(Piece<'a>),
     /// An annotation of a message's text.
@@ -156,6 +159,8 @@ struct Rest<'a> {
 #[derive(Deserialize)]
 struct WireResponse<'a> {
     #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
     model: Raw<'a>,
     #[serde(borrow)]
     status: Raw<'a>,
@@ -226,8 +231,12 @@ impl<'a> StreamEvent<'a> {
             }
             "response.created" | "response.in_progress" | "response.queued" => {
                 let response = object::<WireResponse<'a>>(rest()?.response)?;
-                let model = response.map_or(Ok(None), |response| text(response.model))?;
-                Self::Began { model }
+                let (id, model) =
+                    response.map_or((None, None), |response| (response.id, response.model));
+                Self::Began {
+                    id: text(id)?,
+                    model: text(model)?,
+                }
             }
             "response.completed" | "response.incomplete" => {
                 let otherwise = kind.strip_prefix("response.").unwrap_or(kind).to_owned();

@@ -1,4 +1,4 @@
-use super::super::lenient::count;
+use super::super::lenient::{count, dollars};
 use crate::event::TokenUsage;
 use serde_json::Value;
 
@@ -11,8 +11,9 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
         total_tokens: count(&usage["total_tokens"]),
         reasoning_tokens: count(&usage["output_tokens_details"]["reasoning_tokens"]),
         cached_input_tokens: count(&input["cached_tokens"]),
-        // OpenRouter's.
+        // This and the cost are OpenRouter's.
         cache_write_input_tokens: count(&input["cache_write_tokens"]),
+        cost: dollars(&usage["cost"]),
         ..TokenUsage::default()
     };
     (read != TokenUsage::default()).then_some(read)

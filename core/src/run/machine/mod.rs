@@ -389,6 +389,15 @@ impl RunMachine {
         self.run.turn().map_or(0, Turn::hop)
     }
 
+    /// How the provider names the answer that is being received, if it has said so. For traces: it is not stored.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        match &self.run {
+            AnyRun::Streaming(run) => run.response_id(),
+            _ => None,
+        }
+    }
+
     /// What the turn has cost so far, over all its hops.
     #[must_use]
     pub fn usage(&self) -> TokenUsage {

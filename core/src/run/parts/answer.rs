@@ -77,6 +77,14 @@ impl Answer {
         self.attempt
     }
 
+    /// How the provider names it, if it has said so.
+    pub(crate) fn id(&self) -> Option<&str> {
+        match &self.body {
+            Body::Stream(pipeline) => pipeline.response_id(),
+            Body::Unexpected => None,
+        }
+    }
+
     /// Takes bytes of the body, of any number and cut anywhere.
     #[inline]
     pub(crate) fn receive(

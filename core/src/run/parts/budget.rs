@@ -98,6 +98,9 @@ impl Budget {
                     *sum = Some(sum.unwrap_or(0).saturating_add(count));
                 }
             }
+            if let Some(cost) = usage.cost {
+                total.cost = Some(total.cost.unwrap_or_default().saturating_add(cost));
+            }
         }
     }
 
@@ -126,6 +129,11 @@ impl Budget {
             && self.tokens() >= max
         {
             return Some(TurnLimit::MaxTokens { max });
+        }
+        if let Some(max) = limits.max_cost
+            && self.usage.cost.is_some_and(|cost| cost >= max)
+        {
+            return Some(TurnLimit::MaxCost { max });
         }
         if let Some(max) = limits.max_duration
             && self.spent.time.saturating_add(running) >= max
@@ -262,6 +270,7 @@ fn write_sorted(value: &Value, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Usd;
 
     #[test]
     fn the_same_call_again_is_told_then_stopped_unless_it_brings_something_new() {
@@ -306,6 +315,19 @@ mod tests {
             ..TokenUsage::default()
         }]);
         assert_eq!(next(&budget, 0), Some("max_tokens"));
+        let priced = Limits {
+            max_tokens: None,
+            max_cost: Some(Usd::from_nanos(20)),
+            ..limits
+        };
+        for (cost, reached) in [(19, None), (1, Some("max_cost"))] {
+            budget.count_usage(&[TokenUsage {
+                cost: Some(Usd::from_nanos(cost)),
+                ..TokenUsage::default()
+            }]);
+            let limit = budget.next_limit(&priced, 1, Duration::ZERO);
+            assert_eq!(limit.map(|limit| limit.name()), reached);
+        }
         budget.end_round();
         budget.end_round();
         assert_eq!(next(&budget, 0), Some("max_tool_rounds"));

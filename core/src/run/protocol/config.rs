@@ -2,10 +2,11 @@ use super::context::ContextGuard;
 use super::credentials::Credentials;
 use super::device::DevicePolicy;
 use super::text_options::TextOptions;
+use crate::Usd;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::hash::fnv1a;
 use crate::pipeline::AnswerLimits;
-use crate::tool::{OutputType, ToolRegistry};
+use crate::provider::UnknownPrice; use crate::tool::{OutputType, ToolRegistry};
 use crate::wire::FrameLimits;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -82,6 +83,24 @@ impl RunConfig {
         }
     }
 
+    /// Whether [`Limits::max_cost`] can be kept, if there is one: what the model costs is known, or its provider says what
+    /// each answer cost. The hosts for tokio and the other languages refuse a configuration where it cannot; a run that is
+    /// made without them warns as it begins.
+    ///
+    /// # Errors
+    /// The model has no price.
+    pub fn check_price(&self) -> Result<(), UnknownPrice> {
+        let endpoint = &self.endpoint;
+        let is_known = endpoint.tells_cost() || endpoint.quirks.price.is_some();
+        if self.limits.max_cost.is_none() || is_known {
+            return Ok(());
+        }
+        Err(UnknownPrice {
+            provider: endpoint.provider.clone(),
+            model: endpoint.model.clone(),
+        })
+    }
+
     /// Stands in while a snapshot is read, until the host's own is put in its place.
     pub(in crate::run) fn absent() -> std::sync::Arc<Self> {
         std::sync::Arc::new(Self::new(Endpoint {
@@ -114,6 +133,10 @@ pub struct Limits {
     pub max_tool_calls: Option<u32>,
     /// The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun.
     pub max_tokens: Option<u64>,
+    /// What a turn may cost, in US dollars. When it has cost that, no further round is begun: the round that came before may
+    /// have taken it beyond. Only answers whose [cost](crate::event::TokenUsage::cost) is known count:
+    /// [`RunConfig::check_price`] says whether it will be.
+    pub max_cost: Option<Usd>,
     /// The longest that a turn may take and still begin a round of tools; what runs is not broken off. Waiting for the
     /// user does not count. See [`Timeouts::turn`] for the hard end.
     pub max_duration: Option<Duration>,
@@ -137,6 +160,7 @@ impl Default for Limits {
             max_parallel_tools: 8,
             max_tool_calls: None,
             max_tokens: None,
+            max_cost: None,
             max_duration: None,
             repeats: Some(RepeatLimit::default()),
             at_limit: LimitPolicy::default(),

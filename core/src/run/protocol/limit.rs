@@ -1,5 +1,6 @@
-//! The limits of a turn: rounds, calls, tokens, time, calls that lead nowhere, and answers without an end.
+//! The limits of a turn: rounds, calls, tokens, money, time, calls that lead nowhere, and answers without an end.
 
+use crate::Usd;
 use crate::dialect::AnswerLimit;
 use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,12 @@ pub enum TurnLimit {
     MaxTokens {
         /// How many it may use.
         max: u64,
+    },
+    /// The money: [`Limits::max_cost`](crate::run::Limits::max_cost).
+    #[error("the turn is at its limit of cost, {max}")]
+    MaxCost {
+        /// What it may cost, in US dollars.
+        max: Usd,
     },
     /// The time: [`Limits::max_duration`](crate::run::Limits::max_duration).
     #[error("the turn is at its limit of time, {max_ms} ms")]
@@ -64,6 +71,7 @@ enum ReadTurnLimit {
     MaxToolRounds { max: u32 },
     MaxToolCalls { max: u32 },
     MaxTokens { max: u64 },
+    MaxCost { max: Usd },
     MaxDuration { max_ms: u64 },
     NoProgress { tool: String, times: u32 },
     MaxAnswerBytes { max: u64 },
@@ -80,6 +88,7 @@ impl TurnLimit {
             Self::MaxToolRounds { .. } => "max_tool_rounds",
             Self::MaxToolCalls { .. } => "max_tool_calls",
             Self::MaxTokens { .. } => "max_tokens",
+            Self::MaxCost { .. } => "max_cost",
             Self::MaxDuration { .. } => "max_duration",
             Self::NoProgress { .. } => "no_progress",
             Self::MaxAnswerBytes { .. } => "max_answer_bytes",

@@ -80,6 +80,12 @@ impl Run<Streaming> {
         }
     }
 
+    /// How the provider names the answer, if it has said so. For traces: it is not stored.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        self.state.answer().id()
+    }
+
     /// Takes bytes of the body, of any number and cut anywhere.
     pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> Flow {
         self.turn.tick(now);

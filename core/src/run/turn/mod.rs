@@ -149,6 +149,9 @@ impl Turn {
                 "the turn is to offer a tool named `{name}`, and there is none"
             ));
         }
+        if let Err(unknown) = self.config.check_price() {
+            self.warn(unknown.to_string());
+        }
         for message in self.offer().warnings.clone() {
             self.warn(message);
         }

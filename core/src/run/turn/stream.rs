@@ -122,6 +122,8 @@ impl Turn {
         // The answers to an agent's questions have arrived: no later request carries them.
         self.resume.clear();
         self.broken_stream = None;
+        let endpoint = &self.config.endpoint;
+        self.conversation.price_usage(|usage| endpoint.cost(usage));
         self.budget.count_usage(&self.conversation.summary().usage);
         self.note_stream();
         let tools = &self.config.tools;

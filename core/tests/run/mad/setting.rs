@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::Usd;
 use stepwell_core::dialect::{Dialect, Resumption};
+use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
     KilledPolicy, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
@@ -168,6 +170,12 @@ impl Setting {
                 .decoded_by_host(self.output.is_multiple_of(2));
             config.output = Some(output);
         }
+        // So that what holds of the usage holds of the cost.
+        config.endpoint.quirks.price = Some(ModelPrice::new(
+            Usd::from_nanos(7),
+            Usd::from_nanos(1_000_000),
+        ));
+        config.limits.max_cost = (self.context / 4 % 4 == 3).then_some(Usd::from_nanos(9));
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }

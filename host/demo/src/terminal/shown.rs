@@ -278,7 +278,11 @@ fn tokens(usage: &TokenUsage) -> String {
         (input, output) => {
             let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
             let all = count(input.saturating_add(output), "token");
-            format!("{all} ({input} in, {output} out)")
+            let tokens = format!("{all} ({input} in, {output} out)");
+            match usage.cost {
+                Some(cost) => format!("{tokens}, {cost}"),
+                None => tokens,
+            }
         }
     }
 }

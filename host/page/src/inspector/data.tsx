@@ -18,6 +18,12 @@ export function count(value: number | null): string {
   return value === null ? "–" : NUMBER.format(value);
 }
 
+/** An amount of US dollars, to three digits where it is less than a cent. */
+export function dollars(amount: number | null): string {
+  if (amount === null) return "–";
+  return `$${amount === 0 || amount >= 0.01 ? amount.toFixed(amount >= 1 ? 2 : 4) : Number(amount.toPrecision(3))}`;
+}
+
 export function pretty(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

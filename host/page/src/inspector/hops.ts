@@ -25,7 +25,7 @@ export interface Hop {
   output: number | null;
   cached: number | null;
   reasoning: number | null;
-  /** As the provider says it; most say nothing. */
+  /** In US dollars, where the provider or the table of prices says it. */
   cost: number | null;
   tools: ToolTime[];
 }

@@ -3,7 +3,7 @@ import { Markdown } from "../markdown";
 import { textOf } from "../view";
 import { visible } from "../visible";
 import { Chart, INITIAL } from "./chart";
-import { count, duration, Nothing } from "./data";
+import { count, dollars, duration, Nothing } from "./data";
 import { hops, type Hop } from "./hops";
 import { states, type Journal } from "./journal";
 import { turnAt } from "./playback";
@@ -66,7 +66,7 @@ function Hops({ hops: all }: { hops: Hop[] }) {
               <td>{duration(since(hop.askedAt, hop.endedAt))}</td>
               <td title={details(hop)}>{count(hop.input)}</td>
               <td title={details(hop)}>{count(hop.output)}</td>
-              {hasCost && <td>{hop.cost === null ? "–" : hop.cost}</td>}
+              {hasCost && <td>{dollars(hop.cost)}</td>}
               <td>
                 {hop.tools.map((tool) => (
                   <div key={tool.index}>
@@ -86,7 +86,7 @@ function Hops({ hops: all }: { hops: Hop[] }) {
               <td>{duration(since(first.askedAt, last.endedAt))}</td>
               <td>{count(total(all.map(({ input }) => input)))}</td>
               <td>{count(total(all.map(({ output }) => output)))}</td>
-              {hasCost && <td>{total(all.map(({ cost }) => cost))}</td>}
+              {hasCost && <td>{dollars(total(all.map(({ cost }) => cost)))}</td>}
               <td />
             </tr>
           </tfoot>

@@ -2,6 +2,7 @@
 
 use super::asking::{Ask, AskBefore, answerer, approver};
 use super::set_endpoint;
+use crate::logging::traces_content;
 use crate::serve::{Backend, ServerTool, scripted, scripted_slowly};
 use crate::settings::{InForce, Origin, Settings};
 use crate::tools::{calculator, clock};
@@ -123,6 +124,7 @@ impl Agents {
             .answerer(answerer(self.ask.clone()))
             .store(Arc::clone(store))
             .thread_id(thread.clone())
+            .trace_content(traces_content())
             .configure(|config| {
                 settings.limit(&mut config.limits);
                 // Each call is shown on a line of its own.

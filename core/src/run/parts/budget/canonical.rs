@@ -18,7 +18,7 @@ impl Budget {
         if limits.repeats.is_some() || !abstraction.history {
             json(&(&spent.repeats, spent.last), out);
         }
-        if limits.max_tokens.is_some() {
+        if limits.max_tokens.is_some() || limits.max_cost.is_some() {
             json(&self.usage, out);
         }
     }

@@ -321,6 +321,25 @@ class AgentTest {
     }
 
     @Test
+    fun theProgramWithABudget() {
+        MockLlm("""{"steps":[{"text":"Hi."}],"usage":{"input":100,"output":10}}""").use { mock ->
+            val printed = ByteArrayOutputStream()
+            val out = System.out
+            System.setOut(PrintStream(printed))
+            try {
+                budget.main(arrayOf(mock.baseUrl))
+            } finally {
+                System.setOut(out)
+            }
+            assertEquals("Hi. It cost \$0.0000210: Success", printed.toString().trimEnd())
+        }
+        assertEquals(0.15, modelPrice("openai", "gpt-4o-mini")?.input)
+        assertFailsWith<StepwellException.Configuration> {
+            agent("ollama", "llama3.3", limits = Limits(maxCost = 1.0)) {}
+        }
+    }
+
+    @Test
     fun theFirstProgramSaysWhatGoesWrong() = runBlocking {
         // Side by side: some of them pause before they try again.
         for (case in FirstContact.cases) launch(Dispatchers.IO) {

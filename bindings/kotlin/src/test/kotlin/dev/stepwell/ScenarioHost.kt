@@ -120,6 +120,7 @@ private fun limits(said: JsonObject): Limits {
         maxParallelTools = said.small("max_parallel_tools", default.maxParallelTools),
         maxToolCalls = said.long("max_tool_calls")?.toUInt(),
         maxTokens = said.long("max_tokens")?.toULong(),
+        maxCost = said.text("max_cost")?.toDouble(),
         maxDuration = said.time("max_duration_ms", null),
         repeats = RepeatLimit(
             repeats.optional("tell_after", default.repeats.tellAfter?.toULong())?.toUInt(),

@@ -1,0 +1,158 @@
+"""Turns in OpenTelemetry's traces, with the names of its conventions for generative AI.
+
+    import stepwell.tracing
+
+    stepwell.tracing.instrument()
+
+It needs ``opentelemetry-api`` (``pip install stepwell[tracing]``); where the spans go, the app's own tracer provider says.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._ffi import stepwell_ffi as _ffi
+from ._record import Json
+from .errors import MisuseError
+from .log import logger
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
+"""The schema that the names of spans and attributes follow."""
+
+__all__ = ["SCHEMA_URL", "FinishedSpan", "instrument", "on_span"]
+
+
+@dataclass(frozen=True)
+class FinishedSpan:
+    """A span that is over: a turn, one request to its model, or one call of a tool."""
+
+    trace_id: str
+    """The trace: 32 hexadecimal digits. All spans of a turn are of one."""
+    span_id: str
+    """The span: 16 hexadecimal digits."""
+    parent_span_id: str | None
+    """The span that it is a part of."""
+    name: str
+    """What it is called: ``invoke_agent``, ``chat gpt-4o-mini``, ``execute_tool get_weather``."""
+    is_request: bool
+    """Whether it is a request to a server, the model's, and not work of the app."""
+    started: int
+    """When it began, in nanoseconds since the Unix epoch."""
+    ended: int
+    """When it was over, in nanoseconds since the Unix epoch."""
+    attributes: dict[str, Json]
+    """What is known of it."""
+    error: str | None
+    """What kind of error it ended with, if it did."""
+
+
+def on_span(
+    sink: Callable[[FinishedSpan], object],
+    *,
+    content: bool = False,
+    parent: Callable[[], tuple[str, str] | None] = lambda: None,
+) -> None:
+    """Gives each span to ``sink`` when it is over, the parts of a turn before the turn, on a thread that does nothing else.
+
+    With ``content`` the agents that are made from now on tell what was said too: instructions, messages, arguments and
+    results. ``parent`` is asked as a turn begins for the span of the app's own that it is a part of: the ids of its trace and of
+    itself, in hexadecimal digits.
+
+    Raises ``MisuseError`` where spans go somewhere already: it is to be called once.
+    """
+    if not _ffi.trace_to(_Sink(sink, parent), content):
+        raise MisuseError("spans go somewhere already", "call `instrument` or `on_span` once, as the program begins")
+
+
+def instrument(*, tracer_provider: TracerProvider | None = None, content: bool = False) -> None:
+    """Gives each turn to OpenTelemetry, as a part of the span that is current as the turn begins.
+
+    The provider is the app's global one if none is given. ``content`` is as in ``on_span``.
+    """
+    try:
+        from opentelemetry import trace
+        from opentelemetry.context import Context
+    except ImportError as error:
+        raise ImportError("opentelemetry-api is missing: pip install stepwell[tracing]") from error
+    tracer = trace.get_tracer("stepwell", tracer_provider=tracer_provider, schema_url=SCHEMA_URL)
+
+    lock = threading.Lock()
+    # The app's spans with turns in them that are not over, and how many; and the parts of such turns.
+    around: dict[tuple[int, int], tuple[trace.SpanContext, int]] = {}
+    parts: dict[str, list[FinishedSpan]] = {}
+
+    def parent() -> tuple[str, str] | None:
+        context = trace.get_current_span().get_span_context()
+        if not context.is_valid:
+            return None
+        key = context.trace_id, context.span_id
+        with lock:
+            around[key] = context, around.get(key, (context, 0))[1] + 1
+        return trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id)
+
+    def of_the_app(span: FinishedSpan) -> Any:
+        """The context in which a turn began."""
+        key = int(span.trace_id, 16), int(span.parent_span_id or "0", 16)
+        with lock:
+            if key not in around:
+                return None
+            context, turns = around.pop(key)
+            if turns > 1:
+                around[key] = context, turns - 1
+        return trace.set_span_in_context(trace.NonRecordingSpan(context))
+
+    def tell(span: FinishedSpan, context: Any) -> None:
+        kind = trace.SpanKind.CLIENT if span.is_request else trace.SpanKind.INTERNAL
+        told = tracer.start_span(span.name, context=context, kind=kind, attributes=span.attributes, start_time=span.started)
+        if span.error is not None:
+            told.set_status(trace.Status(trace.StatusCode.ERROR, span.error))
+        for part in sorted(parts.pop(span.span_id, ()), key=lambda part: part.started):
+            tell(part, trace.set_span_in_context(told))
+        told.end(end_time=span.ended)
+
+    def sink(span: FinishedSpan) -> None:
+        context = of_the_app(span)
+        if context is None and span.parent_span_id is not None:
+            # A tracer gives a span its id as it begins: the parts wait for the whole.
+            parts.setdefault(span.parent_span_id, []).append(span)
+        else:
+            tell(span, context or Context())
+
+    on_span(sink, content=content, parent=parent)
+
+
+class _Sink(_ffi.SpanSink):
+    def __init__(self, sink: Callable[[FinishedSpan], object], parent: Callable[[], tuple[str, str] | None]) -> None:
+        self._sink = sink
+        self._parent = parent
+
+    def span(self, span: _ffi.FinishedSpan) -> None:
+        told = FinishedSpan(
+            span.trace_id,
+            span.span_id,
+            span.parent_span_id,
+            span.name,
+            span.kind is _ffi.SpanKind.CLIENT,
+            span.started_unix_nanos,
+            span.ended_unix_nanos,
+            span.attributes,
+            span.error,
+        )
+        try:
+            self._sink(told)
+        except Exception:
+            logger.exception("the tracer failed")
+
+    def parent(self) -> _ffi.SpanParent | None:
+        try:
+            around = self._parent()
+        except Exception:
+            logger.exception("the tracer failed")
+            return None
+        return None if around is None else _ffi.SpanParent(trace_id=around[0], span_id=around[1])
