@@ -254,6 +254,10 @@ impl Agent {
 }
 
 impl Agent {
+    pub(crate) fn inner(&self) -> &stepwell_io::Agent {
+        &self.agent
+    }
+
     fn begin(
         &self,
         begin: impl FnOnce(&stepwell_io::Agent) -> stepwell_io::Turn,

@@ -36,6 +36,8 @@ mod run_source;
 #[cfg(feature = "agent")]
 mod runtime;
 mod same;
+#[cfg(feature = "agent")]
+mod serve;
 mod session;
 #[cfg(feature = "agent")]
 mod setup;
@@ -70,7 +72,7 @@ pub use effect::{
 pub use error::{CallbackError, StepwellError, ToolError};
 pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
-    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
+    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
 };
 #[cfg(feature = "agent")]
 pub use journal::JournalSink;
@@ -98,6 +100,8 @@ pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 pub use run_source::{NewRun, RunSource};
 #[cfg(feature = "agent")]
 pub use runtime::shutdown;
+#[cfg(feature = "agent")]
+pub use serve::{AgUiEvents, AgUiServer, RunLimits, ServedReply, ServedRequest};
 #[cfg(feature = "uniffi")]
 pub use session::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, conversation_of,

@@ -17,6 +17,8 @@ use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{ContextPolicy, Durability, RunConfig, RunIds, ToolInvocation};
+#[cfg(feature = "serve")]
+use stepwell_core::tool::ToolRegistry;
 use stepwell_core::tool::{Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
@@ -71,8 +73,12 @@ pub enum BuildError {
 
 impl AgentBuilder {
     pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self::with_config(RunConfig::new(endpoint))
+    }
+
+    fn with_config(config: RunConfig) -> Self {
         Self {
-            config: RunConfig::new(endpoint),
+            config,
             handlers: Handlers::new(),
             sources: Vec::new(),
             approver: None,
@@ -90,6 +96,31 @@ impl AgentBuilder {
             history: Conversation::default(),
             error: None,
         }
+    }
+
+    /// Sets up agents with what a turn of this one is given that begins now, but for its thread, registry and store.
+    #[cfg(feature = "serve")]
+    pub(crate) fn like(agent: &Agent) -> Self {
+        let setup = agent.turn_setup();
+        let mut config = RunConfig::clone(&setup.config);
+        config.durability = Durability::None;
+        Self {
+            handlers: setup.handlers.clone(),
+            approver: setup.approver.clone(),
+            run_source: setup.run_source.clone(),
+            trimmer: setup.trimmer.clone(),
+            journal: setup.journal.clone(),
+            middleware: setup.middleware.clone(),
+            observer: setup.observer.clone(),
+            client: Some(setup.client.clone()),
+            ..Self::with_config(config)
+        }
+    }
+
+    /// The tools that were added so far.
+    #[cfg(feature = "serve")]
+    pub(crate) fn tools(&self) -> &ToolRegistry {
+        &self.config.tools
     }
 
     /// Adds a tool and its code: an async closure from a call to a result, or to [`ToolAnswer::Deferred`] if the

@@ -52,6 +52,8 @@ pub mod mcp;
 mod observer;
 mod owner;
 mod run_source;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod setup;
 mod sources;
 mod spans;

@@ -18,6 +18,7 @@ pub(crate) const CRATES: &[&str] = &[
     "stepwell-core",
     "stepwell-mock-llm",
     "stepwell-io",
+    "stepwell-axum",
     "stepwell-demo",
     "stepwell",
 ];

@@ -53,6 +53,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "../../examples/python/ask.py",
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
+            "../../examples/python/serve.py",
             "../../examples/python/own_client.py",
             "../../examples/python/own_store.py",
             "../../examples/python/stored.py",
