@@ -300,6 +300,10 @@ impl Agent {
 }
 
 impl Agent {
+    pub(crate) fn inner(&self) -> &stepwell_io::Agent {
+        &self.agent
+    }
+
     fn on(&self, agent: stepwell_io::Agent) -> Self {
         Self {
             agent,

@@ -45,6 +45,8 @@ mod run_source;
 #[cfg(feature = "agent")]
 mod runtime;
 mod same;
+#[cfg(feature = "agent")]
+mod serve;
 mod session;
 #[cfg(feature = "agent")]
 mod setup;
@@ -72,7 +74,10 @@ mod turn;
 pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
- Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits, LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification, model_price,
+    Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
+    LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort,
+    RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts,
+    ToolChoice, ToolDefinition, TurnOptions, Verification, model_price,
 };
 #[cfg(feature = "agent")]
 pub use credentials::{Authorization, CredentialRequest, CredentialSource};
@@ -83,7 +88,7 @@ pub use effect::{
 pub use error::{CallbackError, StepwellError, ToolError};
 pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
-    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
+    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
 };
 #[cfg(feature = "agent")]
 pub use instructions::{InstructionsRequest, InstructionsSource};
@@ -118,6 +123,8 @@ pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 pub use run_source::{NewRun, RunSource};
 #[cfg(feature = "agent")]
 pub use runtime::shutdown;
+#[cfg(feature = "agent")]
+pub use serve::{AgUiEvents, AgUiServer, RunLimits, ServedReply, ServedRequest};
 #[cfg(feature = "uniffi")]
 pub use session::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, conversation_of,

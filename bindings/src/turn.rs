@@ -3,12 +3,15 @@ use crate::event::{Event, Interrupt, ToolFailureKind};
 use crate::json_value::JsonValue;
 use crate::machine::{ResumeEntry, entries, parse_message, parse_parts};
 use crate::outcome::{Outcome, TokenUsage};
+use crate::runtime::runtime;
+use crate::serve::AgUiEvents;
 use crate::store::TurnKey;
 use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 use stepwell_io::TurnHandle;
+use stepwell_io::serve::{Format, run_of};
 use tokio::sync::{Mutex, watch};
 
 /// A turn under way. Letting go of it cancels it.
@@ -95,6 +98,21 @@ impl Turn {
         if let Some(turn) = self.turn.lock().await.take() {
             turn.detach();
         }
+    }
+
+    /// The turn as one whole AG-UI run, from `RUN_STARTED` to its end: for a handler of the app's own. It takes the turn's
+    /// events and its result. Calls that are deferred are the client's: the run ends with them pending, and so does the
+    /// turn.
+    pub async fn to_ag_ui(&self) -> Result<Arc<AgUiEvents>, StepwellError> {
+        let turn = self.turn.lock().await.take().ok_or_else(|| {
+            StepwellError::misuse(
+                &"the turn's events were taken before",
+                "make a run of it before anything else is made of it",
+            )
+        })?;
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        Ok(AgUiEvents::new(run_of(turn, None, Format::AgUi)))
     }
 
     /// Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.

@@ -23,10 +23,7 @@ use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{
-    ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer,
-};
-use stepwell_core::tool::{OutputType, Tool, ToolError};
+use stepwell_core::run::{ ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer, }; #[cfg(feature = "serve")] use stepwell_core::tool::ToolRegistry; use stepwell_core::tool::{OutputType, Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 
@@ -89,8 +86,12 @@ pub enum BuildError {
 
 impl AgentBuilder {
     pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self::with_config(RunConfig::new(endpoint))
+    }
+
+    fn with_config(config: RunConfig) -> Self {
         Self {
-            config: RunConfig::new(endpoint),
+            config,
             handlers: Handlers::new(),
             sources: Vec::new(),
             approver: None,
@@ -114,6 +115,53 @@ impl AgentBuilder {
             history: Conversation::default(),
             error: None,
         }
+    }
+
+    /// Sets up agents with what a turn of this one is given that begins now, but for its thread, registry and store.
+    #[cfg(feature = "serve")]
+    pub(crate) fn like(agent: &Agent) -> Self {
+        // Every field is named, so that a new one makes its author decide.
+        let Setup {
+            config,
+            handlers,
+            approver,
+            deps,
+            run_source,
+            trimmer,
+            decoder,
+            credentials,
+            instructions,
+            journal,
+            middleware,
+            observer,
+            store: _,
+            client,
+            traces_content,
+        } = Setup::clone(&agent.turn_setup());
+        let mut config = RunConfig::clone(&config);
+        config.durability = Durability::None;
+        Self {
+            handlers,
+            approver,
+            deps,
+            run_source,
+            trimmer,
+            decoder,
+            credentials,
+            instructions,
+            journal,
+            middleware,
+            observer,
+            client: Some(client),
+            traces_content,
+            ..Self::with_config(config)
+        }
+    }
+
+    /// The tools that were added so far.
+    #[cfg(feature = "serve")]
+    pub(crate) fn registered_tools(&self) -> &ToolRegistry {
+        &self.config.tools
     }
 
     /// Adds a tool and its code: an async closure from a [`ToolContext`], which is the call and who calls, to a result,

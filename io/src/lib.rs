@@ -56,6 +56,8 @@ mod observer;
 mod output;
 mod owner;
 mod run_source;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod setup;
 mod sources;
 mod spans;

@@ -351,7 +351,12 @@ impl RunConfig {
             device: self.device.into(),
             text: self.text.into(),
             context_guard: self.context_guard.into(),
- output: self.output.map(OutputType::into_core).transpose()?, }; config.check_price().map_err(|error| { StepwellError::configuration(&error, "give `price`, or leave out `max_cost`") })?; Ok(config)
+            output: self.output.map(OutputType::into_core).transpose()?,
+        };
+        config.check_price().map_err(|error| {
+            StepwellError::configuration(&error, "give `price`, or leave out `max_cost`")
+        })?;
+        Ok(config)
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod ag_ui;
 mod convert;
+mod json;
 mod parts;
 
 pub use ag_ui::Event;
+pub use json::event_to_json;
 pub use parts::{
     ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,

@@ -2,17 +2,17 @@
 
 use super::Server;
 use super::models;
-use super::shared_state;
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::provider::{Capabilities, Catalog};
+use stepwell_io::serve::parts::tool;
 
 pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
     let backend = &server.backend;
     let mut tools = server.tools.definitions().to_vec();
-    tools.push(shared_state::tool().definition);
+    tools.push(tool().definition);
     let asks = backend.tools.iter().any(|tool| tool.tool.requires_approval);
     let models = std::iter::once(&backend.endpoint).chain(&backend.offered);
     let models: Vec<_> = models.map(models::name).collect();

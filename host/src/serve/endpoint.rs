@@ -1,39 +1,19 @@
-//! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out.
+//! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out. `POST /api/chat`: the same for a chat of the AI
+//! SDK, whose client may come back to the stream.
 
 use super::Server;
-use super::agent::agent;
-use super::encoding::Encoding;
-use super::engine::AgentRun;
-use super::event_log::event_log;
-use super::extract::Asker;
-use super::refusal::{Code, Refusal};
-use super::reply::reply;
-use super::shared_state::SharedState;
+use super::extract::{Asker, Path};
+use super::refusal::Refusal;
+use super::requests::check_id;
 use super::user_limits::Leave;
-use axum::body::{Body, Bytes};
+use crate::access::User;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
-use axum::response::Response;
-use serde_json::json;
-use std::error::Error;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use std::any::Any;
 use std::sync::Arc;
-use std::time::Duration;
-use stepwell_core::dialect::{RunInputError, read_run_input};
-use stepwell_core::event::RunAgentInput;
-use time::OffsetDateTime;
-use tokio::sync::mpsc;
-
-/// How long a body may take to come.
-const BODY_TIME: Duration = Duration::from_secs(30);
-
-/// The longest body that is read where it comes in, in bytes: about a millisecond's work.
-const LONGEST_INLINE: usize = 256 << 10;
-
-/// The most messages of a conversation. A few bytes of a body may become a hundred times as many in memory.
-const MOST_MESSAGES: usize = 100_000;
-
-/// The longest id, in bytes.
-pub(super) const LONGEST_ID: usize = 512;
+use stepwell_axum::{check_content_type, read_body, response};
+use stepwell_io::serve::{ChatRequest, Encoding, Format, Permit, Prepared, read_input, understand};
 
 /// Takes a run.
 pub(super) async fn run_agent(
@@ -43,132 +23,76 @@ pub(super) async fn run_agent(
 ) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
     let encoding = Encoding::accepted(&head.headers)?;
-    check_content_type(&head.headers)?;
-    // Before the body is read: bodies take memory too.
-    let store = server.sessions.store();
-    let leave = server.user_limits.start(&user, &**store, None).await?;
-    let permit = server.threads.permit(leave.map(Leave::posted))?;
+    let permit = permit(&server, &user, &head.headers).await?;
     let body = read_body(body, server.serving.limits.body).await?;
     let its_server = Arc::clone(&server);
-    let read = move |body: &[u8]| {
+    let read = move |body: &[u8]| -> Result<_, Refusal> {
         let input = read_input(body)?;
-        let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
-        let (asking, asked) = mpsc::unbounded_channel();
-        let agent = agent(&its_server, &input, &state, asking)?;
-        Ok((input, state, asked, agent))
+        let run_id = input.run_id.clone();
+        let key = user.thread(input.thread_id.clone());
+        let base = its_server.run_base.clone();
+        let prepared = Prepared::new(base, its_server.tools.clone(), input, true)?;
+        Ok((prepared, key, run_id))
     };
-    let (input, state, asked, agent) = understand(body, read).await?;
-    let run_id = input.run_id.clone();
-    let now = OffsetDateTime::now_utc();
-    let (place, beginning) = server
-        .threads
-        .admit(&user, &input, permit, &server.tools, now)?;
-    let (log, reader) = event_log();
-    server.engine.run(AgentRun {
-        input,
-        agent,
-        asked,
-        state,
-        place,
-        log,
-        beginning,
-    });
-    Ok(reply(&server, encoding, run_id, reader))
+    let (prepared, key, run_id) = understand(body, read).await?;
+    let (run, events) = server.runs.admit(key, prepared, permit, Format::AgUi)?;
+    server.engine.run(run);
+    let metrics = server.metrics.clone();
+    let keep_alive = server.serving.keep_alive;
+    let sent = move |waited| metrics.event_sent(waited);
+    Ok(response(
+        encoding,
+        events.frames(encoding, run_id, keep_alive, sent),
+    ))
 }
 
-pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let value = headers.get(header::CONTENT_TYPE);
-    let value = value
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let media_type = value.split(';').next().unwrap_or_default().trim();
-    // A browser sends other types to any server without asking first: this check is a protection too.
-    if media_type.eq_ignore_ascii_case("application/json") {
-        return Ok(());
-    }
-    let message = "send the body as `Content-Type: application/json`";
-    Err(Refusal::new(Code::UnsupportedMediaType, message))
+/// Takes what a chat of the AI SDK posts.
+pub(super) async fn run_chat(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (head, body) = request.into_parts();
+    let permit = permit(&server, &user, &head.headers).await?;
+    let body = read_body(body, server.serving.limits.body).await?;
+    let its_server = Arc::clone(&server);
+    let read = move |body: &[u8]| -> Result<_, Refusal> {
+        let chat = ChatRequest::read(body)?;
+        let key = user.thread(chat.input.thread_id.clone());
+        let base = its_server.chat_base.clone();
+        let prepared = Prepared::new(base, its_server.tools.clone(), chat.input, false)?;
+        Ok((prepared, key, chat.message_id, chat.is_new))
+    };
+    let (prepared, key, message_id, is_new) = understand(body, read).await?;
+    let (run, stream) = server
+        .runs
+        .admit_chat(key, prepared, permit, message_id, is_new)?;
+    server.engine.run(run);
+    let frames = stream.frames(server.serving.keep_alive);
+    Ok(response(Encoding::UiMessages, frames))
 }
 
-pub(super) async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal> {
-    let read = tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, limit)).await;
-    let Ok(read) = read else {
-        let message = "the body did not come in time";
-        return Err(Refusal::new(Code::BodyTimeout, message));
-    };
-    read.map_err(|error| {
-        let cause = error.source();
-        if cause.is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>()) {
-            let message = format!("the body is longer than {limit} bytes");
-            return Refusal::new(Code::BodyTooLarge, message);
-        }
-        Refusal::new(Code::BodyIncomplete, "the body broke off")
+/// Gives the stream of a chat's run that is under way, from its beginning.
+pub(super) async fn resume_chat(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path(chat): Path<String>,
+) -> Result<Response, Refusal> {
+    check_id("chat", &chat)?;
+    Ok(match server.runs.chats().get(&user.thread(chat)) {
+        Some(stream) => response(
+            Encoding::UiMessages,
+            stream.frames(server.serving.keep_alive),
+        ),
+        None => StatusCode::NO_CONTENT.into_response(),
     })
 }
 
-/// Reads a body that has come: where that takes long, on a thread that holds up nobody else.
-pub(super) async fn understand<T: Send + 'static>(
-    body: Bytes,
-    read: impl FnOnce(&[u8]) -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    if body.len() <= LONGEST_INLINE {
-        return read(&body);
-    }
-    let read = tokio::task::spawn_blocking(move || read(&body)).await;
-    read.unwrap_or_else(|error| {
-        tracing::error!(target: "stepwell", %error, "a request could not be read");
-        let message = "the server failed to read the request: see its log";
-        Err(Refusal::new(Code::InternalError, message))
-    })
-}
-
-fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
-    let (input, warnings) = read_run_input(body).map_err(|error| {
-        let code = match &error {
-            RunInputError::Json(_) => Code::InvalidJson,
-            _ => Code::InvalidInput,
-        };
-        Refusal::new(code, error.to_string())
-    })?;
-    for warning in warnings {
-        // It repeats the names of fields, which are the client's own words.
-        tracing::debug!(target: "stepwell", warning, "a request was not wholly understood");
-    }
-    let count = input.messages.len();
-    if count > MOST_MESSAGES {
-        let message =
-            format!("/messages has {count} entries, and may have {MOST_MESSAGES}: send fewer");
-        return Err(Refusal::new(Code::InvalidInput, message));
-    }
-    for (name, id) in [
-        ("threadId", input.thread_id.as_str()),
-        ("runId", &input.run_id),
-    ] {
-        let is_well = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
-        if !is_well {
-            let message = format!(
-                "the body is not a RunAgentInput: /{name} has 1 to {LONGEST_ID} bytes and no control characters"
-            );
-            return Err(Refusal::new(Code::InvalidInput, message));
-        }
-    }
-    Ok(input)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::thread::{ThreadId, current};
-
-    async fn read_on(length: usize) -> ThreadId {
-        let body = Bytes::from(vec![b' '; length]);
-        let thread = understand(body, |_| Ok(current().id())).await;
-        thread.expect("it is read")
-    }
-
-    #[tokio::test]
-    async fn a_large_body_is_read_where_it_holds_up_nobody() {
-        assert_eq!(read_on(LONGEST_INLINE).await, current().id());
-        assert_ne!(read_on(LONGEST_INLINE + 1).await, current().id());
-    }
+/// Leave to take one more run of the user's, before its body is read: bodies take memory too.
+async fn permit(server: &Server, user: &User, headers: &HeaderMap) -> Result<Permit, Refusal> {
+    check_content_type(headers)?;
+    let store = server.sessions.store();
+    let leave = server.user_limits.start(user, &**store, None).await?;
+    let posted = leave.map(|leave| Box::new(Leave::posted(leave)) as Box<dyn Any + Send + Sync>);
+    Ok(server.runs.permit(posted)?)
 }

@@ -1,50 +1,38 @@
 //! The AG-UI server: takes runs over HTTP, drives each with an agent of its own, and streams its events.
 //!
-//! The way of a run: [`endpoint`] reads the request, [`threads`] admits it, the [`engine`] drives the turn and writes what is
-//! said into the run's [`event_log`], and [`reply`] reads the log in the [`encoding`] that the client asked for.
+//! The way of a run: [`endpoint`] reads the request, [`AgUiServer`] admits it and drives its turn, and what it says is
+//! streamed in the encoding that the client asked for. The turns of sessions are the [`engine`]'s.
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 
 mod agent;
-mod answers;
 mod authorization;
 mod backend;
 mod capabilities;
 mod client_tools;
 mod connections;
-mod encoding;
-mod ending;
 mod endpoint;
 mod engine;
-mod event_log;
 mod extract;
 mod host_name;
-mod interrupts;
 mod journals;
 mod kept;
-mod lawful;
 mod measured;
 mod models;
-mod open_turn;
 mod openapi;
 mod page;
 mod recording;
 mod refusal;
-mod reply;
 mod requests;
-mod rounds;
 mod router;
 mod scripted;
 mod serving;
 mod sessions;
-mod shared_state;
 #[cfg(test)]
 mod simulation;
-mod stop;
 mod store_health;
 mod store_trouble;
 mod thread_view;
-mod threads;
 mod turn_events;
 mod turns;
 mod user_limits;
@@ -67,9 +55,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TextOptions;
 use stepwell_core::session::ViewOptions;
+use stepwell_io::serve::parts::CHANGE_STATE;
+use stepwell_io::serve::{AgUiServer, RunLimits};
 use stepwell_io::{AgentBuilder, ToolRegistry};
 use store_health::StoreHealth;
-use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use user_limits::UserLimits;
@@ -81,12 +70,15 @@ const LAST_BYTES: Duration = Duration::from_secs(5);
 /// What all requests share.
 struct Server {
     backend: Backend,
-    /// What the agents of all runs begin with.
+    /// What the agents of all turns of sessions begin with, of all runs, and of all chats, which share no state.
     base: AgentBuilder,
+    run_base: AgentBuilder,
+    chat_base: AgentBuilder,
     /// The definitions of the tools that run here.
     tools: ToolRegistry,
     serving: Serving,
-    threads: Arc<Threads>,
+    /// The runs that are kept nowhere.
+    runs: AgUiServer,
     user_limits: UserLimits,
     metrics: Metrics,
     /// The stored sessions.
@@ -112,8 +104,14 @@ impl Host {
         let tools = backend.registry().map_err(io::Error::other)?;
         let names = tools.definitions().iter();
         let names = names.map(|tool| tool.name.clone());
-        let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
+        let metrics = Metrics::new(names.chain([CHANGE_STATE.to_owned()]));
+        let instructions = backend.instructions.clone();
+        let told = |agent: AgentBuilder| {
+            agent.configure(|config| config.instructions = instructions.clone())
+        };
+        let chat_base = told(agent::without_state(&backend, &metrics));
         let base = agent::base(&backend, &metrics);
+        let run_base = told(base.clone());
         let kept = serving.sessions.clone();
         let store_health = StoreHealth::new(kept.store);
         let recorder = Recorder::new(serving.record);
@@ -145,10 +143,17 @@ impl Host {
         let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
         let server = Arc::new(Server {
             base,
+            run_base,
+            chat_base,
             sessions,
             metrics,
             tools,
-            threads: Arc::new(Threads::new(serving.limits)),
+            runs: AgUiServer::new(RunLimits {
+                runs: serving.limits.runs,
+                run_time: serving.limits.run_time,
+                interrupt_time: serving.limits.interrupt_time,
+                ..RunLimits::default()
+            }),
             user_limits: UserLimits::new(&serving.limits),
             backend,
             serving,
@@ -168,7 +173,7 @@ impl Host {
     /// Takes no more runs, and gives those under way time to end. Returns when none is.
     pub(crate) async fn stop(&self) {
         let server = &self.server;
-        server.threads.close();
+        server.runs.close();
         server.engine.stop(server.serving.limits.grace).await;
         server.let_go.cancel();
     }

@@ -6,6 +6,9 @@ use axum::response::IntoResponse;
 /// Where runs are posted.
 pub(crate) const AGENT_PATH: &str = "/agent";
 
+/// Where chats of the AI SDK are posted.
+pub(super) const CHAT_PATH: &str = "/api/chat";
+
 const DOCUMENT: &str = include_str!("openapi.json");
 
 pub(super) async fn openapi() -> impl IntoResponse {

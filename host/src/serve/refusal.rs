@@ -1,3 +1,4 @@
+use super::client_tools::UnusableTurnTools;
 use super::engine::EngineError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -5,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 use std::time::Duration;
+use stepwell_io::serve::{Refused, RefusedReason};
 use stepwell_io::store::StoreError;
 
 /// Why a request is answered with an HTTP error: no run began.
@@ -193,6 +195,35 @@ impl From<StoreError> for Refusal {
             }
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        let code = match refused.reason {
+            RefusedReason::InvalidJson => Code::InvalidJson,
+            RefusedReason::BodyIncomplete => Code::BodyIncomplete,
+            RefusedReason::NotAcceptable => Code::NotAcceptable,
+            RefusedReason::BodyTimeout => Code::BodyTimeout,
+            RefusedReason::RunUnderWay => Code::RunUnderWay,
+            RefusedReason::BodyTooLarge => Code::BodyTooLarge,
+            RefusedReason::UnsupportedMediaType => Code::UnsupportedMediaType,
+            RefusedReason::InvalidInput => Code::InvalidInput,
+            RefusedReason::UnusableTool => Code::UnusableTool,
+            RefusedReason::TooManyRuns => Code::TooManyRuns,
+            RefusedReason::Stopping => Code::Stopping,
+            _ => Code::InternalError,
+        };
+        Self::new(code, refused.message)
+    }
+}
+
+impl From<UnusableTurnTools> for Refusal {
+    fn from(error: UnusableTurnTools) -> Self {
+        match error {
+            UnusableTurnTools::TooLong { .. } => Self::new(Code::InvalidInput, error.to_string()),
+            UnusableTurnTools::Unusable(error) => Refused::from(error).into(),
+        }
     }
 }
 

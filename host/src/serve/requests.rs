@@ -1,13 +1,15 @@
 //! What requests for sessions have in common: the ids in their paths, and how their bodies are read.
 
 use super::Server;
-use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::refusal::{Code, Refusal};
 use crate::access::User;
 use axum::extract::Request;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
+use stepwell_axum::{check_content_type, read_body};
 use stepwell_core::registry::ThreadKey;
+use stepwell_io::serve::parts::LONGEST_ID;
+use stepwell_io::serve::understand;
 use stepwell_io::store::TurnKey;
 
 /// Reads the body.

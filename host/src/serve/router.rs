@@ -1,7 +1,7 @@
 //! Which path is answered by what.
 
 use super::extract::Asker;
-use super::openapi::{AGENT_PATH, openapi};
+use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
 use super::refusal::{Code, Refusal};
 use super::{
     Server, authorization, capabilities, endpoint, host_name, journals, page, sessions,
@@ -26,6 +26,8 @@ const PREFLIGHT: Duration = Duration::from_secs(600);
 pub(super) fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route(AGENT_PATH, post(endpoint::run_agent))
+        .route(CHAT_PATH, post(endpoint::run_chat))
+        .route("/api/chat/{chat}/stream", get(endpoint::resume_chat))
         .route("/capabilities", get(capabilities::get))
         .route("/metrics", get(metrics))
         .route("/threads", get(sessions::list))
@@ -105,7 +107,7 @@ async fn health() -> Json<Value> {
 
 /// Whether it takes runs.
 async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal> {
-    if server.threads.is_closed() {
+    if server.runs.is_closed() {
         return Err(Refusal::stopping());
     }
     if server.store_health.is_damaged().await {

@@ -1,7 +1,6 @@
 //! The sessions of the store over HTTP: threads, and what is in them.
 
 use super::Server;
-use super::ending::Ending;
 use super::engine::Engine;
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
@@ -17,6 +16,7 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{SessionView, TurnView, ViewOptions};
+use stepwell_io::serve::parts::Ending;
 use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, TurnKey};
 
 /// The most threads of one page.

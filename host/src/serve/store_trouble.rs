@@ -2,7 +2,8 @@
 //! addresses and files: they are for the log alone.
 
 use serde_json::{Value, json};
-use stepwell_core::event::{Custom, Event};
+use stepwell_core::event::Event;
+use stepwell_io::serve::parts::custom;
 use stepwell_io::store::StoreError;
 
 /// What is wrong with the store.
@@ -55,16 +56,6 @@ impl StoreTrouble {
         };
         json!({ "code": code, "message": message })
     }
-}
-
-/// An event that the protocol leaves to the application.
-pub(super) fn custom(name: &str, value: Value) -> Event {
-    Custom {
-        name: name.to_owned(),
-        value,
-        common: None,
-    }
-    .into()
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! `GET /threads/{thread}/turns/{turn}/events`: what a turn has said so far, and then what it says.
 
 use super::Server;
-use super::encoding::Encoding;
 use super::engine::Engine;
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
-use super::reply::streamed;
 use super::requests::turn_key;
-use super::store_trouble::{StoreTrouble, custom};
+use super::store_trouble::StoreTrouble;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -17,11 +15,13 @@ use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_axum::response;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::Event;
+use stepwell_io::serve::Encoding;
+use stepwell_io::serve::parts::custom;
 use stepwell_io::store::{Changes, LoggedEvent, Store, StoreError, TurnKey};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -88,7 +88,7 @@ pub(super) async fn get(
         version: ClientVersion::declared(follower.protocol_version.as_deref()),
         is_over,
     };
-    Ok(streamed(encoding, follow.frames()))
+    Ok(response(encoding, follow.frames()))
 }
 
 /// The event that the client had last.
@@ -136,10 +136,10 @@ struct Follow {
 }
 
 impl Follow {
-    fn frames(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    fn frames(self) -> impl Stream<Item = Bytes> {
         stream::unfold(self, |mut follow| async move {
             let frame = follow.next().await?;
-            Some((Ok(frame), follow))
+            Some((frame, follow))
         })
     }
 

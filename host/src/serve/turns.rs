@@ -2,7 +2,6 @@
 
 use super::Server;
 use super::client_tools::TurnTools;
-use super::endpoint::check_content_type;
 use super::engine::{NewTurn, Parent};
 use super::extract::{Asker, Path};
 use super::models;
@@ -15,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use std::sync::Arc;
+use stepwell_axum::check_content_type;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry, ToolDefinition};
 use stepwell_io::store::TurnKey;
 use stepwell_io::{ToolFailure, ToolOutput};

@@ -19,6 +19,7 @@ pub(crate) const CRATES: &[&str] = &[
     "stepwell-mock-llm",
     "stepwell-macros",
     "stepwell-io",
+    "stepwell-axum",
     "stepwell-demo",
     "stepwell",
 ];

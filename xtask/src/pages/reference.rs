@@ -17,7 +17,12 @@ const TYPEDOC: &str = "typedoc@0.28.20";
 const TYPESCRIPT: &str = "typescript@5.9.3";
 
 /// The crates that an app names.
-const CRATES: &[&str] = &["stepwell-core", "stepwell-io", "stepwell-mock-llm"];
+const CRATES: &[&str] = &[
+    "stepwell-core",
+    "stepwell-io",
+    "stepwell-axum",
+    "stepwell-mock-llm",
+];
 
 /// Builds them all; one that fails does not stop the others.
 pub(crate) fn build(context: &Context, log: &mut Log, site: &Path) -> anyhow::Result<()> {
@@ -90,6 +95,7 @@ fn of_python(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<
             .arg(folder)
             .args([
                 "stepwell",
+                "stepwell.asgi",
                 "stepwell.testing",
                 "stepwell.testing.strategies",
                 "!stepwell._ffi",

@@ -10,7 +10,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 pub(super) const SUITE: Suite = Suite {
@@ -116,6 +116,11 @@ impl Server {
         let mut command = process::command(program);
         // One run at once: a run that is not let go of shows.
         command.args(["serve", "--listen", "127.0.0.1:0", "--max-runs", "1"]);
+        Self::of(&mut command)
+    }
+
+    /// A program that serves, and whose first line has its address.
+    pub(super) fn of(command: &mut Command) -> anyhow::Result<Self> {
         command.env_remove("STEPWELL_SERVE_TOKEN");
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().context("no pipe to the server")?;
@@ -125,8 +130,11 @@ impl Server {
         };
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let url = line.split_whitespace().last().unwrap_or_default();
-        ensure!(url.starts_with("http://"), "the server says `{line}`");
+        let url = line
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"));
+        let url = url.with_context(|| format!("the server says `{line}`"))?;
+        let url = url.trim_end_matches(',');
         server.url = url.to_owned();
         Ok(server)
     }

@@ -3,6 +3,7 @@
 mod ag_ui_backend;
 mod ag_ui_oracle;
 mod ag_ui_server;
+mod ai_sdk;
 pub(crate) mod architecture;
 mod clippy;
 mod conformance;
@@ -67,6 +68,7 @@ pub(crate) const ALL: &[Suite] = &[
     docs::SUITE,
     wasm::SUITE,
     ag_ui_server::SUITE,
+    ai_sdk::SUITE,
     ag_ui_backend::SUITE,
     copilotkit::SUITE,
     threads::SUITE,

@@ -56,6 +56,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
             "../../examples/python/ship.py",
+            "../../examples/python/serve.py",
             "../../examples/python/own_client.py",
             "../../examples/python/own_store.py",
             "../../examples/python/stored.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ._ffi import stepwell_ffi as _ffi
-from ._record import lift, lower
+from ._record import Json, lift, lower
 from .errors import TURN_ERRORS, TurnError
 
 if TYPE_CHECKING:
@@ -26,6 +26,17 @@ class ContextOverflowMethods:
         """
         newest: list[str] = _ffi.newest_messages(lower(self), part)
         return newest
+
+
+class EventMethods:
+    """Of ``Event``."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """The event as JSON: one of AG-UI as AG-UI has it, with its ``type`` in capitals."""
+        event: dict[str, Json] = _ffi.event_to_json(lower(self))
+        return event
 
 
 class OutcomeMethods:

@@ -43,6 +43,11 @@ extension Outcome {
     public var problem: Problem? { problemOf(outcome: self) }
 }
 
+extension Event {
+    /// The event as JSON: one of AG-UI as AG-UI has it, with its `type` in capitals.
+    public func toJson() -> JsonValue { eventToJson(event: self) }
+}
+
 extension Turn {
     /// What happens from here on in a turn that is under way, such as those of `Agent.recover`. To be iterated over once;
     /// cancelling the task cancels the turn, and so does leaving the loop.

@@ -1,7 +1,5 @@
 //! How a turn begins in its log, and where its calls stand.
 
-use super::super::rounds::Rounds;
-use super::super::store_trouble::custom;
 use super::call_labels::CallLabels;
 use super::event_writer::{EventWriter, Written};
 use serde_json::json;
@@ -13,6 +11,7 @@ use stepwell_core::event::{
     ToolCallResult, ToolMessage, ToolRole,
 };
 use stepwell_core::session::{SessionView, Turn, ViewOptions};
+use stepwell_io::serve::parts::{Rounds, custom};
 use stepwell_io::store::{StoreError, TurnKey};
 use stepwell_io::{ToolCallStatus, ToolCallUpdate, ToolRegistry};
 

@@ -1,11 +1,11 @@
 //! What a turn is told while it is under way, and what it makes of it.
 
-use super::super::answers::Unresumable;
 use super::EngineError;
-use super::drive::{Audience, Drive};
+use super::drive::Drive;
 use super::stored::Fact;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_io::serve::Unresumable;
 use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
 use tokio::sync::oneshot;
 
@@ -45,10 +45,7 @@ impl Drive<'_> {
 
     /// Says that it is done once these are stored: what was promised is not asked for again after a restart.
     fn promise(&self, facts: Result<Vec<Fact>, EngineError>, told: Told) {
-        let (facts, Audience::Followers { stored, .. }) = (facts, &self.audience) else {
-            return;
-        };
-        let mut stored = stored.clone();
+        let mut stored = self.stored.clone();
         tokio::spawn(async move {
             let kept = async {
                 for fact in &facts? {
@@ -63,13 +60,10 @@ impl Drive<'_> {
     }
 
     fn is_early(&self, answers: &[ResumeEntry]) -> bool {
-        let Audience::Followers { open, .. } = &self.audience else {
-            return false;
-        };
         let mut answers = answers.iter();
         answers.any(|answer| {
             let is_asked = self.questions.has_id(&answer.interrupt_id);
-            open.contains_key(&answer.interrupt_id) && !is_asked
+            self.open.contains_key(&answer.interrupt_id) && !is_asked
         })
     }
 

@@ -1,63 +1,30 @@
-//! Drives one turn to its end, or until it waits for somebody: the same loop for the turns of sessions and for the runs
-//! of [`AgentRun`](super::agent_run::AgentRun).
+//! Drives a stored turn to its end, or until it is let go of. The runs of clients that wait for them are driven by
+//! `stepwell_io::serve`.
 
-use super::super::answers::Question;
-use super::super::ending::Ending;
-use super::super::rounds::Rounds;
-use super::super::shared_state::SharedState;
-use super::super::stop::Stop;
-use super::super::store_trouble::{StoreTrouble, custom};
+use super::super::store_trouble::StoreTrouble;
 use super::announce::{progress, question_id};
 use super::call_labels::CallLabels;
 use super::commands::Command;
 use super::event_writer::EventWriter;
 use super::local::LocalSetup;
-use super::questions::{Asked, Asking, Questions};
-use super::run_clock::RunClock;
 use super::store_waits::StoreWaits;
 use super::stored::{Fact, Stored};
-use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Interrupt, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
-use stepwell_io::{Decision, Endpoint, RunEvent, ToolCallStatus, Turn, TurnHandle};
+use stepwell_io::serve::parts::{Asked, Asking, Ending, Questions, Rounds, RunClock, Stop, custom};
+use stepwell_io::{Endpoint, RunEvent, Turn};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 /// So many events are said before the turn looks at anything else.
 const AT_ONCE: u32 = 32;
-
-/// Who watches the turn.
-pub(super) enum Audience<'a> {
-    /// Whoever follows its log in the store.
-    Followers {
-        stored: Stored,
-        /// The questions that the log has open, of an owner before.
-        open: BTreeMap<String, Interrupt>,
-        /// What they tell the turn.
-        commands: mpsc::Receiver<Command>,
-        /// Whether the turn waits for the user.
-        asks: watch::Sender<bool>,
-    },
-    /// The one client of a run, which is told nothing else while it runs. With it the run rests too.
-    Client(&'a mut Client),
-}
-
-/// The client of a run.
-#[derive(Debug)]
-pub(super) struct Client {
-    /// The state that the run shares with it.
-    pub(super) state: SharedState,
-    /// What the user has said already of calls that ask to run.
-    pub(super) decisions: HashMap<ToolCallId, Decision>,
-}
 
 /// A turn, and what it is driven with.
 pub(super) struct Drive<'a> {
@@ -75,7 +42,14 @@ pub(super) struct Drive<'a> {
     pub(super) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
-    pub(super) audience: Audience<'a>,
+    /// Who watches it follows its log in the store.
+    pub(super) stored: Stored,
+    /// The questions that the log has open, of an owner before.
+    pub(super) open: BTreeMap<String, Interrupt>,
+    /// What the turn is told.
+    pub(super) commands: mpsc::Receiver<Command>,
+    /// Whether the turn waits for the user.
+    pub(super) asks: watch::Sender<bool>,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
     pub(super) early: Vec<Command>,
 }
@@ -86,14 +60,6 @@ pub(super) enum Over {
     Ended(Ending, TokenUsage),
     /// It goes on another time, or on another host.
     Left,
-    /// It waits for the client to run these calls.
-    Deferred(Vec<ToolCallId>, TokenUsage),
-    /// It waits for the user.
-    Asks {
-        turn: Turn,
-        rounds: Rounds,
-        questions: Vec<Question>,
-    },
 }
 
 /// What happens next in a turn.
@@ -103,28 +69,17 @@ enum Next {
     Told(Command),
     Waits(Option<StoreTrouble>),
     Lapsed,
-    Rests,
     Stopped(Stop),
     Left,
 }
 
-/// What a resting turn waits for.
-enum Rest {
-    Client(Vec<ToolCallId>),
-    User,
-}
-
-/// A run that waits for its model keeps no room for what happens seldom: such futures are boxed.
+/// A turn that waits for its model keeps no room for what happens seldom: such futures are boxed.
 impl Drive<'_> {
     pub(super) async fn run(mut self) -> Over {
         let handle = self.turn.handle();
         let mut failed = self.writer.failed();
-        let mut abandoned = self.writer.abandoned();
         let mut waits = StoreWaits::new(&handle, self.writer, self.setup.store_timeout);
         let mut clock = RunClock::new(self.setup.run_time);
-        let is_run = matches!(self.audience, Audience::Client(_));
-        let mut rests = rested(&handle);
-        let mut may_rest = is_run;
         let mut stop = None;
         loop {
             self.note_asks();
@@ -132,18 +87,15 @@ impl Drive<'_> {
             let next = tokio::select! {
                 biased;
                 () = &mut failed => Next::Left,
-                () = self.leave.cancelled(), if !is_run => Next::Left,
-                () = self.leave.cancelled(), if is_run && stop.is_none() => Next::Stopped(Stop::Cancelled),
+                () = self.leave.cancelled() => Next::Left,
                 () = self.cancel.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
-                () = &mut abandoned, if stop.is_none() => Next::Stopped(Stop::ClientLeft),
                 () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
                 () = until(waits.deadline()), if stop.is_none() => Next::Stopped(Stop::StoreAway),
                 trouble = waits.changed() => Next::Waits(trouble),
-                command = told(&mut self.audience) => Next::Told(command),
+                Some(command) = self.commands.recv() => Next::Told(command),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
                 () = until(self.questions.next_lapse()) => Next::Lapsed,
                 event = take(self.writer, &mut self.turn) => Next::Said(event),
-                () = &mut rests, if may_rest => Next::Rests,
             };
             match next {
                 Next::Left => {
@@ -175,9 +127,6 @@ impl Drive<'_> {
                     for command in std::mem::take(&mut self.early) {
                         Box::pin(self.obey(command, &handle)).await;
                     }
-                    if is_run && !may_rest {
-                        (rests, may_rest) = (rested(&handle), true);
-                    }
                 }
                 Next::Said(Some(event)) => {
                     let mut said = Some(event);
@@ -192,43 +141,19 @@ impl Drive<'_> {
                     if let Some(event) = said {
                         self.say(event).await;
                     }
-                    if is_run && !may_rest {
-                        (rests, may_rest) = (rested(&handle), true);
-                    }
-                }
-                Next::Rests => {
-                    may_rest = false;
-                    match Box::pin(self.rest(&handle)).await {
-                        None => {}
-                        Some(Rest::Client(calls)) => {
-                            self.tell_state().await;
-                            let usage = handle.usage().await.unwrap_or_default();
-                            return Over::Deferred(calls, usage);
-                        }
-                        Some(Rest::User) => {
-                            self.tell_state().await;
-                            return Over::Asks {
-                                turn: self.turn,
-                                rounds: self.rounds,
-                                questions: self.questions.to_vec(),
-                            };
-                        }
-                    }
                 }
             }
         }
-        self.tell_state().await;
         let finished = Box::pin(self.turn.finish()).await;
-        let ending = Ending::of(&finished.outcome, stop, self.endpoint);
+        let ending = Ending::of(&finished.outcome, stop, Some(self.endpoint));
         Over::Ended(ending, finished.usage)
     }
 
     /// Says whether the turn waits for the user.
     fn note_asks(&self) {
-        if let Audience::Followers { asks, .. } = &self.audience {
-            let now = !self.questions.is_empty();
-            asks.send_if_modified(|asks| std::mem::replace(asks, now) != now);
-        }
+        let now = !self.questions.is_empty();
+        self.asks
+            .send_if_modified(|asks| std::mem::replace(asks, now) != now);
     }
 
     async fn say(&mut self, event: RunEvent) {
@@ -237,10 +162,7 @@ impl Drive<'_> {
                 if let Event::ToolCallResult(result) = &event {
                     self.rounds.is_known(&result.tool_call_id);
                 }
-                match &self.audience {
-                    Audience::Followers { .. } => self.labels.note(&event),
-                    Audience::Client(client) => client.state.follow(&event),
-                }
+                self.labels.note(&event);
                 self.writer.append(event).await;
             }
             RunEvent::ToolCallUpdate(update) => Box::pin(self.tell_call(update)).await,
@@ -251,7 +173,7 @@ impl Drive<'_> {
             }
             RunEvent::Retrying {
                 attempt, delay_ms, ..
-            } if matches!(self.audience, Audience::Followers { .. }) => {
+            } => {
                 let value = json!({ "attempt": attempt, "delayMs": delay_ms });
                 self.writer.append(custom("retrying", value)).await;
             }
@@ -282,22 +204,12 @@ impl Drive<'_> {
     }
 
     async fn tell_call(&mut self, update: ToolCallUpdate) {
-        let (key, call) = (update.call, update.tool_call_id.clone());
+        let call = update.tool_call_id.clone();
         if update.status.is_final()
             && let Some(id) = self.withdraw_question(&call)
         {
             // It has lapsed, or the user has stopped the call.
             self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
-        }
-        if let Audience::Client(client) = &self.audience {
-            let state = client.state.clone();
-            if let Some(result) = self.rounds.update(update) {
-                for change in state.untold_before(key) {
-                    self.writer.append(change).await;
-                }
-                self.writer.append(result).await;
-            }
-            return;
         }
         let label = self.labels.label(&update, &self.setup.tools);
         let event = progress(&update, &label);
@@ -316,33 +228,17 @@ impl Drive<'_> {
     /// A tool asks to run.
     async fn ask(&mut self, asking: Asking) {
         let call = &asking.0.tool_call_id;
-        let asked = match &mut self.audience {
-            Audience::Client(client) => {
-                if let Some(decision) = client.decisions.remove(call) {
-                    self.rounds.decided(call, &decision);
-                    // A turn that is stopped asks no more.
-                    let _ = asking.1.send(decision);
-                    return;
-                }
-                Asked {
-                    id: format!("interrupt-{}", Uuid::new_v4()),
-                    expires: self.setup.expires(),
-                }
-            }
-            Audience::Followers { open, .. } => {
-                // The same after a restart.
-                let id = question_id(call);
-                if let Some(told) = open.remove(&id) {
-                    let expires = told.expires_at.as_deref();
-                    let expires = expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok());
-                    self.questions
-                        .ask(asking, &self.setup.tools, Asked { id, expires });
-                    return;
-                }
-                let expires = self.setup.expires();
-                Asked { id, expires }
-            }
-        };
+        // The same after a restart.
+        let id = question_id(call);
+        if let Some(told) = self.open.remove(&id) {
+            let expires = told.expires_at.as_deref();
+            let expires = expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok());
+            self.questions
+                .ask(asking, &self.setup.tools, Asked { id, expires });
+            return;
+        }
+        let expires = self.setup.expires();
+        let asked = Asked { id, expires };
         let interrupt = self.questions.ask(asking, &self.setup.tools, asked);
         self.tell_question(&interrupt).await;
     }
@@ -355,11 +251,8 @@ impl Drive<'_> {
     }
 
     async fn tell_question(&mut self, interrupt: &Interrupt) {
-        // A run tells all of them at its end.
-        if matches!(self.audience, Audience::Followers { .. }) {
-            let event = custom("interrupt", json!(interrupt));
-            self.writer.append(event).await;
-        }
+        let event = custom("interrupt", json!(interrupt));
+        self.writer.append(event).await;
     }
 
     pub(super) async fn tell_answered(
@@ -368,9 +261,6 @@ impl Drive<'_> {
         status: ResumeStatus,
         fact: Option<Fact>,
     ) {
-        if !matches!(self.audience, Audience::Followers { .. }) {
-            return;
-        }
         let value = json!({ "interruptId": id, "status": status });
         let event = custom("interrupt_answered", value);
         match fact {
@@ -380,75 +270,17 @@ impl Drive<'_> {
     }
 
     fn withdraw_question(&mut self, call: &ToolCallId) -> Option<String> {
-        if let Audience::Followers { open, .. } = &mut self.audience
-            && let Some(told) = open.remove(&question_id(call))
-        {
+        if let Some(told) = self.open.remove(&question_id(call)) {
             return Some(told.id);
         }
         self.questions.withdraw(call)
     }
-
-    /// Tells the client what has become of the state.
-    async fn tell_state(&mut self) {
-        if let Audience::Client(client) = &self.audience {
-            for change in client.state.untold() {
-                self.writer.append(change).await;
-            }
-        }
-    }
-
-    /// What a run waits for that rests, if all that it has said was heard.
-    async fn rest(&self, handle: &TurnHandle) -> Option<Rest> {
-        let conversation = handle.conversation().await.ok()?;
-        let calls = conversation.calls();
-        let waits = [ToolCallStatus::AwaitingApproval, ToolCallStatus::Deferred];
-        let mut open = calls.iter().filter(|call| !call.status.is_final());
-        // A tool may have begun since it came to rest. While an agent asks, none does.
-        let rests = self.rounds.is_heard(calls) && open.all(|call| waits.contains(&call.status));
-        if !rests && !self.questions.has_agents() {
-            return None;
-        }
-        let with = |status| calls.iter().filter(move |call| call.status == status);
-        let mut awaiting = with(ToolCallStatus::AwaitingApproval);
-        if !awaiting.all(|call| self.questions.has(&call.id)) {
-            // It is about to ask, or was answered just now.
-            return None;
-        }
-        if !self.questions.is_empty() {
-            return Some(Rest::User);
-        }
-        let deferred: Vec<_> = with(ToolCallStatus::Deferred)
-            .map(|call| call.id.clone())
-            .collect();
-        (!deferred.is_empty()).then_some(Rest::Client(deferred))
-    }
-}
-
-/// The next command; of a run there is none.
-async fn told(audience: &mut Audience<'_>) -> Command {
-    if let Audience::Followers { commands, .. } = audience
-        && let Some(command) = commands.recv().await
-    {
-        return command;
-    }
-    std::future::pending().await
 }
 
 /// The next event, once there is room for it.
 async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
     writer.room().await;
     turn.next().await
-}
-
-/// Waits until only the user or the client can move the turn on; for ever if it comes to its end instead.
-fn rested(handle: &TurnHandle) -> BoxFuture<'static, ()> {
-    let handle = handle.clone();
-    async move {
-        if handle.rested().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
-    .boxed()
 }
 
 async fn until(deadline: Option<Instant>) {

@@ -1,18 +1,16 @@
-//! Writes what a turn says, held to what the protocol allows: into the store's log, in batches, where whoever catches up
-//! reads it, on any host; or to the one client that waits for it.
+//! Writes what a turn says, held to what the protocol allows, into the store's log: in batches, where whoever catches up
+//! reads it, on any host.
 
-use super::super::event_log::LogWriter;
-use super::super::lawful::Lawful;
 use super::stored::{Fact, Stored};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{EventRef, Message};
 use stepwell_io::Event;
 use stepwell_io::StoredTurn;
+use stepwell_io::serve::parts::Lawful;
 use stepwell_io::store::{Store, StoreError, StoreFuture, TurnKey};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -46,24 +44,10 @@ const PAGE: usize = 1024;
 #[derive(Debug)]
 pub(super) struct EventWriter {
     lawful: Lawful,
-    sink: Sink,
-}
-
-/// Where it goes.
-#[derive(Debug)]
-enum Sink {
-    /// The log in the store.
-    Stored {
-        sender: mpsc::Sender<Entry>,
-        task: JoinHandle<Result<(), StoreError>>,
-        failed: CancellationToken,
-        trouble: watch::Receiver<Option<StoreError>>,
-    },
-    /// The client that waits for the run, and holds it up while it reads slowly.
-    Client {
-        log: LogWriter,
-        version: ClientVersion,
-    },
+    sender: mpsc::Sender<Entry>,
+    task: JoinHandle<Result<(), StoreError>>,
+    failed: CancellationToken,
+    trouble: watch::Receiver<Option<StoreError>>,
 }
 
 #[derive(Debug)]
@@ -119,61 +103,33 @@ impl EventWriter {
         let failed = CancellationToken::new();
         let trouble = log.trouble.subscribe();
         let task = tokio::spawn(log.write(next, receiver, failed.clone()));
-        let sink = Sink::Stored {
+        Self {
+            lawful,
             sender,
             task,
             failed,
             trouble,
-        };
-        Self { lawful, sink }
-    }
-
-    /// Writes to the one client of a run.
-    pub(super) fn to_client(log: LogWriter, version: ClientVersion) -> Self {
-        Self {
-            lawful: Lawful::default(),
-            sink: Sink::Client { log, version },
         }
     }
 
     /// Waits until nothing can be written any more.
     pub(super) fn failed(&self) -> BoxFuture<'static, ()> {
-        match &self.sink {
-            Sink::Stored { failed, .. } => failed.clone().cancelled_owned().boxed(),
-            Sink::Client { .. } => std::future::pending().boxed(),
-        }
-    }
-
-    /// Waits until nobody reads it any more who could not come back.
-    pub(super) fn abandoned(&self) -> BoxFuture<'static, ()> {
-        match &self.sink {
-            Sink::Stored { .. } => std::future::pending().boxed(),
-            Sink::Client { log, .. } => log.abandoned().boxed(),
-        }
+        self.failed.clone().cancelled_owned().boxed()
     }
 
     /// What keeps the log waiting, if anything does.
     pub(super) fn trouble(&self) -> watch::Receiver<Option<StoreError>> {
-        match &self.sink {
-            Sink::Stored { trouble, .. } => trouble.clone(),
-            Sink::Client { .. } => watch::Sender::default().subscribe(),
-        }
+        self.trouble.clone()
     }
 
     /// Waits until there is room for what one event of the turn may become, or until nothing can be written any more.
     pub(super) async fn room(&self) {
-        match &self.sink {
-            Sink::Stored { sender, .. } => drop(sender.reserve_many(ROOM).await),
-            Sink::Client { log, .. } => log.room().await,
-        }
+        drop(self.sender.reserve_many(ROOM).await);
     }
 
     /// Whether there is room for what one event of the turn may become.
     pub(super) fn has_room(&self) -> bool {
-        match &self.sink {
-            Sink::Stored { sender, .. } => sender.capacity() >= ROOM,
-            Sink::Client { log, .. } => log.has_room(),
-        }
+        self.sender.capacity() >= ROOM
     }
 
     /// Appends an event, once there is room.
@@ -191,15 +147,6 @@ impl EventWriter {
         let Some(event) = self.lawful.admit(event) else {
             return;
         };
-        let sender = match &self.sink {
-            Sink::Stored { sender, .. } => sender,
-            Sink::Client { log, version } => {
-                if let Some(event) = version.adapt(&event) {
-                    log.append(&event);
-                }
-                return;
-            }
-        };
         match serde_json::to_string(&event) {
             Ok(json) => {
                 let entry = Entry {
@@ -208,7 +155,7 @@ impl EventWriter {
                     of,
                 };
                 // A writer that is gone has said why.
-                let _ = sender.send(entry).await;
+                let _ = self.sender.send(entry).await;
             }
             Err(error) => {
                 tracing::error!(target: "stepwell", %error, kind = event.kind(), "an event cannot be written");
@@ -234,11 +181,8 @@ impl EventWriter {
 
     /// Waits until all is stored.
     pub(super) async fn finish(self) -> Result<(), StoreError> {
-        let Sink::Stored { sender, task, .. } = self.sink else {
-            return Ok(());
-        };
-        drop(sender);
-        task.await.unwrap_or_else(|error| {
+        drop(self.sender);
+        self.task.await.unwrap_or_else(|error| {
             let message = error.to_string();
             Err(StoreError::Other { message })
         })

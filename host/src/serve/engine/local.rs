@@ -2,7 +2,6 @@
 
 use super::super::recording::Recorder;
 use super::super::store_trouble::StoreTrouble;
-use super::agent_run::AgentRun;
 use super::commands::{Command, Told};
 use super::session_turn::{Begin, SessionTurn};
 use super::take_over::TakeOver;
@@ -18,6 +17,7 @@ use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::title;
+use stepwell_io::serve::AgUiRun;
 use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
 use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, StoredTurn, ToolRegistry, ToolResult};
 use time::OffsetDateTime;
@@ -146,11 +146,11 @@ impl LocalEngine {
     }
 
     /// Drives a run of a client that waits for it.
-    pub(in crate::serve) fn run(&self, run: AgentRun) {
-        let (setup, leave) = (Arc::clone(&self.0.setup), self.0.leave.clone());
-        self.0
-            .tasks
-            .spawn(async move { run.run(&setup, leave).await });
+    pub(in crate::serve) fn run(&self, run: AgUiRun) {
+        let meter = self.0.setup.metrics.run();
+        let leave = self.0.leave.clone();
+        let run = run.run(leave, move |end| meter.end(end));
+        self.0.tasks.spawn(run);
     }
 
     /// Makes an unfinished turn this host's own, and goes on with it.

@@ -1,7 +1,5 @@
 //! The log of a turn that is over, and whose host died before it could tell all of it.
 
-use super::super::ending::{Ending, LIMIT_REACHED};
-use super::super::rounds::Rounds;
 use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
 use super::event_writer::{self, EventWriter, Log};
@@ -15,6 +13,7 @@ use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages};
 use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::StoredTurn;
+use stepwell_io::serve::parts::{Ending, LIMIT_REACHED, Rounds};
 use stepwell_io::store::{Generation, PersistBatch, StoreError, TurnKey};
 use time::OffsetDateTime;
 use tokio::sync::watch;

@@ -4,7 +4,6 @@
 //! The one engine is [`local`]: a task of this process for each turn. Turns that are to move from machine to machine
 //! would run on an engine that makes them durable itself, behind the same trait.
 
-mod agent_run;
 mod announce;
 mod call_labels;
 mod commands;
@@ -12,8 +11,6 @@ mod drive;
 mod event_writer;
 mod local;
 mod lost_end;
-mod questions;
-mod run_clock;
 mod session_state;
 mod session_turn;
 mod store_waits;
@@ -23,9 +20,7 @@ mod taken;
 #[cfg(test)]
 mod tests;
 
-pub(super) use agent_run::AgentRun;
 pub(super) use local::{LocalEngine, LocalSetup};
-pub(super) use questions::{Asking, approver};
 
 use super::client_tools::TurnTools;
 use super::store_trouble::StoreTrouble;
@@ -77,7 +72,7 @@ pub(super) enum EngineError {
     Elsewhere { owner: String },
     /// The answers do not fit what is asked.
     #[error(transparent)]
-    Answers(#[from] super::answers::Unresumable),
+    Answers(#[from] stepwell_io::serve::Unresumable),
     /// The turn has no such call under way.
     #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
     NoCall { call: ToolCallId },

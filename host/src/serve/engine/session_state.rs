@@ -1,13 +1,13 @@
 //! The state that the turns of a thread share with their user. It is nowhere but in what was said: the calls of
 //! [`CHANGE_STATE`] on the path make it.
 
-use super::super::shared_state::{CHANGE_STATE, SharedState};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
 use stepwell_core::tool::parse_arguments;
+use stepwell_io::serve::parts::{CHANGE_STATE, SharedState};
 use stepwell_io::store::{Store, TurnKey};
 use stepwell_io::{ToolContext, ToolHandler, ToolInvocation};
 use tokio::sync::OnceCell;

@@ -1,19 +1,15 @@
 //! A turn of a session: what it says goes into the store, and whoever follows it reads it there.
 
 use super::super::client_tools::TurnTools;
-use super::super::ending::usage_since;
 use super::super::kept::{Kept, kept};
 use super::super::models;
-use super::super::rounds::Rounds;
-use super::super::shared_state::CHANGE_STATE;
 use super::super::store_trouble::StoreTrouble;
 use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
 use super::commands::Command;
-use super::drive::{Audience, Drive, Over};
+use super::drive::{Drive, Over};
 use super::event_writer::{self, EventWriter, Log, Written};
 use super::local::LocalSetup;
-use super::questions::{Asking, Questions, approver};
 use super::session_state;
 use super::stored::{Stored, watched};
 use super::{EngineError, Parent, lost_end};
@@ -21,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
 use stepwell_core::run::{Durability, TurnOptions};
+use stepwell_io::serve::parts::{Asking, CHANGE_STATE, Questions, Rounds, approver, usage_since};
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
 use stepwell_io::{
     Agent, AgentBuilder, BuildError, Endpoint, SharedRegistry, Start, StoredTurn, Turn,
@@ -141,20 +138,17 @@ impl SessionTurn {
             cancel: self.cancel,
             leave: self.leave,
             trouble: self.trouble,
-            audience: Audience::Followers {
-                stored,
-                open,
-                commands: self.commands,
-                asks: self.asks,
-            },
+            stored,
+            open,
+            commands: self.commands,
+            asks: self.asks,
             early: Vec::new(),
         };
         let (ending, usage) = match drive.run().await {
             Over::Ended(ending, usage) => (ending, usage),
-            // Only a run rests.
-            Over::Left | Over::Deferred(..) | Over::Asks { .. } => return writer.finish().await,
+            Over::Left => return writer.finish().await,
         };
-        let usage = usage_since(usage, &TokenUsage::default(), &endpoint);
+        let usage = usage_since(usage, &TokenUsage::default(), Some(&endpoint));
         if let Some(notice) = ending.notice() {
             writer.append(notice).await;
         }

@@ -7,7 +7,7 @@ use crate::metrics::Metrics;
 use crate::serve::agent;
 use crate::serve::client_tools::TurnTools;
 use crate::serve::scripted::scripted;
-use crate::serve::store_trouble::{StoreTrouble, custom};
+use crate::serve::store_trouble::StoreTrouble;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,6 +15,7 @@ use stepwell_core::event::{Message, RunStarted, ToolDefinition};
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
 use stepwell_core::{Timestamp, ToolCallId};
+use stepwell_io::serve::parts::custom;
 use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };

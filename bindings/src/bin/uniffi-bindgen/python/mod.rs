@@ -85,7 +85,8 @@ const ENDINGS: [(&str, &str); 2] = [("ArgumentsChange", "Change"), ("TimerKey", 
 const UNIONS: [&str; 1] = ["ToolResult"];
 
 /// What classes have by hand, in `_methods.py`.
-const METHODS: [(&str, &str); 3] = [
+const METHODS: [(&str, &str); 4] = [
+    ("Event", "EventMethods"),
     ("ContextOverflow", "ContextOverflowMethods"),
     ("Outcome", "OutcomeMethods"),
     ("Finished", "FinishedMethods"),

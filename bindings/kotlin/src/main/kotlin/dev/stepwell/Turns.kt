@@ -52,3 +52,6 @@ public fun ContextOverflow.newest(part: Double): List<String> = newestMessages(t
 
 /** What kept the turn from a whole answer; nothing if the answer is whole. */
 public val Outcome.problem: Problem? get() = problemOf(this)
+
+/** The event as JSON: one of AG-UI as AG-UI has it, with its `type` in capitals. */
+public fun Event.toJson(): JsonElement = eventToJson(this)

@@ -1,16 +1,16 @@
 //! What becomes of a turn's tool calls: which results the client is told, and what is left open when the turn rests.
 
 use super::open_turn::OpenTurn;
+use crate::{Decision, Event, ToolCallStatus};
 use std::collections::{HashMap, HashSet};
 use stepwell_core::conversation::{LiveCall, shown_result};
 use stepwell_core::event::{ToolCallResult, ToolRole};
 use stepwell_core::run::ToolCallUpdate;
 use stepwell_core::{CallKey, MessageId, ToolCallId};
-use stepwell_io::{Decision, Event, ToolCallStatus};
 
 /// The calls of one turn.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub struct Rounds {
     /// What the ids of the results begin with.
     prefix: String,
     told: Told,
@@ -28,7 +28,8 @@ pub(super) struct Told {
 }
 
 impl Rounds {
-    pub(super) fn new(prefix: String) -> Self {
+    /// Of a turn without calls so far; `prefix` is what the ids of its results begin with.
+    pub fn new(prefix: String) -> Self {
         Self {
             prefix,
             told: Told::default(),
@@ -41,19 +42,19 @@ impl Rounds {
     }
 
     /// The user has decided about a call.
-    pub(super) fn decided(&mut self, call: &ToolCallId, decision: &Decision) {
+    pub fn decided(&mut self, call: &ToolCallId, decision: &Decision) {
         if let Decision::Edited { arguments } = decision {
             self.told.edited.insert(call.clone(), arguments.clone());
         }
     }
 
     /// The client has the call's result: it is not told again.
-    pub(super) fn is_known(&mut self, call: &ToolCallId) {
+    pub fn is_known(&mut self, call: &ToolCallId) {
         self.told.reported.insert(call.clone());
     }
 
     /// So its calls stand where a host goes on with it.
-    pub(super) fn stand(&mut self, calls: &[LiveCall]) {
+    pub fn stand(&mut self, calls: &[LiveCall]) {
         for call in calls {
             self.told.seen.insert(call.id.clone(), call.status);
             if let Some(edited) = &call.edited {
@@ -63,14 +64,14 @@ impl Rounds {
     }
 
     /// Whether nothing but results of a client's tools is awaited.
-    pub(super) fn awaits_client(&self) -> bool {
+    pub fn awaits_client(&self) -> bool {
         use ToolCallStatus::{Deferred, Executing};
         let has = |status| self.told.seen.values().any(|seen| *seen == status);
         has(Deferred) && !has(Executing)
     }
 
     /// A call moved on: its result, if there is one to tell.
-    pub(super) fn update(&mut self, update: ToolCallUpdate) -> Option<Event> {
+    pub fn update(&mut self, update: ToolCallUpdate) -> Option<Event> {
         let ToolCallUpdate {
             call,
             tool_call_id,
@@ -109,7 +110,7 @@ impl Rounds {
     }
 
     /// The message that holds the result of a call: the same as in the turn's own history.
-    pub(super) fn result_id(&self, call: CallKey) -> MessageId {
+    pub fn result_id(&self, call: CallKey) -> MessageId {
         let run = &self.prefix;
         let id = match call.hop {
             0 => format!("{run}-result-{}", call.index),
@@ -119,13 +120,13 @@ impl Rounds {
     }
 
     /// Whether the client has the call's result.
-    pub(super) fn knows(&self, call: &ToolCallId) -> bool {
+    pub fn knows(&self, call: &ToolCallId) -> bool {
         self.told.reported.contains(call)
     }
 
     /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
     /// rest has a result that the client is still to be told.
-    pub(super) fn is_heard(&self, calls: &[LiveCall]) -> bool {
+    pub fn is_heard(&self, calls: &[LiveCall]) -> bool {
         calls.iter().all(|call| {
             self.told.seen.get(&call.id) == Some(&call.status)
                 || (call.status.is_final() && self.told.reported.contains(&call.id))
@@ -141,7 +142,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_io::{ToolFailure, ToolFailureKind};
+    use crate::{ToolFailure, ToolFailureKind};
 
     fn call(id: &str, index: u32, status: ToolCallStatus) -> LiveCall {
         LiveCall {

@@ -1,29 +1,33 @@
-//! How the events of a run go over the wire: what the client's `Accept` header asks for.
-//!
-//! Another encoding is a variant here, with its media type and its frame.
+//! How the events of a run go over the wire: a variant for each way, with its media type and its frame.
 
-use super::refusal::{Code, Refusal};
-use axum::http::{HeaderMap, header};
+use super::refused::{Refused, RefusedReason};
 use bytes::Bytes;
+use http::{HeaderMap, header};
 use std::io::Write;
 use stepwell_core::event::{Event, protobuf};
 
 /// A way of writing events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub enum Encoding {
     /// Server-sent events, each with one event as JSON.
     Sse,
     /// The protocol's binary form: protobuf messages, each behind its length. It has no place for ids and comments.
     Protobuf,
+    /// The AI SDK's [UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol), of version 1: for runs of
+    /// [`Format::UiMessages`](super::Format::UiMessages), whose entries are its frames.
+    UiMessages,
 }
 
 impl Encoding {
-    /// All of them, the preferred one first.
+    /// Those of AG-UI, the preferred one first.
     const ALL: [Self; 2] = [Self::Sse, Self::Protobuf];
 
     /// The encoding that the client likes best of those that there are (RFC 9110, section 12.5.1). Without an `Accept`
     /// header it is the first.
-    pub(super) fn accepted(headers: &HeaderMap) -> Result<Self, Refusal> {
+    ///
+    /// # Errors
+    /// It accepts none of them.
+    pub fn accepted(headers: &HeaderMap) -> Result<Self, Refused> {
         let mut wishes = Vec::new();
         for value in headers.get_all(header::ACCEPT) {
             let ranges = value.to_str().unwrap_or_default().split(',');
@@ -48,21 +52,36 @@ impl Encoding {
         best.filter(|&encoding| liked(encoding) > 0).ok_or_else(|| {
             let known = Self::ALL.map(Self::media_type).join(", ");
             let message = format!("the answer can be had as {known}: accept one of these");
-            Refusal::new(Code::NotAcceptable, message)
+            Refused::new(RefusedReason::NotAcceptable, message)
         })
     }
 
     /// The `Content-Type` of the answer.
-    pub(super) fn media_type(self) -> &'static str {
+    pub fn media_type(self) -> &'static str {
         match self {
-            Self::Sse => "text/event-stream",
+            Self::Sse | Self::UiMessages => "text/event-stream",
             Self::Protobuf => protobuf::MEDIA_TYPE,
         }
     }
 
+    /// The headers of the answer.
+    #[must_use]
+    pub fn headers(self) -> Vec<(&'static str, &'static str)> {
+        let mut headers = vec![
+            ("content-type", self.media_type()),
+            ("cache-control", "no-cache"),
+            // nginx would collect the events otherwise.
+            ("x-accel-buffering", "no"),
+        ];
+        if self == Self::UiMessages {
+            headers.push(("x-vercel-ai-ui-message-stream", "v1"));
+        }
+        headers
+    }
+
     /// Writes one event, with an id that a client can name to be told of what comes after it: the run and its place in
     /// it.
-    pub(super) fn write(self, run_id: &str, index: u64, json: &[u8], frames: &mut Vec<u8>) {
+    pub fn write(self, run_id: &str, index: u64, json: &[u8], frames: &mut Vec<u8>) {
         match self {
             Self::Sse => {
                 // A Vec takes all that is written.
@@ -70,6 +89,7 @@ impl Encoding {
                 frames.extend_from_slice(json);
                 frames.extend_from_slice(b"\n\n");
             }
+            Self::UiMessages => frames.extend_from_slice(json),
             Self::Protobuf => {
                 if let Err(reason) = write_protobuf(json, frames) {
                     tracing::error!(target: "stepwell", reason, "an event cannot be written");
@@ -79,9 +99,9 @@ impl Encoding {
     }
 
     /// One event that is no part of the run's log, and so has no id.
-    pub(super) fn notice(self, event: &Event) -> Bytes {
+    pub fn notice(self, event: &Event) -> Bytes {
         let frame = match self {
-            Self::Sse => serde_json::to_string(event)
+            Self::Sse | Self::UiMessages => serde_json::to_string(event)
                 .map(|json| format!("data: {json}\n\n").into_bytes())
                 .map_err(|error| error.to_string()),
             Self::Protobuf => {
@@ -97,9 +117,9 @@ impl Encoding {
     }
 
     /// What is sent when nothing happens, so that nobody in between takes the connection for a dead one.
-    pub(super) fn keep_alive(self) -> Option<Bytes> {
+    pub fn keep_alive(self) -> Option<Bytes> {
         match self {
-            Self::Sse => Some(Bytes::from_static(b": keep-alive\n\n")),
+            Self::Sse | Self::UiMessages => Some(Bytes::from_static(b": keep-alive\n\n")),
             Self::Protobuf => None,
         }
     }

@@ -2,7 +2,7 @@
 
 /// Why a run is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub enum Stop {
     /// The client has gone away.
     ClientLeft,
     /// Another run has taken its thread, or the server stops.

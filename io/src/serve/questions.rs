@@ -1,18 +1,18 @@
 //! What a turn asks the user, until they have answered.
 
-use super::super::answers::{Answers, Question, Unresumable};
-use super::super::interrupts;
+use super::answers::{Answers, Question, Unresumable};
+use super::interrupts;
+use crate::{Approver, Decision, ToolInvocation, ToolRegistry};
 use std::collections::HashMap;
 use std::time::Duration;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_core::{CallKey, ToolCallId};
-use stepwell_io::{Approver, Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 /// A tool that asks to run, and where the decision goes. It is boxed since each run has a queue with room for many.
-pub(in crate::serve) type Asking = (Box<ToolInvocation>, oneshot::Sender<Decision>);
+pub type Asking = (Box<ToolInvocation>, oneshot::Sender<Decision>);
 
 /// A question that is open.
 #[derive(Debug)]
@@ -26,20 +26,20 @@ struct Open {
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Vec<Open>);
+pub struct Questions(Vec<Open>);
 
 /// How a question is asked.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub struct Asked {
     /// Its id.
-    pub(super) id: String,
+    pub id: String,
     /// When it lapses.
-    pub(super) expires: Option<OffsetDateTime>,
+    pub expires: Option<OffsetDateTime>,
 }
 
 impl Questions {
     /// A tool asks to run: the question as it is told.
-    pub(super) fn ask(
+    pub fn ask(
         &mut self,
         (invocation, answer): Asking,
         tools: &ToolRegistry,
@@ -57,7 +57,7 @@ impl Questions {
     }
 
     /// The agent behind the server asks.
-    pub(super) fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
+    pub fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
         let question = Question {
             interrupt,
             tool: None,
@@ -82,28 +82,29 @@ impl Questions {
         });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether none is open.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether the agent behind the server asks something.
-    pub(super) fn has_agents(&self) -> bool {
+    pub fn has_agents(&self) -> bool {
         self.0.iter().any(|open| open.asking.is_none())
     }
 
     /// Whether the question of this id is open.
-    pub(super) fn has_id(&self, id: &str) -> bool {
+    pub fn has_id(&self, id: &str) -> bool {
         self.0.iter().any(|open| open.question.interrupt.id == id)
     }
 
     /// Whether the call waits for an answer.
-    pub(super) fn has(&self, call: &ToolCallId) -> bool {
+    pub fn has(&self, call: &ToolCallId) -> bool {
         let mut open = self.0.iter().map(|open| &open.question.interrupt);
         open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
     }
 
     /// The questions as they stand: those of tools in the order of their calls.
-    pub(super) fn to_vec(&self) -> Vec<Question> {
+    pub fn to_vec(&self) -> Vec<Question> {
         let call = |open: &&Open| open.asking.as_ref().map(|(call, _)| *call);
         let mut open: Vec<_> = self.0.iter().collect();
         open.sort_by_key(|open| (call(open).is_none(), call(open)));
@@ -111,12 +112,12 @@ impl Questions {
     }
 
     /// When the next one lapses.
-    pub(super) fn next_lapse(&self) -> Option<Instant> {
+    pub fn next_lapse(&self) -> Option<Instant> {
         self.0.iter().filter_map(|open| open.lapses).min()
     }
 
     /// Says no to those that have lapsed.
-    pub(super) fn lapsed(&self, now: Instant) -> Vec<ResumeEntry> {
+    pub fn lapsed(&self, now: Instant) -> Vec<ResumeEntry> {
         let has_lapsed = |open: &&Open| open.lapses.is_some_and(|lapses| lapses <= now);
         let lapsed = self.0.iter().filter(has_lapsed);
         let entries = lapsed.map(|open| ResumeEntry {
@@ -130,7 +131,7 @@ impl Questions {
     }
 
     /// Reads answers, to some of the open questions or to all.
-    pub(super) fn read(
+    pub fn read(
         &self,
         entries: &[ResumeEntry],
         tools: &ToolRegistry,
@@ -141,7 +142,7 @@ impl Questions {
 
     /// Nothing more is asked of what `answers` are to: whoever waits for a decision hears it. Gives the calls that do, by
     /// the id of their question.
-    pub(super) fn close(
+    pub fn close(
         &mut self,
         answers: &[ResumeEntry],
         read: &mut Answers,
@@ -169,7 +170,7 @@ impl Questions {
     }
 
     /// A call is over, or the user stopped it: nothing is asked about it any more. Its question's id, if there is one.
-    pub(super) fn withdraw(&mut self, call: &ToolCallId) -> Option<String> {
+    pub fn withdraw(&mut self, call: &ToolCallId) -> Option<String> {
         let is_of_it = |open: &Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
         let at = self.0.iter().position(is_of_it)?;
         Some(self.0.remove(at).question.interrupt.id)
@@ -177,7 +178,7 @@ impl Questions {
 }
 
 /// Puts what tools ask to the user into a queue, and waits for the decision.
-pub(in crate::serve) fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
+pub fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
     move |invocation: ToolInvocation| {
         let (sender, decided) = oneshot::channel();
         let is_asked = asking.send((Box::new(invocation), sender)).is_ok();

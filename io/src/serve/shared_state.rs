@@ -1,18 +1,18 @@
 //! The state that a run shares with its client, and the tool by which the model changes it.
 
+use crate::{AgentBuilder, Conversation, Event, Tool, ToolInvocation};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::CallKey;
 use stepwell_core::conversation::Applied;
 use stepwell_core::event::{EventRef, StateDelta, StateSnapshot};
-use stepwell_io::{Conversation, Event, Tool, ToolInvocation};
 
 /// The tool's name.
-pub(super) const CHANGE_STATE: &str = "change_state";
+pub const CHANGE_STATE: &str = "change_state";
 
 /// The state of one run. Clones are the same state.
 #[derive(Clone, Debug)]
-pub(super) struct SharedState(Arc<Mutex<Inner>>);
+pub struct SharedState(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
@@ -23,19 +23,21 @@ struct Inner {
 }
 
 impl SharedState {
-    pub(super) fn new(state: Value) -> Self {
+    /// As the client has it.
+    pub fn new(state: Value) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             holder: Conversation::default().with_shared_state(state),
             untold: Vec::new(),
         })))
     }
 
-    pub(super) fn value(&self) -> Value {
+    /// As it is now.
+    pub fn value(&self) -> Value {
         self.lock().holder.shared_state().clone()
     }
 
     /// Follows an agent behind the server that has told the client of a change itself.
-    pub(super) fn follow(&self, event: &Event) {
+    pub fn follow(&self, event: &Event) {
         if matches!(event, Event::StateSnapshot(_) | Event::StateDelta(_)) {
             let applied = self.lock().holder.apply(EventRef::from(event));
             if let Applied::Ignored(reason) = applied {
@@ -45,14 +47,14 @@ impl SharedState {
     }
 
     /// What the client is to be told.
-    pub(super) fn untold(&self) -> Vec<Event> {
+    pub fn untold(&self) -> Vec<Event> {
         let untold = std::mem::take(&mut self.lock().untold);
         untold.into_iter().map(|(_, event)| event).collect()
     }
 
     /// What the client is to be told before it hears of the call's result: what the call changed, and what was changed
     /// before. A tool may be ahead of what is told, so what comes later waits for its own call.
-    pub(super) fn untold_before(&self, call: CallKey) -> Vec<Event> {
+    pub fn untold_before(&self, call: CallKey) -> Vec<Event> {
         let mut inner = self.lock();
         let last = inner.untold.iter().rposition(|(by, _)| *by == call);
         let told = inner.untold.drain(..last.map_or(0, |last| last + 1));
@@ -60,7 +62,7 @@ impl SharedState {
     }
 
     /// Runs a call of [`CHANGE_STATE`]: all of its changes, or none.
-    pub(super) fn change(&self, call: &ToolInvocation) -> Result<String, String> {
+    pub fn change(&self, call: &ToolInvocation) -> Result<String, String> {
         let changes = call.arguments.value["changes"].as_array().cloned();
         let mut changes = changes.unwrap_or_default();
         for change in &mut changes {
@@ -106,8 +108,16 @@ impl SharedState {
     }
 }
 
+/// The same agents, with the tool: each run gives it a state of its own.
+#[must_use]
+pub fn offered_by(agent: AgentBuilder) -> AgentBuilder {
+    agent.tool(tool(), |_| async {
+        Err::<String, _>("there is no state to change")
+    })
+}
+
 /// The tool by which the model changes the state.
-pub(super) fn tool() -> Tool {
+pub fn tool() -> Tool {
     let path = "A JSON Pointer, such as /todos/0/done; /todos/- is after the last of a list";
     Tool::new(
         CHANGE_STATE,

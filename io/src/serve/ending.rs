@@ -1,22 +1,24 @@
 //! How a run ends, in the words of the protocol.
 
 use super::stop::Stop;
-use super::store_trouble::custom;
-use serde_json::json;
+use crate::{Event, Failure, Outcome};
+use serde_json::{Value, json};
+use stepwell_core::ToolCallId;
 use stepwell_core::dialect::{ApiErrorKind, Endpoint};
-use stepwell_core::event::{Common, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage};
+use stepwell_core::event::{
+    Common, Custom, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage,
+};
 use stepwell_core::run::TurnStatus;
-use stepwell_io::{Event, Failure, Outcome};
 
 /// The event that says, before the end, why the answer is not whole.
 pub(super) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
 
 /// The event that says, before the end, which limit was reached.
-pub(super) const LIMIT_REACHED: &str = "limit_reached";
+pub const LIMIT_REACHED: &str = "limit_reached";
 
 /// How a run ends.
 #[derive(Debug, PartialEq)]
-pub(super) enum Ending {
+pub enum Ending {
     /// It did what it was to do, or was stopped on purpose.
     Finished(RunOutcome),
     /// It came to a limit, or the model stopped before its answer was whole; what was said stands.
@@ -38,22 +40,31 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    pub(super) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
+    /// It went wrong: a code for programs, and a message for people.
+    pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Failed {
             code: code.into(),
             message: message.into(),
         }
     }
 
+    /// It waits for the client to run these calls.
+    pub fn pending(calls: Vec<ToolCallId>) -> Self {
+        Self::Finished(RunOutcome::Success {
+            pending_tool_call_ids: Some(calls),
+        })
+    }
+
     /// The fault is the server's own.
-    pub(super) fn internal() -> Self {
+    pub fn internal() -> Self {
         Self::failed("internal_error", "the server failed: see its log")
     }
 
     /// How a turn's outcome is told to the client. What is wrong between the server and its model is for the server's
     /// log: addresses, keys and pages of error are not the client's business.
-    pub(super) fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: &Endpoint) -> Self {
-        if let Outcome::Failed { failure } = outcome {
+    pub fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: Option<&Endpoint>) -> Self {
+        // Without the endpoint nobody knows which words are the key; the app has the outcome then.
+        if let (Outcome::Failed { failure }, Some(endpoint)) = (outcome, endpoint) {
             let reason = without_key(failure.to_string(), endpoint);
             tracing::warn!(target: "stepwell", reason, "a run failed");
         }
@@ -71,7 +82,7 @@ impl Ending {
     }
 
     /// How it is told later, from what the store has of it.
-    pub(super) fn stored(outcome: &Outcome) -> Self {
+    pub fn stored(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Success => Self::Finished(RunOutcome::Success {
                 pending_tool_call_ids: None,
@@ -91,15 +102,18 @@ impl Ending {
                 code: limit.name(),
                 message: limit.to_string(),
             },
-            Outcome::Failed { failure } => {
-                let (code, message) = told(failure);
-                Self::failed(code, message)
-            }
+            _ => match outcome {
+                Outcome::Failed { failure } => {
+                    let (code, message) = told(failure);
+                    Self::failed(code, message)
+                }
+                _ => Self::internal(),
+            },
         }
     }
 
     /// How a stored turn has ended.
-    pub(super) fn of_turn(status: TurnStatus, outcome: Option<&Outcome>) -> Self {
+    pub fn of_turn(status: TurnStatus, outcome: Option<&Outcome>) -> Self {
         match (outcome, status) {
             (Some(outcome), _) => Self::stored(outcome),
             (None, TurnStatus::Cancelled) => Self::stored(&Outcome::Cancelled),
@@ -112,7 +126,7 @@ impl Ending {
     }
 
     /// What a page can show before the end: that a limit was reached, and which, or why the answer is not whole.
-    pub(super) fn notice(&self) -> Option<Event> {
+    pub fn notice(&self) -> Option<Event> {
         let Self::Limited {
             notice,
             code,
@@ -125,7 +139,7 @@ impl Ending {
     }
 
     /// The event that says so.
-    pub(super) fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
+    pub fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
         let usage = usage.map(|usage| vec![usage]);
         let (outcome, stop_reason) = match self {
             Self::Finished(outcome) => (outcome, None),
@@ -160,6 +174,16 @@ impl Ending {
             ..RunFinished::default()
         })
     }
+}
+
+/// An event that the protocol leaves to the application.
+pub fn custom(name: &str, value: Value) -> Event {
+    Custom {
+        name: name.to_owned(),
+        value,
+        common: None,
+    }
+    .into()
 }
 
 /// What the client is told of a failure: a code, and a sentence of the server's own. What a provider says of its errors
@@ -223,7 +247,7 @@ fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
             "content_filtered",
             "the model's provider refuses what was asked, or what the model answered",
         ),
-        ApiErrorKind::BadRequest => (
+        _ => (
             "model_refused",
             "the model's provider refuses the request: see the server's log",
         ),
@@ -243,10 +267,10 @@ fn without_key(message: String, endpoint: &Endpoint) -> String {
 }
 
 /// What the model calls of this run cost: all that the turn cost, without what its earlier runs have reported.
-pub(super) fn usage_since(
+pub fn usage_since(
     all: TokenUsage,
     before: &TokenUsage,
-    endpoint: &Endpoint,
+    endpoint: Option<&Endpoint>,
 ) -> Option<TokenUsage> {
     let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
     let less = |all: Option<u64>, before: Option<u64>| {
@@ -262,11 +286,7 @@ pub(super) fn usage_since(
             all.cache_write_input_tokens,
             before.cache_write_input_tokens,
         ),
-        cost: all
-            .cost
-            .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
-        provider: all.provider.or_else(|| named(&endpoint.provider)),
-        model: all.model.or_else(|| named(&endpoint.model)),
+ cost: all .cost .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())), provider: all.provider.or_else(|| named(&endpoint?.provider)), model: all.model.or_else(|| named(&endpoint?.model)),
         ..TokenUsage::default()
     };
     let is_known = usage.input_tokens.is_some()
@@ -278,9 +298,9 @@ pub(super) fn usage_since(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider;
     use stepwell_core::dialect::ApiError;
     use stepwell_core::run::{Incomplete, TurnLimit};
-    use stepwell_io::provider;
 
     fn endpoint() -> Endpoint {
         let provider = provider::find("openai").expect("a provider");
@@ -291,7 +311,7 @@ mod tests {
     }
 
     fn ending(failure: Failure) -> (String, String) {
-        match Ending::of(&Outcome::Failed { failure }, None, &endpoint()) {
+        match Ending::of(&Outcome::Failed { failure }, None, Some(&endpoint())) {
             Ending::Failed { code, message } => (code, message),
             finished => panic!("{finished:?}"),
         }
@@ -332,7 +352,7 @@ mod tests {
     fn a_limit_that_was_reached_is_no_error() {
         let limit = || TurnLimit::MaxToolRounds { max: 1 };
         let outcome = Outcome::LimitReached { limit: limit() };
-        let ending = Ending::of(&outcome, None, &endpoint());
+        let ending = Ending::of(&outcome, None, Some(&endpoint()));
         let notice = serde_json::to_value(ending.notice()).expect("JSON");
         assert_eq!(notice["name"], LIMIT_REACHED);
         assert_eq!(notice["value"]["code"], "max_tool_rounds");
@@ -343,7 +363,7 @@ mod tests {
         assert_eq!(end["metadata"], json!({"stopReason": "max_tool_rounds"}));
 
         let failure = Failure::LimitReached { limit: limit() };
-        let ending = Ending::of(&Outcome::Failed { failure }, None, &endpoint());
+        let ending = Ending::of(&Outcome::Failed { failure }, None, Some(&endpoint()));
         assert!(ending.notice().is_none());
         let end = ending.event(&RunAgentInput::default(), None);
         assert_eq!(end.kind(), "RUN_ERROR");
@@ -352,7 +372,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_whole_is_finished_with_its_reason() {
         let reason = Incomplete::Length;
-        let ending = Ending::of(&Outcome::Incomplete { reason }, None, &endpoint());
+        let ending = Ending::of(&Outcome::Incomplete { reason }, None, Some(&endpoint()));
         let notice = serde_json::to_value(ending.notice()).expect("JSON");
         assert_eq!(notice["name"], ANSWER_INCOMPLETE);
         assert_eq!(notice["value"]["code"], "length");
@@ -371,7 +391,7 @@ mod tests {
             output_tokens: output,
             ..TokenUsage::default()
         };
-        let since = |all, before| usage_since(all, &before, &endpoint());
+        let since = |all, before| usage_since(all, &before, Some(&endpoint()));
         let own = since(usage(Some(10), Some(5)), usage(Some(4), None));
         assert_eq!(own, Some(usage(Some(6), Some(5))));
         assert_eq!(since(usage(None, None), usage(None, None)), None);

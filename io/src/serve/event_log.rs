@@ -4,9 +4,11 @@
 //! dropped, and a writer waits while too much is unread, so that a slow reader holds up its run instead of filling the
 //! memory.
 
+use super::format::Format;
+use crate::{Event, ToolCallStatus};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_io::Event;
+use stepwell_core::ToolCallId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -16,13 +18,13 @@ const WINDOW: usize = 16 << 10;
 
 /// One event of a run.
 #[derive(Debug, PartialEq)]
-pub(super) struct Entry {
+pub struct Entry {
     /// Its place in the run, from 0.
-    pub(super) index: u64,
-    /// The event as JSON.
-    pub(super) json: Vec<u8>,
+    pub index: u64,
+    /// The event as the run's [`Format`] has it.
+    pub json: Vec<u8>,
     /// When it was written into the log.
-    pub(super) written: Instant,
+    pub written: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -55,45 +57,56 @@ impl Shared {
 
 /// The run's side of a log. Dropping it ends the log.
 #[derive(Debug)]
-pub(super) struct LogWriter(Arc<Shared>);
+pub(super) struct LogWriter {
+    shared: Arc<Shared>,
+    format: Format,
+}
 
-/// The response's side of a log. Dropping it lets go of the run.
+/// What a run says, as it says it: a stream of its events, each as the run's [`Format`] has it. Dropping it lets go of the
+/// run, which stops.
 #[derive(Debug)]
-pub(super) struct LogReader(Arc<Shared>);
+pub struct EventStream(Arc<Shared>);
 
-/// An empty log.
-pub(super) fn event_log() -> (LogWriter, LogReader) {
+/// An empty log, whose events are written in this format.
+pub(super) fn event_log(format: Format) -> (LogWriter, EventStream) {
     let shared = Arc::<Shared>::default();
-    (LogWriter(Arc::clone(&shared)), LogReader(shared))
+    let writer = LogWriter {
+        shared: Arc::clone(&shared),
+        format,
+    };
+    (writer, EventStream(shared))
 }
 
 impl LogWriter {
     /// Waits until the log takes more, or nobody reads it any more.
     pub(super) async fn room(&self) {
         while !self.has_room() {
-            self.0.read.notified().await;
+            self.shared.read.notified().await;
         }
     }
 
     /// Whether the log takes more, or nobody reads it any more.
     pub(super) fn has_room(&self) -> bool {
-        let unread = self.0.unread();
+        let unread = self.shared.unread();
         unread.bytes < WINDOW || unread.is_left
     }
 
     /// Appends an event, whether there is room or not. An event that cannot be written as JSON is left out.
-    pub(super) fn append(&self, event: &Event) {
-        if self.0.unread().is_left {
+    pub(super) fn append(&mut self, event: &Event) {
+        if self.shared.unread().is_left {
             return;
         }
-        let json = match serde_json::to_vec(event) {
+        let json = match self.format.write(event) {
             Ok(json) => json,
             Err(error) => {
                 tracing::error!(target: "stepwell", %error, kind = event.kind(), "an event cannot be written");
                 return;
             }
         };
-        let mut unread = self.0.unread();
+        if json.is_empty() {
+            return;
+        }
+        let mut unread = self.shared.unread();
         let index = unread.next;
         unread.next += 1;
         unread.bytes += json.len();
@@ -103,25 +116,30 @@ impl LogWriter {
             written: Instant::now(),
         });
         drop(unread);
-        self.0.written.notify_one();
+        self.shared.written.notify_one();
+    }
+
+    /// A call has come to this: its result is about to be told.
+    pub(super) fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
+        self.format.note(call, status);
     }
 
     /// Waits until nobody reads the log any more.
     pub(super) fn abandoned(&self) -> WaitForCancellationFutureOwned {
-        self.0.left.clone().cancelled_owned()
+        self.shared.left.clone().cancelled_owned()
     }
 }
 
 impl Drop for LogWriter {
     fn drop(&mut self) {
-        self.0.unread().is_over = true;
-        self.0.written.notify_one();
+        self.shared.unread().is_over = true;
+        self.shared.written.notify_one();
     }
 }
 
-impl LogReader {
+impl EventStream {
     /// The next event; nothing once the run is over and all is read. Can be dropped and asked again: nothing is lost.
-    pub(super) async fn next(&mut self) -> Option<Entry> {
+    pub async fn next(&mut self) -> Option<Entry> {
         loop {
             // In this order: what is written before the end is read before it.
             let is_over = self.0.unread().is_over;
@@ -136,7 +154,7 @@ impl LogReader {
     }
 
     /// The next event, if it is there.
-    pub(super) fn next_unread(&mut self) -> Option<Entry> {
+    pub fn next_unread(&mut self) -> Option<Entry> {
         let mut unread = self.0.unread();
         let entry = unread.entries.pop_front()?;
         unread.bytes -= entry.json.len();
@@ -146,7 +164,7 @@ impl LogReader {
     }
 }
 
-impl Drop for LogReader {
+impl Drop for EventStream {
     fn drop(&mut self) {
         let mut unread = self.0.unread();
         unread.is_left = true;
@@ -174,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn events_are_read_in_order_with_their_numbers_to_the_end() {
-        let (writer, mut reader) = event_log();
+        let (mut writer, mut reader) = event_log(Format::AgUi);
         writer.append(&piece(1));
         writer.append(&piece(2));
         assert_eq!(reader.next().await.map(|entry| entry.index), Some(0));
@@ -191,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_writer_waits_for_a_slow_reader() {
-        let (writer, mut reader) = event_log();
+        let (mut writer, mut reader) = event_log(Format::AgUi);
         writer.append(&piece(WINDOW));
         assert!(writer.room().now_or_never().is_none());
         assert!(reader.next().await.is_some());
@@ -200,13 +218,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_writer_waits_for_no_reader_that_is_gone() {
-        let (writer, reader) = event_log();
+        let (mut writer, reader) = event_log(Format::AgUi);
         writer.append(&piece(WINDOW));
         assert!(writer.abandoned().now_or_never().is_none());
         drop(reader);
         writer.room().await;
         writer.abandoned().await;
         writer.append(&piece(WINDOW));
-        assert_eq!(writer.0.unread().bytes, 0, "nothing is kept for nobody");
+        assert_eq!(
+            writer.shared.unread().bytes,
+            0,
+            "nothing is kept for nobody"
+        );
     }
 }

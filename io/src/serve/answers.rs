@@ -1,52 +1,66 @@
 //! Questions to the user, and what they answer.
 
 use super::interrupts;
+use crate::{Decision, ToolRegistry};
 use std::collections::HashMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
-use stepwell_io::{Decision, ToolRegistry};
 use time::OffsetDateTime;
 
 /// One question.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
-    pub(super) interrupt: Interrupt,
+pub struct Question {
+    /// As it is asked.
+    pub interrupt: Interrupt,
     /// The tool that asks to run; absent if the agent behind the server asks.
-    pub(super) tool: Option<String>,
+    pub tool: Option<String>,
     /// When it lapses.
-    pub(super) expires: Option<OffsetDateTime>,
+    pub expires: Option<OffsetDateTime>,
 }
 
 /// What the user said.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Answers {
+pub struct Answers {
     /// To the server's own questions, by the call.
-    pub(super) decisions: HashMap<ToolCallId, Decision>,
+    pub decisions: HashMap<ToolCallId, Decision>,
     /// To those of the agent behind the server.
-    pub(super) forwarded: Vec<ResumeEntry>,
+    pub forwarded: Vec<ResumeEntry>,
 }
 
 /// Why answers are not taken. The questions stay as they are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unresumable {
+pub enum Unresumable {
+    /// Nothing is answered, and something is asked.
     #[error(
         "the thread has open questions: answer or cancel each in `resume` (open: {})", .0.join(", ")
     )]
     Open(Vec<String>),
+    /// What is answered is not asked.
     #[error("no interrupt `{0}` is open on this thread: it was answered, or never asked")]
     Unknown(String),
+    /// Something is answered twice.
     #[error("the interrupt `{0}` is answered twice")]
     Twice(String),
+    /// Something has no answer.
     #[error("the interrupt `{0}` has no answer: `resume` answers or cancels all of them at once")]
     Unanswered(String),
+    /// The time for the answer is over.
     #[error("the interrupt `{0}` has expired: it can only be cancelled")]
     Expired(String),
+    /// The answer is none to what is asked.
     #[error("the answer to the interrupt `{id}` does not fit: {reason}")]
-    Payload { id: String, reason: String },
+    Payload {
+        /// The question.
+        id: String,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl Unresumable {
-    pub(super) fn code(&self) -> &'static str {
+    /// For programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Open(_) => "interrupts_open",
             Self::Unknown(_) => "interrupt_unknown",
@@ -66,7 +80,7 @@ impl Question {
 
 impl Answers {
     /// Reads answers, to some of the questions or to all, and to no other.
-    pub(super) fn read<'a>(
+    pub fn read<'a>(
         entries: &[ResumeEntry],
         questions: &(impl Iterator<Item = &'a Question> + Clone),
         tools: &ToolRegistry,

@@ -8,13 +8,13 @@ use stepwell_core::event::{
 
 /// The order of a run's events so far.
 #[derive(Debug, Default)]
-pub(super) struct Lawful {
+pub struct Lawful {
     order: Order,
 }
 
 impl Lawful {
     /// The event as it may go out, if it may.
-    pub(super) fn admit(&mut self, event: Event) -> Option<Event> {
+    pub fn admit(&mut self, event: Event) -> Option<Event> {
         if matches!(event, Event::Unknown(_)) {
             // AG-UI 1.0 has no such event: its receivers are strict.
             tracing::debug!(target: "stepwell", kind = event.kind(), "an unknown event is not handed on");
@@ -29,14 +29,14 @@ impl Lawful {
     }
 
     /// The event went out before.
-    pub(super) fn passed(&mut self, event: &Event) {
+    pub fn passed(&mut self, event: &Event) {
         if let Err(violation) = self.order.check(event.into()) {
             tracing::error!(target: "stepwell", %violation, "an event of the log is out of order");
         }
     }
 
     /// The events that end what is open.
-    pub(super) fn ends(&self) -> Vec<Event> {
+    pub fn ends(&self) -> Vec<Event> {
         ends(self.order.open_items())
     }
 }

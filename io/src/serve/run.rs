@@ -1,83 +1,91 @@
-//! A run of `POST /agent`: a turn that is kept nowhere, and told to the one client that waits for it. Where it waits for
-//! somebody the run ends, and the client's next run goes on with it.
+//! A run: a turn that is kept nowhere, and told to the one client that waits for it. Where it waits for somebody the run
+//! ends, and the client's next run goes on with it.
 
-use super::super::ending::{Ending, usage_since};
-use super::super::event_log::LogWriter;
-use super::super::open_turn::OpenTurn;
-use super::super::rounds::Rounds;
-use super::super::shared_state::SharedState;
-use super::super::threads::{Beginning, Place};
-use super::drive::{Audience, Client, Drive, Over};
-use super::event_writer::EventWriter;
-use super::local::LocalSetup;
-use super::questions::{Asking, Questions};
-use futures::FutureExt;
+use super::drive::{Drive, Over};
+use super::ending::{Ending, usage_since};
+use super::event_log::{EventStream, LogWriter, event_log};
+use super::format::Format;
+use super::open_turn::OpenTurn;
+use super::places::{Beginning, Place};
+use super::questions::Asking;
+use super::rounds::Rounds;
+use super::shared_state::SharedState;
+use super::writer::RunWriter;
+use crate::{
+    Agent, Endpoint, Event, Message, ResumeEntry, RunEvent, Start, ToolCallStatus, ToolFailure,
+    ToolOutput, ToolRegistry, ToolResult, Turn, TurnHandle,
+};
+use futures::{FutureExt, StreamExt};
+use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{
-    Message, PROTOCOL_VERSION, ResumeEntry, RunAgentInput, RunOutcome, RunStarted, TokenUsage,
-    ToolMessage,
+    PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage, ToolMessage,
 };
 use stepwell_core::run::TurnOptions;
-use stepwell_io::{
-    Agent, Start, ToolCallStatus, ToolFailure, ToolOutput, ToolResult, Turn, TurnHandle,
-};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// All that a run needs.
+/// A run that is about to begin: [`run`](Self::run) drives it.
 #[derive(Debug)]
-pub(in crate::serve) struct AgentRun {
-    pub(in crate::serve) input: RunAgentInput,
-    pub(in crate::serve) agent: Agent,
+#[must_use = "nothing happens until it is driven"]
+pub struct AgUiRun {
+    pub(super) input: RunAgentInput,
+    pub(super) agent: Agent,
+    /// The tools that run here.
+    pub(super) tools: ToolRegistry,
     /// What its tools ask the user.
-    pub(in crate::serve) asked: mpsc::UnboundedReceiver<Asking>,
-    pub(in crate::serve) state: SharedState,
-    pub(in crate::serve) place: Place,
-    pub(in crate::serve) log: LogWriter,
-    pub(in crate::serve) beginning: Beginning,
+    pub(super) asked: mpsc::UnboundedReceiver<Asking>,
+    pub(super) state: SharedState,
+    pub(super) place: Place,
+    pub(super) log: LogWriter,
+    pub(super) beginning: Beginning,
+    pub(super) run_time: Duration,
+    pub(super) interrupt_time: Duration,
 }
 
 /// A run that has begun to speak.
 struct Speaking<'a> {
-    setup: &'a LocalSetup,
     input: &'a RunAgentInput,
     agent: Agent,
+    endpoint: Endpoint,
+    tools: &'a ToolRegistry,
+    run_time: Duration,
+    interrupt_time: Duration,
     place: &'a Place,
-    writer: &'a mut EventWriter,
+    writer: &'a mut RunWriter,
 }
 
-impl AgentRun {
-    /// Drives the run to its end. Whatever happens, its stream ends with an event that says so.
-    pub(super) async fn run(self, setup: &LocalSetup, leave: CancellationToken) {
+impl AgUiRun {
+    /// Drives the run to its end, or until it waits for somebody; `leave` stops it. Whatever happens, its stream ends with
+    /// an event that says so, which `ended` is shown before the client is.
+    pub async fn run(self, leave: CancellationToken, ended: impl FnOnce(&Event)) {
         let Self {
             input,
             agent,
+            tools,
             asked,
             state,
             place,
             log,
             beginning,
+            run_time,
+            interrupt_time,
         } = self;
         let (thread, run) = (&input.thread_id, &input.run_id);
         tracing::info!(target: "stepwell", %thread, %run, "a run begins");
-        let meter = setup.metrics.run();
-        let started = RunStarted {
-            thread_id: thread.clone(),
-            run_id: run.clone(),
-            protocol_version: Some(PROTOCOL_VERSION.to_owned()),
-            parent_run_id: input.parent_run_id.clone(),
-            ..RunStarted::default()
-        };
-        let version = ClientVersion::declared(input.protocol_version.as_deref());
-        let mut writer = EventWriter::to_client(log, version);
-        writer.append(started.into()).await;
+        let mut writer = begin(&input, log);
+        let endpoint = agent.shared.setup.config.endpoint.clone();
         let speaking = Speaking {
-            setup,
             input: &input,
             agent,
+            endpoint,
+            tools: &tools,
+            run_time,
+            interrupt_time,
             place: &place,
             writer: &mut writer,
         };
@@ -87,16 +95,90 @@ impl AgentRun {
             (Ending::internal(), None)
         });
         if let Some(notice) = ending.notice() {
-            writer.append(notice).await;
+            writer.append(notice);
         }
         let event = ending.event(&input, usage);
         tracing::info!(target: "stepwell", %thread, %run, end = event.kind(), "a run is over");
-        meter.end(&event);
+        ended(&event);
         // A client that reads the end may begin its next run at once.
         drop(place);
-        // A client takes all that it is told.
-        let _ = writer.end(event).await;
+        writer.end(event);
     }
+}
+
+/// A turn of the app's own as one whole run, from `RUN_STARTED` to its end: for a handler of the app's own. `input` is what
+/// the client asked with; without it the run goes by the ids of the turn. Letting go of the stream stops the turn, and
+/// whoever reads it slowly holds the turn up.
+///
+/// Calls that the app's tools defer are the client's to answer: the run ends with them pending, and so does the turn.
+/// What an agent asks ends it too, with the interrupt: the client's next run has the answer, for [`Start::resume`].
+///
+/// # Panics
+/// Outside of a tokio runtime.
+#[must_use]
+pub fn run_of(mut turn: Turn, input: Option<RunAgentInput>, format: Format) -> EventStream {
+    let (log, stream) = event_log(format);
+    tokio::spawn(async move {
+        let mut own = RunAgentInput::default();
+        while let Some(event) = turn.next().await {
+            if let RunEvent::Started { thread_id, run_id } = event {
+                own.thread_id = thread_id;
+                own.run_id = run_id;
+                break;
+            }
+        }
+        let prefix = own.run_id.to_string();
+        let input = input.unwrap_or(own);
+        let mut writer = begin(&input, log);
+        let drive = Drive {
+            tools: &ToolRegistry::new(),
+            endpoint: None,
+            run_time: Duration::MAX,
+            interrupt_time: Duration::MAX,
+            turn,
+            writer: &mut writer,
+            rounds: Rounds::new(prefix),
+            asked: mpsc::unbounded_channel().1,
+            cancel: CancellationToken::new(),
+            leave: CancellationToken::new(),
+            state: SharedState::new(json!({})),
+            decisions: HashMap::new(),
+        };
+        let (ending, usage) = match drive.run().await {
+            Over::Ended(ending, usage) => (ending, usage),
+            Over::Deferred(calls, usage) => (Ending::pending(calls), usage),
+            Over::Asks {
+                turn, questions, ..
+            } => {
+                let usage = turn.handle().usage().await.unwrap_or_default();
+                let interrupts = questions.into_iter().map(|question| question.interrupt);
+                let outcome = RunOutcome::Interrupt {
+                    interrupts: interrupts.collect(),
+                };
+                (Ending::Finished(outcome), usage)
+            }
+        };
+        if let Some(notice) = ending.notice() {
+            writer.append(notice);
+        }
+        let usage = usage_since(usage, &TokenUsage::default(), None);
+        writer.end(ending.event(&input, usage));
+    });
+    stream
+}
+
+fn begin(input: &RunAgentInput, log: LogWriter) -> RunWriter {
+    let version = ClientVersion::declared(input.protocol_version.as_deref());
+    let mut writer = RunWriter::new(log, version);
+    let started = RunStarted {
+        thread_id: input.thread_id.clone(),
+        run_id: input.run_id.clone(),
+        protocol_version: Some(PROTOCOL_VERSION.to_owned()),
+        parent_run_id: input.parent_run_id.clone(),
+        ..RunStarted::default()
+    };
+    writer.append(started.into());
+    writer
 }
 
 impl Speaking<'_> {
@@ -135,32 +217,24 @@ impl Speaking<'_> {
                 (turn, open.usage, answers.decisions)
             }
         };
-        let mut client = Client { state, decisions };
         let drive = Drive {
-            setup: self.setup,
-            endpoint: &self.setup.endpoint,
+            tools: self.tools,
+            endpoint: Some(&self.endpoint),
+            run_time: self.run_time,
+            interrupt_time: self.interrupt_time,
             turn,
             writer: self.writer,
             rounds,
-            labels: Default::default(),
-            questions: Questions::default(),
             asked,
             cancel: self.place.cancel.clone(),
             leave,
-            trouble: watch::Sender::default(),
-            audience: Audience::Client(&mut client),
-            early: Vec::new(),
+            state,
+            decisions,
         };
-        let own = |all| usage_since(all, &before, &self.setup.endpoint);
+        let own = |all| usage_since(all, &before, Some(&self.endpoint));
         let (outcome, usage) = match drive.run().await {
             Over::Ended(ending, usage) => return (ending, own(usage)),
-            Over::Left => (RunOutcome::Cancelled, None),
-            Over::Deferred(calls, usage) => {
-                let outcome = RunOutcome::Success {
-                    pending_tool_call_ids: Some(calls),
-                };
-                (outcome, own(usage))
-            }
+            Over::Deferred(calls, usage) => return (Ending::pending(calls), own(usage)),
             Over::Asks {
                 turn,
                 rounds,

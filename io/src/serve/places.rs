@@ -1,16 +1,15 @@
-//! Who may run: one run a thread of a user, so many in all, and the turns that wait for the user.
+//! Who may run: one run a thread, so many in all, and the turns that wait for the user.
 
 use super::answers::{Answers, Unresumable};
 use super::open_turn::OpenTurn;
-use super::refusal::{Code, Refusal};
-use super::serving::Limits;
-use super::user_limits::PostedRun;
-use crate::access::User;
+use super::refused::{Refused, RefusedReason};
+use crate::{RunId, ToolRegistry};
+use std::any::Any;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::event::RunAgentInput;
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::{RunId, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -21,7 +20,7 @@ const OPEN_TURNS: usize = 256 << 20;
 
 /// The threads that have something under way.
 #[derive(Debug)]
-pub(super) struct Threads {
+pub(super) struct Places {
     room: Arc<Semaphore>,
     most: usize,
     /// The most bytes of turns that wait.
@@ -54,15 +53,24 @@ struct Current {
 
 /// Leave to take one more run.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub struct Permit {
     _room: OwnedSemaphorePermit,
-    _of_user: Option<PostedRun>,
+    _held: Held,
+}
+
+/// What is held as long as the run goes on, and dropped with it: a count of the user's runs, say.
+struct Held(#[expect(dead_code, reason = "it is held")] Option<Box<dyn Any + Send + Sync>>);
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Held").finish_non_exhaustive()
+    }
 }
 
 /// A run's place on its thread. Dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Place {
-    threads: Arc<Threads>,
+    threads: Arc<Places>,
     key: ThreadKey,
     number: u64,
     pub(super) cancel: CancellationToken,
@@ -80,9 +88,9 @@ pub(super) enum Beginning {
     Refused(Unresumable),
 }
 
-impl Threads {
-    pub(super) fn new(limits: Limits) -> Self {
-        let most = limits.runs.clamp(1, Semaphore::MAX_PERMITS);
+impl Places {
+    pub(super) fn new(most: usize) -> Self {
+        let most = most.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             room: Arc::new(Semaphore::new(most)),
             most,
@@ -100,41 +108,43 @@ impl Threads {
         self.lock().is_closed
     }
 
-    /// Leave to take one more run, which counts as one of its user's.
-    pub(super) fn permit(&self, of_user: Option<PostedRun>) -> Result<Permit, Refusal> {
+    /// Leave to take one more run, which holds `held` until it is over.
+    pub(super) fn permit(
+        &self,
+        held: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Result<Permit, Refused> {
         if self.is_closed() {
-            return Err(Refusal::stopping());
+            return Err(Refused::stopping());
         }
         let permit = Arc::clone(&self.room).try_acquire_owned();
         let permit = permit.map(|room| Permit {
             _room: room,
-            _of_user: of_user,
+            _held: Held(held),
         });
         permit.map_err(|_| {
             let message = format!(
                 "{} runs are under way, and no more are taken: try again in a while",
                 self.most
             );
-            Refusal::new(Code::TooManyRuns, message)
+            Refused::new(RefusedReason::TooManyRuns, message)
         })
     }
 
     /// Gives the run its place. Another run that has the thread is cancelled: its client has moved on.
     pub(super) fn admit(
         self: &Arc<Self>,
-        user: &User,
+        key: ThreadKey,
         input: &RunAgentInput,
         permit: Permit,
         tools: &ToolRegistry,
         now: OffsetDateTime,
-    ) -> Result<(Place, Beginning), Refusal> {
+    ) -> Result<(Place, Beginning), Refused> {
         let mut inner = self.lock();
         if inner.is_closed {
-            return Err(Refusal::stopping());
+            return Err(Refused::stopping());
         }
         inner.runs += 1;
         let number = inner.runs;
-        let key = user.thread(input.thread_id.clone());
         let thread = inner.threads.entry(key.clone()).or_default();
         let current = thread.current.as_ref();
         if current.is_some_and(|current| current.run_id == input.run_id) {
@@ -142,7 +152,7 @@ impl Threads {
                 "the run `{}` is under way: give each run an id of its own",
                 input.run_id
             );
-            return Err(Refusal::new(Code::RunUnderWay, message));
+            return Err(Refused::new(RefusedReason::RunUnderWay, message));
         }
         let beginning = thread.beginning(input, tools, now);
         let cancel = CancellationToken::new();
@@ -170,6 +180,11 @@ impl Threads {
             _permit: permit,
         };
         Ok((place, beginning))
+    }
+
+    /// Nobody answers what the thread's turn asks any more: its user has gone on.
+    pub(super) fn forget_open(&self, key: &ThreadKey) {
+        self.lock().forget_open(key);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -285,33 +300,19 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answers::Question;
+    use super::answers::Question;
     use super::*;
-    use std::time::Duration;
     use stepwell_core::event::{Interrupt, TokenUsage};
 
-    fn threads() -> Arc<Threads> {
-        let time = Duration::from_secs(1);
-        let threads = Threads::new(Limits {
-            body: 1,
-            runs: 10,
-            user_runs: None,
-            user_requests: None,
-            connections: 1,
-            header_timeout: time,
-            idle_timeout: time,
-            run_time: time,
-            interrupt_time: time,
-            store_timeout: time,
-            grace: time,
-        });
-        Arc::new(Threads {
+    fn threads() -> Arc<Places> {
+        let threads = Places::new(10);
+        Arc::new(Places {
             most_open: 10_000,
             ..threads
         })
     }
 
-    fn admitted(threads: &Arc<Threads>, thread: &str, run: &str) -> (Place, Beginning) {
+    fn admitted(threads: &Arc<Places>, thread: &str, run: &str) -> (Place, Beginning) {
         let input = RunAgentInput {
             thread_id: thread.into(),
             run_id: run.into(),
@@ -319,7 +320,8 @@ mod tests {
         };
         let permit = threads.permit(None).expect("there is room");
         let now = OffsetDateTime::UNIX_EPOCH;
-        let admitted = threads.admit(&User::default(), &input, permit, &ToolRegistry::new(), now);
+        let key = ThreadKey::from(input.thread_id.clone());
+        let admitted = threads.admit(key, &input, permit, &ToolRegistry::new(), now);
         admitted.expect("it is admitted")
     }
 

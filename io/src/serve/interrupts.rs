@@ -1,9 +1,9 @@
 //! Questions to the user: how they are asked, and what an answer means.
 
+use crate::{Decision, ToolInvocation, ToolRegistry};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
-use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -111,7 +111,7 @@ pub(super) fn decision(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_io::Tool;
+    use crate::Tool;
 
     fn tools() -> ToolRegistry {
         let tool = Tool::new("send", "Sends.").parameters(json!({

@@ -3,8 +3,9 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// What is left of a turn's time.
 #[derive(Debug)]
-pub(super) struct RunClock {
+pub struct RunClock {
     /// What is left of it when it runs on.
     left: Duration,
     /// Since when it runs.
@@ -12,7 +13,8 @@ pub(super) struct RunClock {
 }
 
 impl RunClock {
-    pub(super) fn new(time: Duration) -> Self {
+    /// A clock that runs.
+    pub fn new(time: Duration) -> Self {
         Self {
             left: time,
             since: Some(Instant::now()),
@@ -20,7 +22,7 @@ impl RunClock {
     }
 
     /// Lets it run, or stand still.
-    pub(super) fn set(&mut self, runs: bool) {
+    pub fn set(&mut self, runs: bool) {
         match (runs, self.since) {
             (false, Some(since)) => {
                 self.left = self.left.saturating_sub(since.elapsed());
@@ -32,7 +34,7 @@ impl RunClock {
     }
 
     /// When the time is over, if it runs.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.since?.checked_add(self.left)
     }
 }

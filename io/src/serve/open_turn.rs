@@ -2,8 +2,8 @@
 
 use super::answers::{Answers, Question, Unresumable};
 use super::rounds::Told;
+use crate::ToolRegistry;
 use stepwell_core::event::{ResumeEntry, TokenUsage};
-use stepwell_io::ToolRegistry;
 use time::OffsetDateTime;
 
 /// A turn that waits for the user.
@@ -52,9 +52,9 @@ impl OpenTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Decision, Tool};
     use serde_json::{Value, json};
     use stepwell_core::event::Interrupt;
-    use stepwell_io::{Decision, Tool};
     use time::Duration;
 
     const NOW: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;

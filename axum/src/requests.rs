@@ -1,0 +1,123 @@
+//! What clients ask for, in handlers of the app's own.
+
+use crate::body::{check_content_type, read_body, response};
+use crate::refusal::Refusal;
+use axum::extract::{FromRequest, Request};
+use axum::response::Response;
+use std::time::Duration;
+use stepwell_core::event::{Message, RunAgentInput};
+use stepwell_io::Turn;
+use stepwell_io::serve::{
+    ChatRequest, Encoding, Format, UiMessageEncoder, read_input, run_of, understand,
+};
+
+/// The longest body that the extractors read, in bytes.
+pub(crate) const MAX_BODY: usize = 16 << 20;
+
+/// How long a stream may be silent before a comment is sent.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What an AG-UI client asks for, and how it wants the answer: for a handler of the app's own.
+///
+/// ```
+/// use axum::{extract::State, response::Response};
+/// use stepwell_axum::RunRequest;
+/// use stepwell_io::Agent;
+///
+/// async fn ask(State(agent): State<Agent>, request: RunRequest) -> Response {
+///     let turn = agent.thread(request.input.thread_id.clone()).send(request.said());
+///     request.answer(turn)
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The client's conversation, tools, state and answers. What of it counts is for the handler to say.
+    pub input: RunAgentInput,
+    /// What its `Accept` header asks for.
+    pub encoding: Encoding,
+}
+
+impl RunRequest {
+    /// The text of the conversation's last message, if it is the user's: what they say now.
+    #[must_use]
+    pub fn said(&self) -> String {
+        said(&self.input)
+    }
+
+    /// The turn as the run that was asked for, from `RUN_STARTED` to its end; see [`run_of`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn answer(self, turn: Turn) -> Response {
+        let Self { input, encoding } = self;
+        let run_id = input.run_id.clone();
+        let events = run_of(turn, Some(input), Format::AgUi);
+        response(
+            encoding,
+            events.frames(encoding, run_id, KEEP_ALIVE, |_| {}),
+        )
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for RunRequest {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        let (head, body) = request.into_parts();
+        let encoding = Encoding::accepted(&head.headers)?;
+        check_content_type(&head.headers)?;
+        let body = read_body(body, MAX_BODY).await?;
+        let input = understand(body, read_input).await?;
+        Ok(Self { input, encoding })
+    }
+}
+
+/// What a chat of the AI SDK asks for: for a handler of the app's own.
+#[derive(Clone, Debug)]
+pub struct Chat(pub ChatRequest);
+
+impl Chat {
+    /// The text of the chat's last message, if it is the user's: what they say now.
+    #[must_use]
+    pub fn said(&self) -> String {
+        said(&self.0.input)
+    }
+
+    /// The turn as the UI message stream that was asked for; see [`run_of`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn answer(self, turn: Turn) -> Response {
+        let ChatRequest {
+            input, message_id, ..
+        } = self.0;
+        let run_id = input.run_id.clone();
+        let format = Format::UiMessages(UiMessageEncoder::new(message_id));
+        let events = run_of(turn, Some(input), format);
+        let encoding = Encoding::UiMessages;
+        response(
+            encoding,
+            events.frames(encoding, run_id, KEEP_ALIVE, |_| {}),
+        )
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Chat {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        let (head, body) = request.into_parts();
+        check_content_type(&head.headers)?;
+        let body = read_body(body, MAX_BODY).await?;
+        Ok(Self(understand(body, ChatRequest::read).await?))
+    }
+}
+
+fn said(input: &RunAgentInput) -> String {
+    match input.messages.last() {
+        Some(Message::User(message)) => message.content.to_text(),
+        _ => String::new(),
+    }
+}

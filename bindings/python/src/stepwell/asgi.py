@@ -1,0 +1,159 @@
+"""An agent behind a web server: for AG-UI clients, and for chats of the AI SDK.
+
+    app = AgUiApp(agent)        # uvicorn app:app
+
+It answers ``POST /agent`` as an AG-UI agent, and ``POST /api/chat`` and ``GET /api/chat/{id}/stream`` as the AI SDK's
+``DefaultChatTransport`` expects. It is a plain ASGI app: a server runs it by itself, and a framework mounts it
+(``app.mount("/ai", AgUiApp(agent))``). For a handler of your own, ``to_ag_ui`` makes a run of a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any
+
+from ._ffi import stepwell_ffi as _ffi
+from ._record import Json
+from .agent import Agent
+from .errors import ConfigurationError, told
+from .turn import Turn
+
+__all__ = ["AgUiApp", "to_ag_ui"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class AgUiApp:
+    """Serves an agent to AG-UI clients and to chats of the AI SDK, as an ASGI app.
+
+    A run has the agent's model, tools and settings; the client's conversation, tools, context and state. Tools that need an
+    approval are asked about in the client. It uses neither the agent's own conversation nor its store. The agent's tools run
+    on the server's event loop.
+
+    All who ask share the threads: whoever knows a thread's id can answer what it asks. Check who asks before it, in a
+    middleware; an app with users gives each a ``server`` and ``room`` of their own by ``agent_of``, which is called with the
+    request's ASGI scope and gives the agent to run.
+
+    Times are seconds: of a run, without the time that it waits for its user; of a question; of a chat's run that nobody
+    reads, so that a client may come back to it; and of what runs when the server stops.
+    """
+
+    def __init__(
+        self,
+        agent: Agent | None = None,
+        *,
+        agent_of: Callable[[MutableMapping[str, Any]], Agent] | None = None,
+        max_body: int = 16 << 20,
+        max_runs: int = 256,
+        run_timeout: float = 600,
+        interrupt_timeout: float = 3600,
+        resume_timeout: float = 15,
+        stop_timeout: float = 10,
+    ) -> None:
+        if (agent is None) == (agent_of is None):
+            raise ConfigurationError("`AgUiApp` has no agent, or two", "give it an `agent`, or an `agent_of`")
+        self._agent_of: Callable[[MutableMapping[str, Any]], Any] = agent_of or (lambda scope: agent)
+        self._max_body = max_body
+        self._stop_timeout = stop_timeout
+        self._server = _ffi.AgUiServer(
+            _ffi.RunLimits(
+                runs=max_runs,
+                run_time=run_timeout,
+                interrupt_time=interrupt_timeout,
+                resume_time=resume_timeout,
+            )
+        )
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await self._server.stop(self._stop_timeout)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self._max_body:
+                await _refuse(send, 413, "body_too_large", f"the body is longer than {self._max_body} bytes")
+                return
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        # A framework that mounts the app leaves the path whole, and says how much of it is its own.
+        path = scope["path"]
+        root = scope.get("root_path", "")
+        if root and path.startswith(root):
+            path = path[len(root) :]
+        request = _ffi.ServedRequest(
+            method=scope["method"],
+            path=path,
+            content_type=headers.get(b"content-type"),
+            accept=headers.get(b"accept"),
+            body=bytes(body),
+        )
+        agent, _ = self._agent_of(scope)._here()
+        reply = self._server.answer(agent, request)
+        gone = asyncio.ensure_future(_gone(receive, reply))
+        try:
+            answered = [(header.name.encode(), header.value.encode()) for header in reply.headers()]
+            await send({"type": "http.response.start", "status": reply.status(), "headers": answered})
+            while (piece := await reply.next()) is not None:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            gone.cancel()
+            reply.close()
+
+
+async def _gone(receive: Receive, reply: _ffi.ServedReply) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    reply.close()
+
+
+async def _refuse(send: Send, status: int, code: str, message: str) -> None:
+    body = json.dumps({"error": {"code": code, "message": message}}).encode()
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
+    """The turn as one whole AG-UI run, from ``RUN_STARTED`` to ``RUN_FINISHED`` or ``RUN_ERROR``: each event as AG-UI's JSON.
+
+    For a handler of your own::
+
+        async for event in to_ag_ui(agent.send(text)):
+            yield f"data: {json.dumps(event)}\\n\\n"
+
+    It takes the turn's events and its result. Calls that tools defer are the client's to answer: the run ends with them
+    pending, and so does the turn. Leaving the loop stops the turn.
+    """
+    events = await told(turn._there().to_ag_ui())
+    try:
+        while (event := await events.next()) is not None:
+            yield event
+    finally:
+        turn.cancel()

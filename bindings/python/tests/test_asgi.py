@@ -1,0 +1,168 @@
+"""An agent behind ASGI: as a server calls it, without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import runpy
+from collections.abc import AsyncIterator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import ROOT, MockLlm, calls, text
+
+from stepwell import Agent, ConfigurationError, Started, TextMessageContent, tool
+from stepwell.asgi import AgUiApp, to_ag_ui
+
+Start = Callable[..., MockLlm]
+
+
+@tool
+def get_secret_number(name: str) -> int:
+    """The secret number of a person."""
+    return {"alice": 42, "bob": 7}[name.lower()]
+
+
+@tool(requires_approval=True)
+def send() -> str:
+    """Sends."""
+    return "sent"
+
+
+def agent_of(model: MockLlm) -> Agent:
+    return Agent(provider="openai-compatible", model="m", base_url=model.base_url, tools=[get_secret_number, send])
+
+
+class Client:
+    """Asks an app as a server does."""
+
+    def __init__(self, app: AgUiApp) -> None:
+        self.app = app
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, *, root: str = "", kind: str = "application/json"
+    ) -> tuple[int, dict[str, str], str]:
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": root + path,
+            "root_path": root,
+            "headers": [(b"content-type", kind.encode())] if kind else [],
+        }
+        given = b"" if body is None else json.dumps(body).encode()
+        received: list[Any] = [
+            {"type": "http.request", "body": given[:5], "more_body": True},
+            {"type": "http.request", "body": given[5:]},
+        ]
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            if received:
+                return received.pop(0)
+            return await asyncio.get_running_loop().create_future()
+
+        async def keep(message: Any) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, keep)
+        head, *pieces = sent
+        headers = {name.decode(): value.decode() for name, value in head["headers"]}
+        return head["status"], headers, b"".join(piece["body"] for piece in pieces).decode()
+
+    async def events(self, path: str, body: Any, **more: Any) -> list[Any]:
+        status, _, text = await self.ask("POST", path, body, **more)
+        assert status == 200, text
+        lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+        return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+def run(run_id: str, text: str = "hello", **more: Any) -> dict[str, Any]:
+    said = {"id": "u", "role": "user", "content": text}
+    empty: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    return {"threadId": "t", "runId": run_id, "protocolVersion": "1.0", "messages": [said], **empty, **more}
+
+
+def chat(text: str = "hello") -> dict[str, Any]:
+    return {"id": "c", "messages": [{"id": "u", "role": "user", "parts": [{"type": "text", "text": text}]}]}
+
+
+async def test_a_run_goes_out_as_events_and_as_a_chats_parts(mock_llm: Start) -> None:
+    client = Client(AgUiApp(agent_of(mock_llm())))
+    events = await client.events("/agent", run("r"))
+    assert [events[0]["type"], events[-1]["type"]] == ["RUN_STARTED", "RUN_FINISHED"]
+    results = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert sorted(results) == ["42", "7"]
+    client = Client(AgUiApp(agent_of(mock_llm())))
+    parts = await client.events("/api/chat", chat(), root="/ai")
+    assert [parts[0]["type"], parts[-1]] == ["start", {"type": "finish", "finishReason": "stop"}]
+    assert sum(part["type"] == "tool-output-available" for part in parts) == 2
+
+
+async def test_a_question_is_asked_by_the_run_and_answered_by_the_next(mock_llm: Start) -> None:
+    client = Client(AgUiApp(agent_of(mock_llm(calls(("send", {})), text("It is sent.")))))
+    asked = (await client.events("/agent", run("r1")))[-1]
+    assert asked["outcome"]["type"] == "interrupt"
+    payload = {"approved": True}
+    answer = {"interruptId": asked["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": payload}
+    answered = await client.events("/agent", run("r2", resume=[answer]))
+    assert [event["content"] for event in answered if event["type"] == "TOOL_CALL_RESULT"] == ["sent"]
+    assert answered[-1]["outcome"]["type"] == "success"
+
+
+async def test_what_is_no_request_is_refused_with_what_is_wrong(mock_llm: Start) -> None:
+    client = Client(AgUiApp(agent_of(mock_llm(text("Never."))), max_body=1000))
+    for body, path, kind, status, code in [
+        ({}, "/agent", "application/json", 422, "invalid_input"),
+        ({}, "/agent", "text/plain", 415, "unsupported_media_type"),
+        ({"id": "c", "messages": []}, "/api/chat", "application/json", 422, "invalid_input"),
+        (["x" * 2000], "/agent", "application/json", 413, "body_too_large"),
+    ]:
+        answered, _, said = await client.ask("POST", path, body, kind=kind)
+        assert (answered, json.loads(said)["error"]["code"]) == (status, code)
+    for path, status in [("/agent", 405), ("/no", 404), ("/api/chat/c/stream", 204)]:
+        assert (await client.ask("GET", path))[0] == status
+    with pytest.raises(ConfigurationError, match="no agent"):
+        AgUiApp()
+
+
+async def test_a_client_that_goes_away_stops_its_run(mock_llm: Start) -> None:
+    app = AgUiApp(agent_of(mock_llm({"steps": [{"text": "I wait."}, "stall"]})))
+    received: asyncio.Queue[Any] = asyncio.Queue()
+    received.put_nowait({"type": "http.request", "body": json.dumps(run("r")).encode()})
+
+    async def answer(message: Any) -> None:
+        if b"I wait." in message.get("body", b""):
+            received.put_nowait({"type": "http.disconnect"})
+
+    headers = [(b"content-type", b"application/json")]
+    await app({"type": "http", "method": "POST", "path": "/agent", "headers": headers}, received.get, answer)
+    # It returns when no run is under way.
+    lifespan: asyncio.Queue[Any] = asyncio.Queue()
+    lifespan.put_nowait({"type": "lifespan.startup"})
+    lifespan.put_nowait({"type": "lifespan.shutdown"})
+    said: asyncio.Queue[Any] = asyncio.Queue()
+    await app({"type": "lifespan"}, lifespan.get, said.put)
+    assert [said.get_nowait()["type"] for _ in range(2)] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+async def test_a_turn_is_a_whole_run(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm()).send("hello")
+    events = [event async for event in to_ag_ui(turn)]
+    assert [events[0]["type"], events[-1]["type"]] == ["RUN_STARTED", "RUN_FINISHED"]
+    assert events[0]["threadId"] == events[-1]["threadId"]
+
+
+async def test_the_example_serves(mock_llm: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = ROOT / "examples/python/serve.py"
+    assert len(example.read_text(encoding="utf-8").splitlines()) < 25
+    monkeypatch.setenv("MODEL_URL", mock_llm().base_url)
+    app = runpy.run_path(str(example))["app"]
+    events = await Client(app).events("/agent", run("r"))
+    assert events[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_an_event_has_its_json() -> None:
+    piece = TextMessageContent("m", "hi")
+    assert piece.to_json() == {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "hi"}
+    assert Started("t", "r").to_json() == {"type": "started", "threadId": "t", "runId": "r"}

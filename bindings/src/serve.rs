@@ -1,0 +1,259 @@
+//! Agents behind a server of the app's own: what a request asks for is answered here, and how requests come and answers go
+//! is the language's matter.
+
+use crate::agent::Agent;
+use crate::effect::HttpHeader;
+use crate::json_value::JsonValue;
+use crate::runtime::runtime;
+use crate::time::Duration;
+use futures::StreamExt;
+use futures::future::{AbortHandle, Abortable};
+use futures::stream::{BoxStream, iter};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::sync::Arc;
+use stepwell_io::serve::{
+    AgUiServer as Server, ChatRequest, Encoding, EventStream, Refused, RunLimits as Limits,
+    check_content_type, read_input,
+};
+use tokio::sync::Mutex;
+
+/// How long a stream may be silent before a comment is sent.
+const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(15);
+
+/// How far the runs of an `AgUiServer` may go.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct RunLimits {
+    /// The most runs at once: 256 if absent.
+    #[uniffi(default = None)]
+    pub runs: Option<u32>,
+    /// How long a run may take, without the time that it waits for its user: 10 minutes if absent.
+    #[uniffi(default = None)]
+    pub run_time: Option<Duration>,
+    /// How long a question to the user stands: an hour if absent.
+    #[uniffi(default = None)]
+    pub interrupt_time: Option<Duration>,
+    /// How long a chat's run goes on that nobody reads, so that a client may come back to it: 15 seconds if absent.
+    #[uniffi(default = None)]
+    pub resume_time: Option<Duration>,
+}
+
+/// A request as it came.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct ServedRequest {
+    /// Its method, in capitals.
+    pub method: String,
+    /// Its path, below where the agent is served.
+    pub path: String,
+    /// What it says of its body, by `Content-Type`.
+    pub content_type: Option<String>,
+    /// What it accepts, by `Accept`.
+    pub accept: Option<String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Runs agents for AG-UI clients, at `POST /agent`, and for chats of the AI SDK, at `POST /api/chat` and
+/// `GET /api/chat/{id}/stream`.
+#[derive(Debug, uniffi::Object)]
+pub struct AgUiServer {
+    server: Server,
+}
+
+/// An answer: its status and headers, and its body as it comes. Letting go of it lets go of the run.
+#[derive(uniffi::Object)]
+pub struct ServedReply {
+    status: u16,
+    headers: Vec<HttpHeader>,
+    body: Mutex<BoxStream<'static, Vec<u8>>>,
+    closing: AbortHandle,
+}
+
+/// The events of a turn as one whole AG-UI run. Letting go of them stops the turn.
+#[derive(Debug, uniffi::Object)]
+pub struct AgUiEvents {
+    events: Mutex<EventStream>,
+}
+
+#[uniffi::export]
+impl AgUiServer {
+    /// A server without runs.
+    #[uniffi::constructor]
+    pub fn new(limits: RunLimits) -> Arc<Self> {
+        let usual = Limits::default();
+        let time = |time: Option<Duration>, usual| time.map_or(usual, Into::into);
+        let server = Server::new(Limits {
+            runs: limits.runs.map_or(usual.runs, |runs| runs as usize),
+            run_time: time(limits.run_time, usual.run_time),
+            interrupt_time: time(limits.interrupt_time, usual.interrupt_time),
+            resume_time: time(limits.resume_time, usual.resume_time),
+        });
+        Arc::new(Self { server })
+    }
+
+    /// Answers a request with a run of this agent. A request that begins none is answered with what is wrong, as JSON.
+    pub fn answer(&self, agent: &Agent, request: ServedRequest) -> Arc<ServedReply> {
+        let Ok(runtime) = runtime() else {
+            return ServedReply::refused(&Refused::stopping());
+        };
+        let _entered = runtime.enter();
+        let answered = match (request.method.as_str(), request.path.trim_end_matches('/')) {
+            ("POST", "/agent") => self.run(agent, &request),
+            ("POST", "/api/chat") => self.chat(agent, &request),
+            ("GET", path) => return self.resume(agent, path),
+            (_, "/agent" | "/api/chat") => return ServedReply::empty(405),
+            _ => return ServedReply::empty(404),
+        };
+        answered.unwrap_or_else(|refused| ServedReply::refused(&refused))
+    }
+
+    /// Takes no more runs, and gives those under way so long to end.
+    pub async fn stop(&self, grace: Duration) {
+        let server = self.server.clone();
+        let Ok(runtime) = runtime() else { return };
+        // A task that broke off has nothing left to stop.
+        let _ = runtime
+            .spawn(async move { server.stop(grace.into()).await })
+            .await;
+    }
+}
+
+impl AgUiServer {
+    fn run(&self, agent: &Agent, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
+        let mut accepted = HeaderMap::new();
+        if let Some(accept) = &request.accept
+            && let Ok(accept) = HeaderValue::from_str(accept)
+        {
+            accepted.insert(HeaderName::from_static("accept"), accept);
+        }
+        let encoding = Encoding::accepted(&accepted)?;
+        check_content_type(request.content_type.as_deref())?;
+        let input = read_input(&request.body)?;
+        let run_id = input.run_id.clone();
+        let events = self.server.run(agent.inner(), input)?;
+        let frames = events.frames(encoding, run_id, KEEP_ALIVE, |_| {});
+        Ok(ServedReply::streamed(
+            encoding,
+            frames.map(Vec::from).boxed(),
+        ))
+    }
+
+    fn chat(&self, agent: &Agent, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
+        check_content_type(request.content_type.as_deref())?;
+        let chat = ChatRequest::read(&request.body)?;
+        let stream = self.server.chat(agent.inner(), chat)?;
+        let frames = stream.frames(KEEP_ALIVE).map(Vec::from).boxed();
+        Ok(ServedReply::streamed(Encoding::UiMessages, frames))
+    }
+
+    fn resume(&self, agent: &Agent, path: &str) -> Arc<ServedReply> {
+        let chat = path.strip_prefix("/api/chat/");
+        let Some(chat) = chat.and_then(|chat| chat.strip_suffix("/stream")) else {
+            return ServedReply::empty(match path {
+                "/agent" | "/api/chat" => 405,
+                _ => 404,
+            });
+        };
+        match self.server.chat_stream(agent.inner(), &chat.into()) {
+            Some(stream) => {
+                let frames = stream.frames(KEEP_ALIVE).map(Vec::from).boxed();
+                ServedReply::streamed(Encoding::UiMessages, frames)
+            }
+            None => ServedReply::empty(204),
+        }
+    }
+}
+
+#[uniffi::export]
+impl ServedReply {
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The headers, names in lower case.
+    pub fn headers(&self) -> Vec<HttpHeader> {
+        self.headers.clone()
+    }
+
+    /// The next piece of the body; none when it is whole, or closed.
+    pub async fn next(&self) -> Option<Vec<u8>> {
+        let mut body = self.body.lock().await;
+        let piece = body.next().await;
+        if piece.is_none() {
+            // A body that was closed lets go of its run.
+            *body = iter([]).boxed();
+        }
+        piece
+    }
+
+    /// The client has gone away: nothing more of the body is wanted.
+    pub fn close(&self) {
+        self.closing.abort();
+    }
+}
+
+impl std::fmt::Debug for ServedReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServedReply")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ServedReply {
+    fn new(status: u16, headers: Vec<HttpHeader>, body: BoxStream<'static, Vec<u8>>) -> Arc<Self> {
+        let (closing, closed) = AbortHandle::new_pair();
+        Arc::new(Self {
+            status,
+            headers,
+            body: Mutex::new(Abortable::new(body, closed).boxed()),
+            closing,
+        })
+    }
+
+    fn streamed(encoding: Encoding, body: BoxStream<'static, Vec<u8>>) -> Arc<Self> {
+        let headers = encoding.headers().into_iter();
+        let headers = headers.map(|(name, value)| HttpHeader {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        });
+        Self::new(200, headers.collect(), body)
+    }
+
+    fn refused(refused: &Refused) -> Arc<Self> {
+        let mut headers = vec![HttpHeader {
+            name: "content-type".to_owned(),
+            value: "application/json".to_owned(),
+        }];
+        let status = refused.reason.status().as_u16();
+        if status == 503 {
+            headers.push(HttpHeader {
+                name: "retry-after".to_owned(),
+                value: "1".to_owned(),
+            });
+        }
+        let body = refused.to_json().to_string().into_bytes();
+        Self::new(status, headers, iter([body]).boxed())
+    }
+
+    fn empty(status: u16) -> Arc<Self> {
+        Self::new(status, Vec::new(), iter([]).boxed())
+    }
+}
+
+#[uniffi::export]
+impl AgUiEvents {
+    /// Waits for the next event, as AG-UI has it in JSON; none after the end of the run.
+    pub async fn next(&self) -> Option<JsonValue> {
+        let entry = self.events.lock().await.next().await?;
+        String::from_utf8(entry.json).ok().map(JsonValue::from_text)
+    }
+}
+
+impl AgUiEvents {
+    pub(crate) fn new(events: EventStream) -> Arc<Self> {
+        Arc::new(Self {
+            events: Mutex::new(events),
+        })
+    }
+}

@@ -1,0 +1,272 @@
+//! Drives one turn for the client that waits for it: to its end, or until it waits for the user or the client.
+
+use super::answers::Question;
+use super::ending::Ending;
+use super::questions::{Asked, Asking, Questions};
+use super::rounds::Rounds;
+use super::run_clock::RunClock;
+use super::shared_state::SharedState;
+use super::stop::Stop;
+use super::writer::RunWriter;
+use crate::{
+    Decision, Endpoint, Event, RunEvent, ToolCallStatus, ToolCallUpdate, ToolRegistry, Turn,
+    TurnHandle,
+};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use std::collections::HashMap;
+use std::time::Duration;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::TokenUsage;
+use time::OffsetDateTime;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// So many events are said before the turn looks at anything else.
+const AT_ONCE: u32 = 32;
+
+/// A turn, and what it is driven with.
+pub(super) struct Drive<'a> {
+    /// The tools that run here.
+    pub(super) tools: &'a ToolRegistry,
+    /// Who answers, as far as it is known.
+    pub(super) endpoint: Option<&'a Endpoint>,
+    /// How long the turn may take, and how long a question stands.
+    pub(super) run_time: Duration,
+    pub(super) interrupt_time: Duration,
+    pub(super) turn: Turn,
+    pub(super) writer: &'a mut RunWriter,
+    pub(super) rounds: Rounds,
+    pub(super) asked: mpsc::UnboundedReceiver<Asking>,
+    /// Either stops the turn.
+    pub(super) cancel: CancellationToken,
+    pub(super) leave: CancellationToken,
+    /// The state that the run shares with its client.
+    pub(super) state: SharedState,
+    /// What the user has said already of calls that ask to run.
+    pub(super) decisions: HashMap<ToolCallId, Decision>,
+}
+
+/// How driving a turn ends.
+pub(super) enum Over {
+    /// It has come to its end.
+    Ended(Ending, TokenUsage),
+    /// It waits for the client to run these calls.
+    Deferred(Vec<ToolCallId>, TokenUsage),
+    /// It waits for the user.
+    Asks {
+        turn: Turn,
+        rounds: Rounds,
+        questions: Vec<Question>,
+    },
+}
+
+/// What happens next in a turn.
+enum Next {
+    Said(Option<RunEvent>),
+    Asked(Asking),
+    Rests,
+    Stopped(Stop),
+}
+
+/// What a resting turn waits for.
+enum Rest {
+    Client(Vec<ToolCallId>),
+    User,
+}
+
+/// A run that waits for its model keeps no room for what happens seldom: such futures are boxed.
+impl Drive<'_> {
+    pub(super) async fn run(mut self) -> Over {
+        let handle = self.turn.handle();
+        let mut abandoned = self.writer.abandoned();
+        let mut clock = RunClock::new(self.run_time);
+        let mut questions = Questions::default();
+        let mut rests = rested(&handle);
+        let mut may_rest = true;
+        let mut stop = None;
+        loop {
+            clock.set(questions.is_empty() && !self.rounds.awaits_client());
+            let next = tokio::select! {
+                biased;
+                () = self.leave.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
+                () = self.cancel.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
+                () = &mut abandoned, if stop.is_none() => Next::Stopped(Stop::ClientLeft),
+                () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
+                Some(asking) = self.asked.recv() => Next::Asked(asking),
+                event = take(self.writer, &mut self.turn) => Next::Said(event),
+                () = &mut rests, if may_rest => Next::Rests,
+            };
+            match next {
+                Next::Stopped(why) => {
+                    stop = Some(why);
+                    self.turn.cancel();
+                }
+                Next::Said(None) => break,
+                Next::Asked(asking) => {
+                    self.ask(asking, &mut questions);
+                    if !may_rest {
+                        (rests, may_rest) = (rested(&handle), true);
+                    }
+                }
+                Next::Said(Some(event)) => {
+                    let mut said = Some(event);
+                    for _ in 0..AT_ONCE {
+                        let Some(event) = said.take() else { break };
+                        self.say(event, &mut questions);
+                        if !self.writer.has_room() {
+                            break;
+                        }
+                        said = self.turn.next().now_or_never().flatten();
+                    }
+                    if let Some(event) = said {
+                        self.say(event, &mut questions);
+                    }
+                    if !may_rest {
+                        (rests, may_rest) = (rested(&handle), true);
+                    }
+                }
+                Next::Rests => {
+                    may_rest = false;
+                    match Box::pin(self.rest(&handle, &questions)).await {
+                        None => {}
+                        Some(Rest::Client(calls)) => {
+                            self.tell_state();
+                            let usage = handle.usage().await.unwrap_or_default();
+                            return Over::Deferred(calls, usage);
+                        }
+                        Some(Rest::User) => {
+                            self.tell_state();
+                            return Over::Asks {
+                                turn: self.turn,
+                                rounds: self.rounds,
+                                questions: questions.to_vec(),
+                            };
+                        }
+                    }
+                }
+            }
+        }
+        self.tell_state();
+        let finished = Box::pin(self.turn.finish()).await;
+        let ending = Ending::of(&finished.outcome, stop, self.endpoint);
+        Over::Ended(ending, finished.usage)
+    }
+
+    fn say(&mut self, event: RunEvent, questions: &mut Questions) {
+        match event {
+            RunEvent::AgUi(event) => {
+                if let Event::ToolCallResult(result) = &event {
+                    self.rounds.is_known(&result.tool_call_id);
+                }
+                self.state.follow(&event);
+                self.writer.append(event);
+            }
+            RunEvent::ToolCallUpdate(update) => self.tell_call(update, questions),
+            RunEvent::Interrupted { interrupts } => {
+                // All of them are told at the end of the run.
+                for interrupt in interrupts {
+                    questions.ask_for_agent(interrupt, self.expires());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_call(&mut self, update: ToolCallUpdate, questions: &mut Questions) {
+        let (key, call, status) = (update.call, update.tool_call_id.clone(), update.status);
+        if status.is_final() {
+            // It has lapsed, or the user has stopped the call.
+            questions.withdraw(&call);
+        }
+        if let Some(result) = self.rounds.update(update) {
+            for change in self.state.untold_before(key) {
+                self.writer.append(change);
+            }
+            self.writer.note(&call, status);
+            self.writer.append(result);
+        }
+    }
+
+    /// A tool asks to run.
+    fn ask(&mut self, asking: Asking, questions: &mut Questions) {
+        let call = &asking.0.tool_call_id;
+        if let Some(decision) = self.decisions.remove(call) {
+            self.rounds.decided(call, &decision);
+            // A turn that is stopped asks no more.
+            let _ = asking.1.send(decision);
+            return;
+        }
+        let asked = Asked {
+            id: format!("interrupt-{}", Uuid::new_v4()),
+            expires: self.expires(),
+        };
+        questions.ask(asking, self.tools, asked);
+    }
+
+    /// When a question that is asked now lapses.
+    fn expires(&self) -> Option<OffsetDateTime> {
+        let time = time::Duration::try_from(self.interrupt_time).ok()?;
+        let now = OffsetDateTime::now_utc();
+        now.replace_nanosecond(0).ok()?.checked_add(time)
+    }
+
+    /// Tells the client what has become of the state.
+    fn tell_state(&mut self) {
+        for change in self.state.untold() {
+            self.writer.append(change);
+        }
+    }
+
+    /// What a run waits for that rests, if all that it has said was heard.
+    async fn rest(&self, handle: &TurnHandle, questions: &Questions) -> Option<Rest> {
+        let conversation = handle.conversation().await.ok()?;
+        let calls = conversation.calls();
+        let waits = [ToolCallStatus::AwaitingApproval, ToolCallStatus::Deferred];
+        let mut open = calls.iter().filter(|call| !call.status.is_final());
+        // A tool may have begun since it came to rest. While an agent asks, none does.
+        let rests = self.rounds.is_heard(calls) && open.all(|call| waits.contains(&call.status));
+        if !rests && !questions.has_agents() {
+            return None;
+        }
+        let with = |status| calls.iter().filter(move |call| call.status == status);
+        let mut awaiting = with(ToolCallStatus::AwaitingApproval);
+        if !awaiting.all(|call| questions.has(&call.id)) {
+            // It is about to ask, or was answered just now.
+            return None;
+        }
+        if !questions.is_empty() {
+            return Some(Rest::User);
+        }
+        let deferred: Vec<_> = with(ToolCallStatus::Deferred)
+            .map(|call| call.id.clone())
+            .collect();
+        (!deferred.is_empty()).then_some(Rest::Client(deferred))
+    }
+}
+
+/// The next event, once there is room for it.
+async fn take(writer: &RunWriter, turn: &mut Turn) -> Option<RunEvent> {
+    writer.room().await;
+    turn.next().await
+}
+
+/// Waits until only the user or the client can move the turn on; for ever if it comes to its end instead.
+fn rested(handle: &TurnHandle) -> BoxFuture<'static, ()> {
+    let handle = handle.clone();
+    async move {
+        if handle.rested().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+    .boxed()
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

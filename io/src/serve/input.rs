@@ -1,0 +1,70 @@
+//! Reads what a client asks for.
+
+use super::refused::{Refused, RefusedReason};
+use crate::RunId;
+use stepwell_core::ThreadId;
+use stepwell_core::dialect::{RunInputError, read_run_input};
+use stepwell_core::event::RunAgentInput;
+
+/// The most messages of a conversation. A few bytes of a body may become a hundred times as many in memory.
+const MOST_MESSAGES: usize = 100_000;
+
+/// The longest id, in bytes.
+pub const LONGEST_ID: usize = 512;
+
+/// Checks the media type of a body.
+///
+/// # Errors
+/// It is not JSON's. A browser sends other types to any server without asking first: this check is a protection too.
+pub fn check_content_type(content_type: Option<&str>) -> Result<(), Refused> {
+    let media_type = content_type.unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let message = "send the body as `Content-Type: application/json`";
+    Err(Refused::new(RefusedReason::UnsupportedMediaType, message))
+}
+
+/// Reads the body of a request for a run.
+///
+/// # Errors
+/// It is no JSON, or no `RunAgentInput` that can be run; the message says where.
+pub fn read_input(body: &[u8]) -> Result<RunAgentInput, Refused> {
+    let (input, warnings) = read_run_input(body).map_err(|error| {
+        let reason = match &error {
+            RunInputError::Json(_) => RefusedReason::InvalidJson,
+            _ => RefusedReason::InvalidInput,
+        };
+        Refused::new(reason, error.to_string())
+    })?;
+    for warning in warnings {
+        // It repeats the names of fields, which are the client's own words.
+        tracing::debug!(target: "stepwell", warning, "a request was not wholly understood");
+    }
+    check_messages(input.messages.len())?;
+    check_ids(&input.thread_id, &input.run_id)?;
+    Ok(input)
+}
+
+pub(super) fn check_messages(count: usize) -> Result<(), Refused> {
+    if count <= MOST_MESSAGES {
+        return Ok(());
+    }
+    let message =
+        format!("/messages has {count} entries, and may have {MOST_MESSAGES}: send fewer");
+    Err(Refused::new(RefusedReason::InvalidInput, message))
+}
+
+pub(super) fn check_ids(thread_id: &ThreadId, run_id: &RunId) -> Result<(), Refused> {
+    for (name, id) in [("threadId", thread_id.as_str()), ("runId", run_id.as_str())] {
+        let is_well = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
+        if !is_well {
+            let message = format!(
+                "the body is not a RunAgentInput: /{name} has 1 to {LONGEST_ID} bytes and no control characters"
+            );
+            return Err(Refused::new(RefusedReason::InvalidInput, message));
+        }
+    }
+    Ok(())
+}

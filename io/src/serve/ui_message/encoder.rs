@@ -1,0 +1,538 @@
+use crate::{Event, ToolCallStatus};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use stepwell_core::event::{MessageContent, RunFinished, RunOutcome, TextMessageRole};
+use stepwell_core::{MessageId, ToolCallId};
+
+/// Writes the AG-UI events of one run as the parts of a UI message stream, of version 1 as the AI SDK 6 and 7 read it: one
+/// frame of server-sent events for each part, and `[DONE]` behind the last.
+///
+/// Text, reasoning, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What an
+/// agent asks besides is a `data-interrupt`, and a custom event a `data-NAME`. The stream has no place for the shared
+/// state.
+#[derive(Debug)]
+pub struct UiMessageEncoder {
+    message_id: String,
+    calls: HashMap<ToolCallId, Call>,
+    /// Messages that are not the assistant's: the stream has no place for them.
+    left_out: HashSet<MessageId>,
+    is_in_step: bool,
+    /// The model has read what its tools gave: what it says now is another step.
+    has_results: bool,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    name: String,
+    arguments: String,
+    /// What it has come to, if that is no result.
+    status: Option<ToolCallStatus>,
+}
+
+/// One part of the stream.
+#[derive(Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+enum Part<'a> {
+    Start {
+        message_id: &'a str,
+    },
+    StartStep,
+    FinishStep,
+    TextStart {
+        id: &'a str,
+    },
+    TextDelta {
+        id: &'a str,
+        delta: &'a str,
+    },
+    TextEnd {
+        id: &'a str,
+    },
+    ReasoningStart {
+        id: &'a str,
+    },
+    ReasoningDelta {
+        id: &'a str,
+        delta: &'a str,
+    },
+    ReasoningEnd {
+        id: &'a str,
+    },
+    ToolInputStart {
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+    },
+    ToolInputDelta {
+        tool_call_id: &'a str,
+        input_text_delta: &'a str,
+    },
+    ToolInputAvailable {
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+        input: Value,
+    },
+    ToolInputError {
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+        input: &'a str,
+        error_text: &'a str,
+    },
+    ToolApprovalRequest {
+        approval_id: &'a str,
+        tool_call_id: &'a str,
+    },
+    ToolOutputAvailable {
+        tool_call_id: &'a str,
+        output: Output<'a>,
+    },
+    ToolOutputError {
+        tool_call_id: &'a str,
+        error_text: &'a str,
+    },
+    ToolOutputDenied {
+        tool_call_id: &'a str,
+    },
+    Error {
+        error_text: &'a str,
+    },
+    Abort,
+    Finish {
+        finish_reason: &'static str,
+    },
+}
+
+/// What a tool gave.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(&'a str),
+    Json(Value),
+    Content(&'a MessageContent),
+}
+
+/// A part of the app's own.
+#[derive(Serialize)]
+struct Data<'a, T> {
+    r#type: String,
+    data: &'a T,
+}
+
+impl UiMessageEncoder {
+    /// The parts belong to this message of the assistant's: a new one, or the last one of the chat, which goes on.
+    #[must_use]
+    pub fn new(message_id: impl Into<String>) -> Self {
+        Self {
+            message_id: message_id.into(),
+            calls: HashMap::new(),
+            left_out: HashSet::new(),
+            is_in_step: false,
+            has_results: false,
+        }
+    }
+
+    /// A call has come to this: its result is the next that is told of it.
+    pub fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
+        self.calls.entry(call.clone()).or_default().status = Some(status);
+    }
+
+    /// Writes what the stream has for an event, which may be nothing.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub fn encode(&mut self, event: &Event, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        match event {
+            Event::RunStarted(_) => {
+                let message_id = &self.message_id;
+                part(frames, &Part::Start { message_id })
+            }
+            Event::TextMessageStart(start) if is_assistant(start.role) => {
+                self.step(frames)?;
+                let id = start.message_id.as_str();
+                part(frames, &Part::TextStart { id })
+            }
+            Event::TextMessageStart(start) => {
+                self.left_out.insert(start.message_id.clone());
+                Ok(())
+            }
+            Event::TextMessageContent(piece) if self.shows(&piece.message_id) => {
+                let (id, delta) = (piece.message_id.as_str(), piece.delta.as_str());
+                part(frames, &Part::TextDelta { id, delta })
+            }
+            Event::TextMessageEnd(end) if self.shows(&end.message_id) => {
+                let id = end.message_id.as_str();
+                part(frames, &Part::TextEnd { id })
+            }
+            Event::ReasoningMessageStart(start) => {
+                self.step(frames)?;
+                let id = start.message_id.as_str();
+                part(frames, &Part::ReasoningStart { id })
+            }
+            Event::ReasoningMessageContent(piece) => {
+                let (id, delta) = (piece.message_id.as_str(), piece.delta.as_str());
+                part(frames, &Part::ReasoningDelta { id, delta })
+            }
+            Event::ReasoningMessageEnd(end) => {
+                let id = end.message_id.as_str();
+                part(frames, &Part::ReasoningEnd { id })
+            }
+            Event::ToolCallStart(start) => {
+                self.step(frames)?;
+                let call = self.calls.entry(start.tool_call_id.clone()).or_default();
+                call.name.clone_from(&start.tool_call_name);
+                let begins = Part::ToolInputStart {
+                    tool_call_id: start.tool_call_id.as_str(),
+                    tool_name: &start.tool_call_name,
+                };
+                part(frames, &begins)
+            }
+            Event::ToolCallArgs(piece) => {
+                if let Some(call) = self.calls.get_mut(&piece.tool_call_id) {
+                    call.arguments.push_str(&piece.delta);
+                }
+                let delta = Part::ToolInputDelta {
+                    tool_call_id: piece.tool_call_id.as_str(),
+                    input_text_delta: &piece.delta,
+                };
+                part(frames, &delta)
+            }
+            Event::ToolCallEnd(end) => self.input(&end.tool_call_id, frames),
+            Event::ToolCallResult(result) => {
+                self.has_results = true;
+                self.output(&result.tool_call_id, &result.content, frames)
+            }
+            Event::Custom(custom) => data(frames, &custom.name, &custom.value),
+            Event::RunFinished(finished) => self.finish(finished, frames),
+            Event::RunError(error) => {
+                let error_text = error.message.as_str();
+                part(frames, &Part::Error { error_text })?;
+                self.end(frames, "error")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn shows(&self, message: &MessageId) -> bool {
+        self.left_out.is_empty() || !self.left_out.contains(message)
+    }
+
+    /// The model says something: the step that this belongs to is open.
+    fn step(&mut self, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        if std::mem::take(&mut self.has_results) {
+            self.end_step(frames)?;
+        }
+        if !std::mem::replace(&mut self.is_in_step, true) {
+            part(frames, &Part::StartStep)?;
+        }
+        Ok(())
+    }
+
+    fn end_step(&mut self, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        match std::mem::take(&mut self.is_in_step) {
+            true => part(frames, &Part::FinishStep),
+            false => Ok(()),
+        }
+    }
+
+    /// The arguments are whole.
+    fn input(&self, id: &ToolCallId, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        let Some(call) = self.calls.get(id) else {
+            return Ok(());
+        };
+        let (tool_call_id, tool_name) = (id.as_str(), call.name.as_str());
+        let arguments = match call.arguments.trim() {
+            "" => "{}",
+            arguments => arguments,
+        };
+        match serde_json::from_str(arguments) {
+            Ok(input) => {
+                let available = Part::ToolInputAvailable {
+                    tool_call_id,
+                    tool_name,
+                    input,
+                };
+                part(frames, &available)
+            }
+            Err(_) => {
+                let error = Part::ToolInputError {
+                    tool_call_id,
+                    tool_name,
+                    input: arguments,
+                    error_text: "the model's arguments are no JSON",
+                };
+                part(frames, &error)
+            }
+        }
+    }
+
+    fn output(
+        &self,
+        id: &ToolCallId,
+        content: &MessageContent,
+        frames: &mut Vec<u8>,
+    ) -> serde_json::Result<()> {
+        let tool_call_id = id.as_str();
+        let text = match content {
+            MessageContent::Text(text) => Some(text.as_str()),
+            MessageContent::Parts(_) => None,
+        };
+        let status = self.calls.get(id).and_then(|call| call.status);
+        let error = match status {
+            Some(ToolCallStatus::Denied) => {
+                return part(frames, &Part::ToolOutputDenied { tool_call_id });
+            }
+            Some(ToolCallStatus::Failed | ToolCallStatus::Cancelled) => text,
+            _ => None,
+        };
+        if let Some(error_text) = error {
+            let failed = Part::ToolOutputError {
+                tool_call_id,
+                error_text,
+            };
+            return part(frames, &failed);
+        }
+        let output = match text {
+            Some(text) if text.starts_with(['{', '[']) => match serde_json::from_str(text) {
+                Ok(json) => Output::Json(json),
+                Err(_) => Output::Text(text),
+            },
+            Some(text) => Output::Text(text),
+            None => Output::Content(content),
+        };
+        let available = Part::ToolOutputAvailable {
+            tool_call_id,
+            output,
+        };
+        part(frames, &available)
+    }
+
+    fn finish(&mut self, finished: &RunFinished, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        let reason = match &finished.outcome {
+            Some(RunOutcome::Cancelled) => {
+                part(frames, &Part::Abort)?;
+                frames.extend_from_slice(DONE);
+                return Ok(());
+            }
+            Some(RunOutcome::Interrupt { interrupts }) => {
+                for interrupt in interrupts {
+                    match &interrupt.tool_call_id {
+                        Some(call) => {
+                            let asks = Part::ToolApprovalRequest {
+                                approval_id: &interrupt.id,
+                                tool_call_id: call.as_str(),
+                            };
+                            part(frames, &asks)?;
+                        }
+                        None => data(frames, "interrupt", interrupt)?,
+                    }
+                }
+                "tool-calls"
+            }
+            Some(RunOutcome::Success {
+                pending_tool_call_ids: Some(pending),
+            }) if !pending.is_empty() => "tool-calls",
+            _ => match stop_reason(finished) {
+                None => "stop",
+                Some("length") => "length",
+                Some("content_filter" | "refusal") => "content-filter",
+                Some(_) => "other",
+            },
+        };
+        self.end(frames, reason)
+    }
+
+    fn end(&mut self, frames: &mut Vec<u8>, finish_reason: &'static str) -> serde_json::Result<()> {
+        self.end_step(frames)?;
+        part(frames, &Part::Finish { finish_reason })?;
+        frames.extend_from_slice(DONE);
+        Ok(())
+    }
+}
+
+const DONE: &[u8] = b"data: [DONE]\n\n";
+
+fn is_assistant(role: Option<TextMessageRole>) -> bool {
+    matches!(role, None | Some(TextMessageRole::Assistant))
+}
+
+/// Why the answer is not whole.
+fn stop_reason(finished: &RunFinished) -> Option<&str> {
+    let metadata = finished.common.as_ref()?.metadata.as_ref()?;
+    metadata.get("stopReason").and_then(Value::as_str)
+}
+
+fn data(frames: &mut Vec<u8>, name: &str, data: &impl Serialize) -> serde_json::Result<()> {
+    let r#type = format!("data-{name}");
+    part(frames, &Data { r#type, data })
+}
+
+fn part(frames: &mut Vec<u8>, part: &impl Serialize) -> serde_json::Result<()> {
+    frames.extend_from_slice(b"data: ");
+    serde_json::to_writer(&mut *frames, part)?;
+    frames.extend_from_slice(b"\n\n");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The parts that come of these events, and the last frame.
+    fn parts(events: &[Value], notes: &[(&str, ToolCallStatus)]) -> (Vec<Value>, String) {
+        let mut encoder = UiMessageEncoder::new("a");
+        let mut frames = Vec::new();
+        for event in events {
+            let event: Event = serde_json::from_value(event.clone()).expect("an event");
+            if let Event::ToolCallResult(result) = &event {
+                let note = notes
+                    .iter()
+                    .find(|(call, _)| *call == result.tool_call_id.as_str());
+                if let Some((_, status)) = note {
+                    encoder.note(&result.tool_call_id, *status);
+                }
+            }
+            encoder.encode(&event, &mut frames).expect("it is written");
+        }
+        let text = String::from_utf8(frames).expect("UTF-8");
+        let mut frames: Vec<_> = text
+            .split_terminator("\n\n")
+            .map(|frame| {
+                assert!(!frame.contains('\n'), "one line a frame: {frame}");
+                frame.strip_prefix("data: ").expect("data")
+            })
+            .collect();
+        let last = frames.pop().unwrap_or_default().to_owned();
+        let read = |frame: &str| serde_json::from_str(frame).expect("JSON");
+        (frames.into_iter().map(read).collect(), last)
+    }
+
+    fn finished(outcome: &Value) -> Value {
+        json!({ "type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome })
+    }
+
+    fn call(id: &str, arguments: &str) -> [Value; 3] {
+        [
+            json!({ "type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": "look" }),
+            json!({ "type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": arguments }),
+            json!({ "type": "TOOL_CALL_END", "toolCallId": id }),
+        ]
+    }
+
+    fn result(id: &str, content: &str) -> Value {
+        json!({ "type": "TOOL_CALL_RESULT", "messageId": format!("{id}-r"), "toolCallId": id, "content": content })
+    }
+
+    #[test]
+    fn what_follows_results_is_another_step() {
+        let mut events = vec![json!({ "type": "RUN_STARTED", "threadId": "t", "runId": "r" })];
+        events.extend(call("c", "{\n}"));
+        events.push(result("c", "[\n1]"));
+        events.extend([
+            json!({ "type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant" }),
+            json!({ "type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a\nb" }),
+            json!({ "type": "TEXT_MESSAGE_END", "messageId": "m" }),
+            finished(&json!({ "type": "success" })),
+        ]);
+        let (parts, last) = parts(&events, &[]);
+        assert_eq!(last, "[DONE]");
+        assert_eq!(
+            json!(parts),
+            json!([
+                { "type": "start", "messageId": "a" },
+                { "type": "start-step" },
+                { "type": "tool-input-start", "toolCallId": "c", "toolName": "look" },
+                { "type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "{\n}" },
+                { "type": "tool-input-available", "toolCallId": "c", "toolName": "look", "input": {} },
+                { "type": "tool-output-available", "toolCallId": "c", "output": [1] },
+                { "type": "finish-step" },
+                { "type": "start-step" },
+                { "type": "text-start", "id": "m" },
+                { "type": "text-delta", "id": "m", "delta": "a\nb" },
+                { "type": "text-end", "id": "m" },
+                { "type": "finish-step" },
+                { "type": "finish", "finishReason": "stop" },
+            ])
+        );
+    }
+
+    #[test]
+    fn a_result_says_what_became_of_its_call() {
+        let events = ["failed", "denied", "odd", "done"].map(|id| result(id, id));
+        let notes = [
+            ("failed", ToolCallStatus::Failed),
+            ("denied", ToolCallStatus::Denied),
+            ("done", ToolCallStatus::Completed),
+        ];
+        let (mut parts, last) = parts(&events, &notes);
+        parts.push(serde_json::from_str(&last).expect("JSON"));
+        let kinds: Vec<_> = parts.iter().map(|part| &part["type"]).collect();
+        assert_eq!(
+            kinds,
+            [
+                "tool-output-error",
+                "tool-output-denied",
+                "tool-output-available",
+                "tool-output-available"
+            ]
+        );
+        assert_eq!(parts[0]["errorText"], "failed");
+    }
+
+    #[test]
+    fn the_end_says_how_it_is() {
+        let end = |event: Value| parts(&[event], &[]);
+        let reason = |outcome: Value| {
+            let (parts, last) = end(finished(&outcome));
+            assert_eq!(last, "[DONE]");
+            parts.last().map(|part| part["finishReason"].clone())
+        };
+        let pending = json!({ "type": "success", "pendingToolCallIds": ["c"] });
+        assert_eq!(reason(pending), Some(json!("tool-calls")));
+        let (stopped, last) = end(finished(&json!({ "type": "cancelled" })));
+        assert_eq!(
+            (json!(stopped), last.as_str()),
+            (json!([{ "type": "abort" }]), "[DONE]")
+        );
+        let mut cut = finished(&json!({ "type": "success" }));
+        cut["metadata"] = json!({ "stopReason": "length" });
+        assert_eq!(end(cut).0[0]["finishReason"], "length");
+        let (failed, _) = end(json!({ "type": "RUN_ERROR", "message": "no" }));
+        assert_eq!(
+            json!(failed),
+            json!([{ "type": "error", "errorText": "no" }, { "type": "finish", "finishReason": "error" }])
+        );
+    }
+
+    #[test]
+    fn a_question_about_a_call_is_an_approval_and_any_other_is_data() {
+        let interrupts = json!([
+            { "id": "i", "reason": "tool_call", "toolCallId": "c" },
+            { "id": "j", "reason": "which" },
+        ]);
+        let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
+        let (parts, _) = parts(&[finished(&outcome)], &[]);
+        assert_eq!(
+            parts[0],
+            json!({ "type": "tool-approval-request", "approvalId": "i", "toolCallId": "c" })
+        );
+        assert_eq!(
+            (&parts[1]["type"], &parts[1]["data"]["id"]),
+            (&json!("data-interrupt"), &json!("j"))
+        );
+    }
+
+    #[test]
+    fn the_words_of_others_are_left_out() {
+        let events = [
+            json!({ "type": "TEXT_MESSAGE_START", "messageId": "u", "role": "user" }),
+            json!({ "type": "TEXT_MESSAGE_CONTENT", "messageId": "u", "delta": "hi" }),
+            json!({ "type": "TEXT_MESSAGE_END", "messageId": "u" }),
+        ];
+        assert_eq!(parts(&events, &[]), (Vec::new(), String::new()));
+    }
+}

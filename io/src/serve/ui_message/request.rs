@@ -1,0 +1,428 @@
+//! What a chat of the AI SDK posts: the UI messages that it has.
+
+use super::super::input::{check_ids, check_messages};
+use super::super::refused::{Refused, RefusedReason};
+use crate::{Message, ResumeEntry, RunId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use stepwell_core::ThreadId;
+use stepwell_core::event::{RunAgentInput, ToolDefinition};
+use uuid::Uuid;
+
+/// A request of the AI SDK's `DefaultChatTransport`, as a run: the chat is the thread, the UI messages are the history.
+///
+/// Beside what the transport sends, its `body` may have `tools`, the client's own tools as AG-UI defines them, and `resume`,
+/// answers to what an agent asked by a `data-interrupt`.
+#[derive(Clone, Debug)]
+pub struct ChatRequest {
+    /// What is to be run.
+    pub input: RunAgentInput,
+    /// The message that the answer belongs to: a new one, or the last of the chat, which goes on.
+    pub message_id: String,
+    /// Whether the user has said something new: nobody answers then what was asked before.
+    pub is_new: bool,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    id: ThreadId,
+    messages: Vec<UiMessage>,
+    tools: Option<Vec<ToolDefinition>>,
+    resume: Option<Vec<ResumeEntry>>,
+}
+
+#[derive(Deserialize)]
+struct UiMessage {
+    id: String,
+    role: Role,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    System,
+    User,
+    Assistant,
+}
+
+/// A part of any type, with the fields of those that are read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    r#type: String,
+    text: Option<String>,
+    media_type: Option<String>,
+    url: Option<String>,
+    tool_call_id: Option<String>,
+    tool_name: Option<String>,
+    state: Option<String>,
+    input: Option<Value>,
+    raw_input: Option<Value>,
+    output: Option<Value>,
+    error_text: Option<String>,
+    approval: Option<Approval>,
+}
+
+#[derive(Deserialize)]
+struct Approval {
+    id: String,
+    approved: Option<bool>,
+    reason: Option<String>,
+}
+
+impl ChatRequest {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    /// It is no JSON, or none that a chat sends; the message says where.
+    pub fn read(body: &[u8]) -> Result<Self, Refused> {
+        let body: Body = serde_json::from_slice(body).map_err(|error| {
+            let (reason, what) = match error.classify() {
+                serde_json::error::Category::Data => (
+                    RefusedReason::InvalidInput,
+                    "the body is no request of the AI SDK's chat, `{id, messages, …}` with the messages' `parts`",
+                ),
+                _ => (RefusedReason::InvalidJson, "the body is not JSON"),
+            };
+            Refused::new(reason, format!("{what}: {error}"))
+        })?;
+        let run_id = RunId::from(Uuid::new_v4().to_string());
+        check_ids(&body.id, &run_id)?;
+        check_messages(body.messages.len())?;
+        let Some(last) = body.messages.last() else {
+            let message = "/messages is empty: send what the user says";
+            return Err(Refused::new(RefusedReason::InvalidInput, message));
+        };
+        let is_new = last.role != Role::Assistant;
+        let message_id = match is_new {
+            true => Uuid::new_v4().to_string(),
+            false => last.id.clone(),
+        };
+        let mut resume = body.resume.unwrap_or_default();
+        if !is_new {
+            resume.extend(last.parts.iter().filter_map(answer));
+        }
+        let mut messages = Vec::new();
+        for (index, message) in body.messages.iter().enumerate() {
+            message.convert(index, &mut messages)?;
+        }
+        let input = RunAgentInput {
+            thread_id: body.id,
+            run_id,
+            messages,
+            tools: body.tools,
+            resume: (!resume.is_empty()).then_some(resume),
+            protocol_version: Some(stepwell_core::event::PROTOCOL_VERSION.to_owned()),
+            ..RunAgentInput::default()
+        };
+        Ok(Self {
+            input,
+            message_id,
+            is_new,
+        })
+    }
+}
+
+/// What the user said to a call that asks to run.
+fn answer(part: &Part) -> Option<ResumeEntry> {
+    let approval = part.approval.as_ref()?;
+    let approved = approval.approved?;
+    if part.state.as_deref() != Some("approval-responded") {
+        return None;
+    }
+    let payload = json!({ "approved": approved, "reason": approval.reason });
+    let entry = json!({ "interruptId": approval.id, "status": "resolved", "payload": payload });
+    serde_json::from_value(entry).ok()
+}
+
+impl UiMessage {
+    /// Adds the messages that it is in the history: the assistant's parts are one for each step, with its results.
+    fn convert(&self, index: usize, messages: &mut Vec<Message>) -> Result<(), Refused> {
+        let texts = |parts: &[Part]| {
+            let texts = parts.iter().filter(|part| part.r#type == "text");
+            let texts: Vec<_> = texts.filter_map(|part| part.text.as_deref()).collect();
+            texts.join("\n\n")
+        };
+        match self.role {
+            Role::System => {
+                let message =
+                    json!({ "role": "system", "id": self.id, "content": texts(&self.parts) });
+                messages.push(read(message, index)?);
+            }
+            Role::User => {
+                let content: Vec<_> = self.parts.iter().filter_map(content).collect();
+                let content = match self.parts.iter().any(|part| part.r#type == "file") {
+                    true => json!(content),
+                    false => json!(texts(&self.parts)),
+                };
+                let message = json!({ "role": "user", "id": self.id, "content": content });
+                messages.push(read(message, index)?);
+            }
+            Role::Assistant => {
+                let steps = self.parts.split(|part| part.r#type == "step-start");
+                for (number, step) in steps.filter(|step| !step.is_empty()).enumerate() {
+                    self.convert_step(index, number, step, &texts(step), messages)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_step(
+        &self,
+        index: usize,
+        number: usize,
+        step: &[Part],
+        text: &str,
+        messages: &mut Vec<Message>,
+    ) -> Result<(), Refused> {
+        let mut calls = Vec::new();
+        let mut results = Vec::new();
+        for part in step {
+            let Some((name, call)) = part.tool() else {
+                continue;
+            };
+            let arguments = match part.input.as_ref().or(part.raw_input.as_ref()) {
+                Some(Value::String(raw)) => raw.clone(),
+                Some(input) => input.to_string(),
+                None => "{}".to_owned(),
+            };
+            let function = json!({ "name": name, "arguments": arguments });
+            calls.push(json!({ "id": call, "type": "function", "function": function }));
+            let id = format!("{}-{call}", self.id);
+            let result = |content: &str, error: Option<&str>| {
+                let mut result =
+                    json!({ "role": "tool", "id": id, "toolCallId": call, "content": content });
+                if let Some(error) = error {
+                    result["error"] = json!(error);
+                }
+                result
+            };
+            match part.state.as_deref() {
+                Some("output-available") => {
+                    let content = match &part.output {
+                        Some(Value::String(text)) => text.clone(),
+                        Some(output) => output.to_string(),
+                        None => String::new(),
+                    };
+                    results.push(result(&content, None));
+                }
+                Some("output-error") => {
+                    let error = part.error_text.as_deref().unwrap_or("the tool failed");
+                    results.push(result(error, Some(error)));
+                }
+                Some("output-denied") => {
+                    let reason = part.approval.as_ref();
+                    let reason = reason.and_then(|approval| approval.reason.as_deref());
+                    let reason = reason.unwrap_or("the user did not allow it");
+                    results.push(result(reason, Some(reason)));
+                }
+                _ => {}
+            }
+        }
+        if text.is_empty() && calls.is_empty() {
+            return Ok(());
+        }
+        let id = match number {
+            0 => self.id.clone(),
+            number => format!("{}-{number}", self.id),
+        };
+        let mut message = json!({ "role": "assistant", "id": id });
+        if !text.is_empty() {
+            message["content"] = json!(text);
+        }
+        if !calls.is_empty() {
+            message["toolCalls"] = json!(calls);
+        }
+        messages.push(read(message, index)?);
+        for result in results {
+            messages.push(read(result, index)?);
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    /// The tool and the call of a part that is one, and whole.
+    fn tool(&self) -> Option<(&str, &str)> {
+        let name = match self.r#type.strip_prefix("tool-") {
+            Some(name) => name,
+            None if self.r#type == "dynamic-tool" => self.tool_name.as_deref()?,
+            None => return None,
+        };
+        if self.state.as_deref() == Some("input-streaming") {
+            return None;
+        }
+        Some((name, self.tool_call_id.as_deref()?))
+    }
+}
+
+/// A part of what the user said, as AG-UI has it.
+fn content(part: &Part) -> Option<Value> {
+    if part.r#type == "text" {
+        return Some(json!({ "type": "text", "text": part.text.as_ref()? }));
+    }
+    if part.r#type != "file" {
+        return None;
+    }
+    let url = part.url.as_ref()?;
+    let media_type = part.media_type.as_deref().unwrap_or_default();
+    let kind = match media_type.split('/').next() {
+        Some(kind @ ("image" | "audio" | "video")) => kind,
+        _ => "document",
+    };
+    let data = url.strip_prefix("data:");
+    let data = data.and_then(|data| data.split_once(";base64,"));
+    let source = match data {
+        Some((of_url, data)) => {
+            let mime_type = if media_type.is_empty() {
+                of_url
+            } else {
+                media_type
+            };
+            json!({ "type": "data", "value": data, "mimeType": mime_type })
+        }
+        None => json!({ "type": "url", "value": url, "mimeType": media_type }),
+    };
+    Some(json!({ "type": kind, "source": source }))
+}
+
+fn read(message: Value, index: usize) -> Result<Message, Refused> {
+    serde_json::from_value(message).map_err(|error| {
+        let message = format!("/messages/{index} cannot be read: {error}");
+        Refused::new(RefusedReason::InvalidInput, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(messages: &Value) -> Result<ChatRequest, Refused> {
+        let body = json!({ "id": "chat", "trigger": "submit-message", "messages": messages });
+        ChatRequest::read(body.to_string().as_bytes())
+    }
+
+    fn history(messages: &Value) -> Value {
+        json!(request(messages).expect("it is read").input.messages)
+    }
+
+    fn user(text: &str) -> Value {
+        json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": text }] })
+    }
+
+    #[test]
+    fn each_step_of_an_answer_is_a_message_with_its_results() {
+        let call = |id: &str, more: Value| {
+            let mut part = json!({ "type": "tool-look", "toolCallId": id, "input": { "at": id } });
+            for (name, value) in more.as_object().into_iter().flatten() {
+                part[name] = value.clone();
+            }
+            part
+        };
+        let assistant = json!({ "id": "a", "role": "assistant", "parts": [
+            { "type": "step-start" },
+            { "type": "reasoning", "text": "hm" },
+            { "type": "text", "text": "I look." },
+            call("c1", json!({ "state": "output-available", "output": { "found": 1 } })),
+            call("c2", json!({ "state": "output-error", "errorText": "no such place" })),
+            call("c3", json!({ "state": "output-denied", "approval": { "id": "i", "approved": false } })),
+            call("c4", json!({ "state": "input-streaming" })),
+            { "type": "step-start" },
+            { "type": "text", "text": "Found." },
+        ]});
+        let function =
+            |id: &str| json!({ "name": "look", "arguments": format!(r#"{{"at":"{id}"}}"#) });
+        let asked = |id: &str| json!({ "id": id, "type": "function", "function": function(id) });
+        let denied = "the user did not allow it";
+        assert_eq!(
+            history(&json!([user("where?"), assistant, user("thanks")])),
+            json!([
+                { "role": "user", "id": "u", "content": "where?" },
+                { "role": "assistant", "id": "a", "content": "I look.",
+                  "toolCalls": [asked("c1"), asked("c2"), asked("c3")] },
+                { "role": "tool", "id": "a-c1", "toolCallId": "c1", "content": r#"{"found":1}"# },
+                { "role": "tool", "id": "a-c2", "toolCallId": "c2", "content": "no such place",
+                  "error": "no such place" },
+                { "role": "tool", "id": "a-c3", "toolCallId": "c3", "content": denied, "error": denied },
+                { "role": "assistant", "id": "a-1", "content": "Found." },
+                { "role": "user", "id": "u", "content": "thanks" },
+            ])
+        );
+    }
+
+    #[test]
+    fn files_are_parts_by_their_bytes_or_their_address() {
+        let file = |media_type: &str, url: &str| json!({ "type": "file", "mediaType": media_type, "url": url });
+        let parts = json!([
+            { "type": "text", "text": "what is this?" },
+            file("image/png", "data:image/png;base64,AAAA"),
+            file("application/pdf", "https://example.org/a.pdf"),
+        ]);
+        let said = json!([{ "id": "u", "role": "user", "parts": parts }]);
+        assert_eq!(
+            history(&said)[0]["content"],
+            json!([
+                { "type": "text", "text": "what is this?" },
+                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png" } },
+                { "type": "document", "source": { "type": "url", "value": "https://example.org/a.pdf",
+                  "mimeType": "application/pdf" } },
+            ])
+        );
+    }
+
+    #[test]
+    fn answers_to_questions_go_on_with_the_message_that_asked() {
+        let asked = |state: &str, approved: Value| {
+            json!({ "type": "tool-send", "toolCallId": "c", "state": state, "input": {},
+                "approval": { "id": "i", "approved": approved } })
+        };
+        let read = |part: Value| {
+            let assistant = json!({ "id": "a", "role": "assistant", "parts": [part] });
+            request(&json!([user("send it"), assistant])).expect("it is read")
+        };
+        let granted = read(asked("approval-responded", json!(true)));
+        assert_eq!((granted.message_id.as_str(), granted.is_new), ("a", false));
+        let resume = json!(granted.input.resume);
+        assert_eq!(
+            resume,
+            json!([{ "interruptId": "i", "status": "resolved", "payload": { "approved": true, "reason": null } }])
+        );
+        assert_eq!(
+            read(asked("approval-requested", json!(null))).input.resume,
+            None
+        );
+        assert_eq!(
+            read(asked("output-available", json!(true))).input.resume,
+            None
+        );
+    }
+
+    #[test]
+    fn what_is_no_chat_is_refused_with_where() {
+        let refused = |body: &str| {
+            let refused = ChatRequest::read(body.as_bytes()).expect_err("it is refused");
+            (refused.reason, refused.message)
+        };
+        let (reason, message) = refused("{");
+        assert_eq!(reason, RefusedReason::InvalidJson, "{message}");
+        for (body, says) in [
+            (r#"{"id": "c"}"#, "missing field `messages`"),
+            (r#"{"id": "c", "messages": []}"#, "/messages is empty"),
+            (r#"{"id": "", "messages": []}"#, "1 to 512 bytes"),
+            (
+                r#"{"id": "c", "messages": [{"id": "u", "role": "user", "content": "hi"}]}"#,
+                "missing field `parts`",
+            ),
+            (
+                r#"{"id": "c", "messages": [{"id": "u", "role": "person", "parts": []}]}"#,
+                "unknown variant `person`",
+            ),
+        ] {
+            let (reason, message) = refused(body);
+            assert_eq!(reason, RefusedReason::InvalidInput);
+            assert!(message.contains(says), "{message}");
+        }
+    }
+}
