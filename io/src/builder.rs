@@ -23,7 +23,12 @@ use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{ ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer, }; #[cfg(feature = "serve")] use stepwell_core::tool::ToolRegistry; use stepwell_core::tool::{OutputType, Tool, ToolError};
+use stepwell_core::run::{
+    ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer,
+};
+#[cfg(feature = "serve")]
+use stepwell_core::tool::ToolRegistry;
+use stepwell_core::tool::{OutputType, Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 

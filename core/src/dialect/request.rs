@@ -5,7 +5,7 @@ use super::shown;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
 };
-use crate::provider::{KeyHeader, {ModelPrice, ModelRules};
+use crate::provider::{KeyHeader, ModelPrice, ModelRules};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use super::client_tools;
 use super::questions::{Asking, approver};
 use super::refused::Refused;
 use super::shared_state::{CHANGE_STATE, SharedState};
-use crate::{Agent, AgentBuilder, Conversation, SharedRegistry, ToolInvocation, ToolRegistry};
+use crate::{Agent, AgentBuilder, Conversation, SharedRegistry, ToolContext, ToolRegistry};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use stepwell_core::dialect::Dialect;

@@ -286,7 +286,11 @@ pub fn usage_since(
             all.cache_write_input_tokens,
             before.cache_write_input_tokens,
         ),
- cost: all .cost .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())), provider: all.provider.or_else(|| named(&endpoint?.provider)), model: all.model.or_else(|| named(&endpoint?.model)),
+        cost: all
+            .cost
+            .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
+        provider: all.provider.or_else(|| named(&endpoint?.provider)),
+        model: all.model.or_else(|| named(&endpoint?.model)),
         ..TokenUsage::default()
     };
     let is_known = usage.input_tokens.is_some()

@@ -200,6 +200,7 @@ fn failure_name(failure: &Failure) -> &'static str {
         Failure::Stream { .. } => "stream",
         Failure::Reported { .. } => "reported",
         Failure::TimedOut { .. } => "timeout",
+        Failure::OutputInvalid { .. } => "output_invalid",
         _ => "_OTHER",
     }
 }
