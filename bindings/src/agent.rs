@@ -97,11 +97,7 @@ impl Agent {
     /// Starts a turn with ids and a message of the app's own: one that is more than text, say, or with the answers to what
     /// an AG-UI agent asked at the end of an earlier turn. A turn that is still under way is cancelled first.
     #[uniffi::method(default(tools = []))]
-    pub fn start(
-        &self,
-        start: Start,
-        tools: Vec<AgentTool>,
-    ) -> Result<Arc<Turn>, StepwellError> {
+    pub fn start(&self, start: Start, tools: Vec<AgentTool>) -> Result<Arc<Turn>, StepwellError> {
         let (turn, options) = self.begun(start)?;
         self.send(turn, options, tools)
     }

@@ -15,10 +15,8 @@ use stepwell_core::run;
 #[async_trait::async_trait]
 pub trait CredentialSource: Send + Sync {
     /// Gives them. An error is what the turn fails with. When the turn is cancelled, so is the call.
-    async fn credentials(
-        &self,
-        request: CredentialRequest,
-    ) -> Result<Authorization, CallbackError>;
+    async fn credentials(&self, request: CredentialRequest)
+    -> Result<Authorization, CallbackError>;
 }
 
 /// For which request credentials are asked for.

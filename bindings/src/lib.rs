@@ -65,8 +65,11 @@ pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
     Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
     NetworkChangePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy,
-    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification,
+    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions,
+    Verification,
 };
+#[cfg(feature = "agent")]
+pub use credentials::{Authorization, CredentialRequest, CredentialSource};
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,
     TurnStatus,
@@ -76,8 +79,6 @@ pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };
-#[cfg(feature = "agent")]
-pub use credentials::{Authorization, CredentialRequest, CredentialSource};
 #[cfg(feature = "agent")]
 pub use instructions::{InstructionsRequest, InstructionsSource};
 #[cfg(feature = "agent")]

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
-    CreateRunTask, CredentialsTask, Event, Failure, HttpTask, InstructionsTask, JournalSink, JsonValue, Listener, Outcome,
-    RegistryEvent, RunIds, StepwellError, TaskRunner, ThreadKey, ToolError, ToolFailureKind,
-    ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask, TurnOptions,
-    replay_journal,
+    CreateRunTask, CredentialsTask, Event, Failure, HttpTask, InstructionsTask, JournalSink,
+    JsonValue, Listener, Outcome, RegistryEvent, RunIds, StepwellError, TaskRunner, ThreadKey,
+    ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask,
+    TurnOptions, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -43,7 +43,9 @@ fn results(events: &[Event]) -> HashMap<String, ToolResult> {
 }
 
 async fn all_events(agent: &Agent) -> Vec<Event> {
-    let turn = agent.start_turn("Go".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     let mut events = Vec::new();
     loop {
         let batch = turn.next_batch().await;
@@ -211,7 +213,9 @@ async fn a_task_without_an_answer_is_a_failed_tool() {
 async fn letting_go_of_a_turn_stops_its_tasks() {
     let server = start(Script::new().hop(calls(&["kept"]))).await;
     let (agent, mut heard) = watched(&server.base_url(), &["kept"]);
-    let turn = agent.start_turn("Go".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(heard.recv().await.as_deref(), Some("run kept"));
     drop(turn);
     assert_eq!(heard.recv().await.as_deref(), Some("cancel"));
@@ -269,7 +273,9 @@ async fn giving_up_on_a_listener_cancels_the_turn() {
 async fn a_result_is_taken_once() {
     let server = start(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let turn = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     let Outcome::Failed {
         failure, transient, ..
     } = turn.finish().await.unwrap().outcome
@@ -347,7 +353,9 @@ async fn a_turns_journal_goes_to_the_app() {
         },
     )
     .unwrap();
-    let turn = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let replayed = replay_journal(&lines.0.lock().unwrap()).unwrap();
     assert!(replayed.is_closed);
@@ -379,7 +387,9 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     )
     .unwrap();
     assert_eq!(agent.shared_state().as_str(), state);
-    let turn = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     assert_eq!(
         agent.shared_state().as_str(),
@@ -436,7 +446,9 @@ async fn which_threads_are_unread_is_in_the_registry() {
     let registry = agent.registry();
     registry.look_at(Some(key("first")));
     for agent in [&agent, &other] {
-        let turn = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap();
+        let turn = agent
+            .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+            .unwrap();
         turn.finish().await.unwrap();
     }
     assert_eq!(registry.unread_threads(), [key("other")]);

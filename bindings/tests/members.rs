@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError, ContextOverflow,
     CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask, Event, Failure, HttpTask,
-    InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue, NewRun, Outcome, RegistryEvent, RunIds, RunRegistry,
-    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError,
-    ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, TurnOptions,
-    newest_messages,
+    InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue, NewRun, Outcome,
+    RegistryEvent, RunIds, RunRegistry, RunSource, SessionStore, Start, StepwellError, StoreSetup,
+    TaskRunner, ThreadKey, ToolError, ToolHandler, ToolInvocation, ToolTask, TrimContextTask,
+    Trimmed, Trimmer, TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -163,7 +163,11 @@ async fn a_backend_makes_the_ids_of_the_runs() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
-    let finished = agent.start(start("first", "Hi"), Vec::new()).unwrap().finish().await;
+    let finished = agent
+        .start(start("first", "Hi"), Vec::new())
+        .unwrap()
+        .finish()
+        .await;
     assert_eq!(finished.unwrap().outcome, Outcome::Success);
     let created = backend.0.lock().unwrap().clone();
     assert_eq!(created[0].thread_id, "garden");
@@ -175,7 +179,11 @@ async fn a_backend_makes_the_ids_of_the_runs() {
     let agent = Agent::for_runners(config, AgentSetup::default())
         .unwrap()
         .with_runner(Arc::clone(&runner) as _, None, false, false);
-    let finished = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap().finish().await;
+    let finished = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap()
+        .finish()
+        .await;
     assert_eq!(finished.unwrap().outcome, Outcome::Success);
     assert_eq!(runner.0.0.lock().unwrap().len(), 1);
 }
@@ -187,7 +195,11 @@ async fn a_run_that_is_not_created_is_why_the_turn_fails() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config("http://localhost/v1"), setup).unwrap();
-    let finished = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap().finish().await;
+    let finished = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap()
+        .finish()
+        .await;
     let Outcome::Failed { message, .. } = finished.unwrap().outcome else {
         panic!("there is no run");
     };
@@ -214,7 +226,11 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
         .unwrap()
         .with_runner(runner, None, false, false);
     for agent in [agent, elsewhere] {
-        let finished = agent.start_turn("And?".into(), TurnOptions::default(), Vec::new()).unwrap().finish().await;
+        let finished = agent
+            .start_turn("And?".into(), TurnOptions::default(), Vec::new())
+            .unwrap()
+            .finish()
+            .await;
         assert_eq!(finished.unwrap().outcome, Outcome::Success);
         assert_eq!(texts(&agent.messages()).len(), 5, "nothing is lost");
     }
@@ -273,7 +289,11 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
         .await
         .unwrap();
     let branch = agent
-        .branch(Some("first".into()), start("other", "Otherwise"), Vec::new())
+        .branch(
+            Some("first".into()),
+            start("other", "Otherwise"),
+            Vec::new(),
+        )
         .unwrap();
     branch.finish().await.unwrap();
     let said = texts(&agent.messages());
@@ -351,7 +371,9 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
-    let turn = agent.start_turn("Tea".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Tea".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     turn.rested().await.unwrap();
     assert_eq!(texts(&turn.messages().await.unwrap()), ["Tea", "Well"]);
     assert_eq!(turn.shared_state().await.unwrap().as_str(), "{}");
@@ -401,7 +423,9 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
 async fn the_result_of_a_turn_that_is_over_stays_when_it_cannot_be_suspended() {
     let server = serve(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let turn = agent.start_turn("Hi".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     while !turn.next_batch().await.is_empty() {}
     assert!(turn.suspend().await.is_err());
     let Outcome::Failed { failure, .. } = turn.finish().await.unwrap().outcome else {
@@ -443,7 +467,10 @@ fn sent(server: &stepwell_mock_llm::MockLlm) -> Vec<(String, Value)> {
     let requests = server.requests();
     let of = |request: &stepwell_mock_llm::RecordedRequest| {
         let key = request.header("authorization").unwrap_or_default();
-        (key.to_owned(), request.body["messages"][0]["content"].clone())
+        (
+            key.to_owned(),
+            request.body["messages"][0]["content"].clone(),
+        )
     };
     requests.iter().map(of).collect()
 }
@@ -502,8 +529,14 @@ async fn a_turn_has_options_of_its_own() {
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let body = server.requests()[0].body.clone();
     assert_eq!(body["messages"][0]["content"], "Be brief.");
-    assert_eq!((&body["temperature"], &body["user"]), (&json!(0.0), &json!("user-7")));
-    assert_eq!(body["reasoning_effort"], "low", "what is not given is the agent's");
+    assert_eq!(
+        (&body["temperature"], &body["user"]),
+        (&json!(0.0), &json!("user-7"))
+    );
+    assert_eq!(
+        body["reasoning_effort"], "low",
+        "what is not given is the agent's"
+    );
     let unknown = TurnOptions {
         tool_names: Some(vec!["wrok".to_owned()]),
         ..TurnOptions::default()

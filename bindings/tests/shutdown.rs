@@ -47,7 +47,9 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
     assert!(ended.is_err(), "{ended:?}");
     assert!(alive.upgrade().is_none(), "nobody is left to be told");
 
-    let begun = agent.start_turn("Again".into(), TurnOptions::default(), Vec::new()).map(|_| ());
+    let begun = agent
+        .start_turn("Again".into(), TurnOptions::default(), Vec::new())
+        .map(|_| ());
     let Err(StepwellError::Unavailable { reason, advice }) = begun else {
         panic!("{begun:?}");
     };

@@ -212,7 +212,9 @@ impl HttpTransport for Endless {
 async fn a_request_that_nobody_waits_for_is_given_up() {
     let (sender, mut heard) = mpsc::unbounded_channel();
     let agent = agent("http://model.example/v1", Arc::new(Endless(sender)));
-    let turn = agent.start_turn("Go".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(heard.recv().await, Some("sent"));
     drop(turn);
     assert_eq!(heard.recv().await, Some("given up"));

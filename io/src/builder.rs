@@ -18,7 +18,9 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{ContextPolicy, Credentials, Durability, RunConfig, RunIds, ToolInvocation};
+use stepwell_core::run::{
+    ContextPolicy, Credentials, Durability, RunConfig, RunIds, ToolInvocation,
+};
 use stepwell_core::tool::{Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;

@@ -90,11 +90,11 @@ pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeSta
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
-    Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Deadline,
-    Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
-    OfflinePolicy, Outcome, PartialArgumentsUpdate, Problem, ProblemKind, RepeatLimit, RetryPolicy,
-    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
-    ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions,
+    Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
+    Deadline, Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse,
+    NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, Problem, ProblemKind,
+    RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal,
+    TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions,
 };
 pub use stepwell_core::tool::{
     OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,

@@ -175,12 +175,7 @@ impl Work {
         tokio::spawn(work.in_current_span()).abort_handle()
     }
 
-    fn ask(
-        &self,
-        id: EffectId,
-        invocation: ToolInvocation,
-        machine: &RunMachine,
-    ) -> AbortHandle {
+    fn ask(&self, id: EffectId, invocation: ToolInvocation, machine: &RunMachine) -> AbortHandle {
         let config = machine.config().unwrap_or(&self.setup.config);
         let config = Arc::clone(config);
         let approver = self.setup.approver.clone();

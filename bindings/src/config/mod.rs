@@ -321,7 +321,9 @@ impl RunConfig {
             endpoint,
             tools,
             instructions: self.instructions,
-            settings: self.settings.over(&dialect::GenerationSettings::default())?,
+            settings: self
+                .settings
+                .over(&dialect::GenerationSettings::default())?,
             limits: self.limits.into(),
             retry: self.retry.into(),
             timeouts: self.timeouts.into(),

@@ -73,7 +73,9 @@ impl TurnOptions {
         for tool in self.tools {
             tools.add(tool.try_into()?)?;
         }
-        let settings = self.settings.map(|settings| settings.over(&config.settings));
+        let settings = self
+            .settings
+            .map(|settings| settings.over(&config.settings));
         // A map has no order; equal options are to give equal requests.
         let headers: BTreeMap<_, _> = self.headers.into_iter().collect();
         let options = run::TurnOptions {

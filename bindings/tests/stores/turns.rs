@@ -101,7 +101,13 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
         .hop(Hop::new().text("As I said"));
     let mock = start(script).await;
     let first = agent(&mock, &store, Tool(None));
-    let turn = first.start_turn("What is the number?".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = first
+        .start_turn(
+            "What is the number?".into(),
+            TurnOptions::default(),
+            Vec::new(),
+        )
+        .unwrap();
     assert_eq!(end(&turn).await.1, Outcome::Success);
 
     let listed = store
@@ -137,7 +143,9 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
 
     // Another process has nothing but the store.
     let second = agent(&mock, &store, Tool(None));
-    let turn = second.start_turn("Sure?".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = second
+        .start_turn("Sure?".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(end(&turn).await.1, Outcome::Success);
     let asked = mock.requests()[2].body["messages"].clone();
     let roles: Vec<_> = asked
@@ -188,12 +196,20 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
     let store = app::store();
     let held = Held::new();
     let old = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
-    let lost = old.start_turn("What is the number?".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let lost = old
+        .start_turn(
+            "What is the number?".into(),
+            TurnOptions::default(),
+            Vec::new(),
+        )
+        .unwrap();
     held.begun.acquire().await.unwrap().forget();
 
     let new = agent(&mock, &store, Tool(None));
     assert_eq!(new.recover().await.unwrap().len(), 0);
-    let turn = new.start_turn("Never mind".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = new
+        .start_turn("Never mind".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     assert_eq!(end(&turn).await.1, Outcome::Success);
 
     held.may_end.add_permits(1);
@@ -221,7 +237,9 @@ async fn what_was_said_is_said_otherwise() {
     let store = app::runner_store();
     let agent = agent(&mock, &store, Tool(None));
     for said in ["Where?", "And the weather?"] {
-        let turn = agent.start_turn(said.into(), TurnOptions::default(), Vec::new()).unwrap();
+        let turn = agent
+            .start_turn(said.into(), TurnOptions::default(), Vec::new())
+            .unwrap();
         assert_eq!(end(&turn).await.1, Outcome::Success);
     }
     let turns = store.turns(thread()).await.unwrap();
@@ -273,7 +291,9 @@ async fn a_turn_may_be_let_go_of() {
     let store = SessionStore::in_memory();
     let held = Held::new();
     let agent = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
-    let turn = agent.start_turn("Go".into(), TurnOptions::default(), Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .unwrap();
     held.begun.acquire().await.unwrap().forget();
     turn.detach().await;
     drop(turn);

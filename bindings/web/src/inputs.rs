@@ -3,8 +3,8 @@
 use crate::error::Thrown;
 use crate::machine::RunMachine;
 use crate::{
-    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, HeadersValue, JsonValue, MessageValue,
-    MessagesValue, OutputsValue, StartValue, from_js,
+    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, HeadersValue, JsonValue,
+    MessageValue, MessagesValue, OutputsValue, StartValue, from_js,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;

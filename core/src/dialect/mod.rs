@@ -38,11 +38,11 @@ pub(crate) use error::{excerpt, is_transient_in_stream};
 pub use limit::AnswerLimit;
 pub(crate) use limit::ITEM;
 pub(crate) use offer::Offer;
+pub(crate) use request::names as header_names;
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice, UserField,
 };
-pub(crate) use request::names as header_names;
 pub(crate) use shown::{key as shown_key, serialize_headers as shown_headers};
 
 use crate::event::protobuf;

@@ -2,9 +2,7 @@
 
 use super::encoding::{names, own_tools};
 use super::form::{OPENAI, formed, said, takes_format_beside_tools};
-use super::{
-    Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, UserField, gemini,
-};
+use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, UserField, gemini};
 use crate::event::{Message, ToolDefinition};
 use crate::tool::parse_arguments;
 use crate::tool::schema::{Rules, Spelling, fit, hold};
@@ -246,9 +244,7 @@ fn stands_beside(
 
 fn is_told_of_users(endpoint: &Endpoint) -> bool {
     match endpoint.dialect {
-        Dialect::OpenAiChat | Dialect::OpenAiResponses => {
-            endpoint.quirks.user != UserField::Never
-        }
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => endpoint.quirks.user != UserField::Never,
         Dialect::Anthropic => true,
         Dialect::AgUi | Dialect::Gemini | Dialect::Ollama | Dialect::Mistral | Dialect::Cohere => {
             false

@@ -36,10 +36,10 @@ pub use machine::model_check;
 
 pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
-    Attached, Authorization, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard, ContextMessage,
-    ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
-    EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
-    NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
+    Attached, Authorization, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard,
+    ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy,
+    Durability, EdgeRow, Effect, EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy,
+    Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
     PartialArgumentsUpdate, Problem, ProblemKind, Refusal, RepeatLimit, ResumeError, RetryPolicy,
     RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,
     TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnOptions, TurnStatus, cut_messages,

@@ -92,7 +92,9 @@ fn without_options_the_turn_is_as_the_configuration_says() {
 
 #[test]
 fn a_tool_that_the_turn_does_not_offer_is_not_run() {
-    let mut world = world().says([call("call-1", "work", "{}")]).says([text("Well.")]);
+    let mut world = world()
+        .says([call("call-1", "work", "{}")])
+        .says([text("Well.")]);
     let options = TurnOptions {
         tool_names: Some(vec!["rest".to_owned()]),
         ..TurnOptions::default()
@@ -156,7 +158,9 @@ fn the_turn_has_limits_of_its_own() {
 #[test]
 fn a_turn_that_comes_back_goes_on_with_its_options_and_without_its_headers() {
     for revives in [false, true] {
-        let mut world = world().says([call("call-1", "own", "{}")]).says([text("Yes.")]);
+        let mut world = world()
+            .says([call("call-1", "own", "{}")])
+            .says([text("Yes.")]);
         let options = TurnOptions {
             instructions: Some("Be brief.".to_owned()),
             tools: own_tool("own"),
@@ -202,7 +206,9 @@ fn i04_a_restore_after_every_input_keeps_the_options() {
         ..TurnOptions::default()
     };
     let run = |restores| {
-        let mut world = world().says([call("call-1", "own", "{}")]).says([text("Yes.")]);
+        let mut world = world()
+            .says([call("call-1", "own", "{}")])
+            .says([text("Yes.")]);
         world.restores = restores;
         start(&mut world, options());
         world.drive();
@@ -258,16 +264,16 @@ fn each_provider_is_told_of_the_user_in_its_own_field() {
             .expect("nothing is missing");
         let mut config = stepwell_core::run::RunConfig::new(endpoint);
         config.settings.user = Some("user-7".to_owned());
-        let mut machine =
-            RunMachine::new(Arc::new(config), "thread".into(), Default::default());
+        let mut machine = RunMachine::new(Arc::new(config), "thread".into(), Default::default());
         let start = Start::new("run-1", Message::user("user-1", "Go on"));
         machine.start(start, Timestamp(0)).expect("it is idle");
-        let bodies = std::iter::from_fn(|| machine.poll_output()).filter_map(|output| match output {
-            stepwell_core::run::Output::Effect(_, Effect::OpenStream { request }) => {
-                serde_json::from_slice::<serde_json::Value>(&request.body).ok()
-            }
-            _ => None,
-        });
+        let bodies =
+            std::iter::from_fn(|| machine.poll_output()).filter_map(|output| match output {
+                stepwell_core::run::Output::Effect(_, Effect::OpenStream { request }) => {
+                    serde_json::from_slice::<serde_json::Value>(&request.body).ok()
+                }
+                _ => None,
+            });
         let bodies: Vec<_> = bodies.collect();
         assert_eq!(
             bodies[0].pointer(path),

@@ -111,9 +111,8 @@ async fn a_turn_that_comes_back_has_its_options_and_says_that_its_tool_has_no_co
         builder.build().expect("complete")
     };
     let first = make();
-    let deferred = |_: ToolInvocation| async {
-        Ok::<_, Infallible>(stepwell_io::ToolAnswer::Deferred)
-    };
+    let deferred =
+        |_: ToolInvocation| async { Ok::<_, Infallible>(stepwell_io::ToolAnswer::Deferred) };
     let turn = first
         .turn("Hello")
         .instructions("Be brief.")
@@ -168,7 +167,10 @@ async fn the_key_of_each_request_is_the_apps_to_give() {
             }
         }
     };
-    let agent = asking(&server).credentials(source).build().expect("complete");
+    let agent = asking(&server)
+        .credentials(source)
+        .build()
+        .expect("complete");
     for _ in 0..2 {
         let (_, finished) = watch(agent.send("Hello")).await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -203,7 +205,11 @@ async fn code_that_gives_no_key_is_a_clear_failure() {
         let (_, finished) = watch(agent.send("Hello")).await;
         let problem = finished.outcome.problem().expect("it failed");
         assert_eq!(problem.kind, ProblemKind::Authentication);
-        let words = if breaks { "on purpose" } else { "nobody has signed in" };
+        let words = if breaks {
+            "on purpose"
+        } else {
+            "nobody has signed in"
+        };
         assert!(problem.message.contains(words), "{}", problem.message);
     }
     assert!(server.requests().is_empty());
@@ -224,7 +230,10 @@ async fn a_turn_whose_key_does_not_come_can_be_cancelled() {
 
 #[tokio::test]
 async fn instructions_are_made_for_each_turn_of_what_was_said_so_far() {
-    let script = Script::new().hop(says("Yes.")).hop(says("No.")).hop(says("Well."));
+    let script = Script::new()
+        .hop(says("Yes."))
+        .hop(says("No."))
+        .hop(says("Well."));
     let server = serve(script).await;
     let agent = agent(&server)
         .instructions("Be kind.")

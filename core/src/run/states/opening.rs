@@ -7,7 +7,9 @@ use crate::event::Message;
 use crate::run::hop;
 #[cfg(doc)]
 use crate::run::protocol::Input;
-use crate::run::protocol::{Authorization, Deadline, EffectId, Failure, Refusal, RunEvent, TimerKey};
+use crate::run::protocol::{
+    Authorization, Deadline, EffectId, Failure, Refusal, RunEvent, TimerKey,
+};
 use crate::{MessageId, RunId, Timestamp};
 use std::time::Duration;
 

@@ -97,9 +97,7 @@ impl Turn {
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
             EffectId::Open { .. } => self.forget_access(),
             EffectId::Authorize { .. } => self.clocks.stop(TimerKey::Credentials),
-            EffectId::CreateRun { .. }
-            | EffectId::Persist { .. }
-            | EffectId::Trim { .. } => {}
+            EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
     }
 

@@ -13,7 +13,8 @@ mod stored;
 mod stream;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
+    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder,
+    Steering,
 };
 use super::protocol::{
     BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions, TurnStatus,

@@ -6,8 +6,8 @@ use crate::dialect::HopIds;
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
-    Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
-    Recorder, Spent, Steering,
+    Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network,
+    Presenter, Recorder, Spent, Steering,
 };
 use crate::run::protocol::{RunConfig, TurnLimit, TurnOptions, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::run::{
-    BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability, KilledPolicy,
-    LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
+    BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
+    KilledPolicy, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
 };
 use stepwell_core::tool::Tool;
 
@@ -40,20 +40,22 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<u8>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, gives_keys, policy, turn, device, partial, context)| Setting {
-                dialect: if ag_ui {
-                    Dialect::AgUi
-                } else {
-                    Dialect::OpenAiChat
-                },
-                stores,
-                creates_runs,
-                gives_keys,
-                policy,
-                turn,
-                device,
-                partial,
-                context,
+            |(ag_ui, stores, creates_runs, gives_keys, policy, turn, device, partial, context)| {
+                Setting {
+                    dialect: if ag_ui {
+                        Dialect::AgUi
+                    } else {
+                        Dialect::OpenAiChat
+                    },
+                    stores,
+                    creates_runs,
+                    gives_keys,
+                    policy,
+                    turn,
+                    device,
+                    partial,
+                    context,
+                }
             },
         )
 }

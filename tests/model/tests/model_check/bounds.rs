@@ -7,8 +7,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
-    BackgroundPolicy, Credentials, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RepeatLimit,
-    RunConfig, RunIds,
+    BackgroundPolicy, Credentials, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy,
+    RepeatLimit, RunConfig, RunIds,
 };
 use stepwell_core::tool::Tool;
 
