@@ -66,14 +66,14 @@ async def test_a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not(mock_l
     assert (await agent.send("And?").finish()).text == "Again."
     first, second, next_turn = mock.requests()
     for request in (first, second):
-        assert request.body["messages"][0]["content"] == "Be brief."
-        assert [tool["function"]["name"] for tool in request.body["tools"]] == ["rest", "own"]
-        assert (request.body["temperature"], request.body["user"]) == (0.0, "user-7")
-        assert request.body["reasoning_effort"] == "low", "what is not given is the agent's"
-        assert request.headers["x-trace"] == "abc"
-    assert second.body["messages"][-1]["content"] == "of the turn"
-    assert next_turn.body["messages"][0]["content"] == "Be kind."
-    assert "x-trace" not in next_turn.headers
+        assert request["body"]["messages"][0]["content"] == "Be brief."
+        assert [tool["function"]["name"] for tool in request["body"]["tools"]] == ["rest", "own"]
+        assert (request["body"]["temperature"], request["body"]["user"]) == (0.0, "user-7")
+        assert request["body"]["reasoning_effort"] == "low", "what is not given is the agent's"
+        assert request["headers"]["x-trace"] == "abc"
+    assert second["body"]["messages"][-1]["content"] == "of the turn"
+    assert next_turn["body"]["messages"][0]["content"] == "Be kind."
+    assert "x-trace" not in next_turn["headers"]
 
 
 async def test_options_that_cannot_be_are_named(mock_llm: Start) -> None:
@@ -94,7 +94,7 @@ def test_the_ways_without_a_loop_take_options_too(mock_llm: Start) -> None:
     assert agent.run_sync("Hello", instructions="Be brief.").text == "Yes."
     assert agent.send_sync("Hello", user="user-7").finish().text == "Yes."
     first, second = mock.requests()
-    assert (first.body["messages"][0]["content"], second.body["user"]) == ("Be brief.", "user-7")
+    assert (first["body"]["messages"][0]["content"], second["body"]["user"]) == ("Be brief.", "user-7")
 
 
 @pytest.mark.parametrize("is_async", [True, False])
@@ -111,7 +111,7 @@ async def test_the_app_gives_the_key_of_each_request(mock_llm: Start, is_async: 
     mock = mock_llm(EXPIRED, text("Yes."))
     agent = agent_of(mock, credentials=later if is_async else plain, thread_id="garden")
     assert (await agent.send("Hello").finish()).text == "Yes."
-    sent = [(request.headers["authorization"], request.headers.get("x-team")) for request in mock.requests()]
+    sent = [(request["headers"]["authorization"], request["headers"].get("x-team")) for request in mock.requests()]
     assert sent == [("Bearer old", None), ("Bearer new", "blue")]
     assert [(request.thread_id, request.rejected) for request in asked] == [("garden", False), ("garden", True)]
 
@@ -147,7 +147,7 @@ async def test_instructions_are_made_for_each_turn(mock_llm: Start) -> None:
     await agent.send("Hello").finish()
     await agent.send("And?").finish()
     await agent.send("Well?", instructions="Be brief.").finish()
-    said = [request.body["messages"][0]["content"] for request in mock.requests()]
+    said = [request["body"]["messages"][0]["content"] for request in mock.requests()]
     assert said == ["0 in garden.", "2 in garden.", "Be brief."]
 
 

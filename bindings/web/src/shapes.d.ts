@@ -20,6 +20,11 @@ export interface RunConfig {
   key?: string;
   /** Headers to send besides the provider's own. */
   headers?: Record<string, string>;
+  /**
+   * Where the key and the headers of the requests come from; they are those above if absent. An `Agent` has it of its
+   * `credentials`.
+   */
+  credentials?: Credentials;
   /** The app's own instructions; sent first, and no part of the history. */
   instructions?: string;
   /** The tools on offer. An `Agent` made with handlers takes its tools with them instead. */
@@ -58,6 +63,13 @@ export interface RunConfig {
   /** How an AG-UI agent differs from what is expected of one. */
   agUi?: AgUiOptions;
 }
+
+/** Where the key and the headers of a run's requests come from. */
+export type Credentials =
+  /** They are those of the configuration. */
+  | "fixed"
+  /** The app is asked before each request, and once more when the provider refuses what it gave with a 401. */
+  | "host";
 
 /** A tool as the model sees it, and how it may be run. Its code stays with the app. */
 export interface ToolDefinition {
@@ -106,6 +118,11 @@ export interface GenerationSettings {
   extra?: { [name: string]: Json };
   /** What an AG-UI agent is to know beside the conversation. Other APIs are not sent it. */
   context?: ContextEntry[];
+  /**
+   * The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not the
+   * user's name or address.
+   */
+  user?: string;
 }
 
 /** Whether the model may, must or must not call tools. */
@@ -262,6 +279,8 @@ export interface Timeouts {
   approvalMs?: number | null;
   /** How long the result of a deferred call may take. In milliseconds. */
   deferredMs?: number | null;
+  /** How long the app may take to give the credentials of a request. Then the turn fails. In milliseconds. */
+  credentialsMs?: number | null;
   /**
    * How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
    * the turn goes on. In milliseconds.
@@ -417,6 +436,8 @@ export interface Start {
   message?: Message;
   /** The answers to the interrupts that an earlier turn of an AG-UI agent ended with. */
   resume?: ResumeEntry[];
+  /** What is otherwise for this turn than the configuration says. */
+  options?: TurnOptions;
 }
 
 /** The user's answer to one `Interrupt`. */
@@ -435,6 +456,32 @@ export type ResumeStatus =
   | "resolved"
   /** Waved away. */
   | "cancelled";
+
+/**
+ * What one turn has otherwise than its configuration says; what is left out is as there.
+ *
+ * It is stored with the turn, so that one which comes back goes on with it: but for the headers, which may be secret
+ * and are gone then, and the code of its tools, whose calls are answered as those of a tool without code.
+ */
+export interface TurnOptions {
+  /** The app's instructions, in the place of the configuration's. */
+  instructions?: string;
+  /** How the model is to answer: what is given here goes before what the configuration gives. */
+  settings?: GenerationSettings;
+  /** How far the turn may go: all of it, in the place of the configuration's limits. */
+  limits?: Limits;
+  /** Which of the configuration's tools are on offer, by name; all of them if absent. */
+  toolNames?: string[];
+  /**
+   * Tools of this turn's own, for a `RunMachine`; an `Agent` takes them with their code. One takes the place of the
+   * configuration's tool of its name.
+   */
+  tools?: ToolDefinition[];
+  /** The end user that the turn is for, as `GenerationSettings.user`. */
+  user?: string;
+  /** Headers to send besides, in the place of the configuration's of their names. They are not stored. */
+  headers?: Record<string, string>;
+}
 
 /** The states of a run. */
 export type StateKind =
@@ -1134,6 +1181,18 @@ export type Failure =
       failure: "attachmentRefused";
       /** What it does not take, and what to do. */
       message: string;
+    }
+  /** The app's own code did not make the instructions of the turn: nothing was sent. */
+  | {
+      failure: "noInstructions";
+      /** The app's words. */
+      message: string;
+    }
+  /** The app did not give the credentials of a request: the request was not sent. */
+  | {
+      failure: "notAuthorized";
+      /** The app's words. */
+      message: string;
     };
 
 /** The kinds of a provider's errors that an app acts on. */
@@ -1274,6 +1333,17 @@ export type Effect =
       window: number;
       /** The messages of the request, oldest first. */
       messages: ContextMessage[];
+    }
+  /**
+   * Give the key, or the headers, that the next request is sent with; answer with `authorized` or `notAuthorized`. Only
+   * with `Credentials.Host`, and then before each request.
+   */
+  | {
+      type: "authorize";
+      /** The effect's id. */
+      id: string;
+      /** The provider has refused what was given last, with a 401: it is to be got anew. */
+      rejected: boolean;
     };
 
 /** An HTTP request for the app to send. */
@@ -1375,6 +1445,8 @@ export type ProblemKind =
   | "unreadable"
   /** The agent said that its run failed, and not why in words that are known. */
   | "agentFailed"
+  /** The app's own code for the turn failed. */
+  | "appFailed"
   /** What was said could not be stored. */
   | "notStored"
   /** The user, or the agent, stopped it. */

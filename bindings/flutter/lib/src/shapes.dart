@@ -818,6 +818,7 @@ sealed class Effect {
         'cancelTool' => CancelTool.fromJson(json),
         'persist' => Persist.fromJson(json),
         'trimContext' => TrimContext.fromJson(json),
+        'authorize' => Authorize.fromJson(json),
         final type => throw FormatException('no Effect is called `$type`'),
       };
 
@@ -949,6 +950,20 @@ final class TrimContext extends Effect {
 
   /// The messages of the request, oldest first.
   final List<ContextMessage> messages;
+}
+
+/// Give the key, or the headers, that the next request is sent with; answer with `authorized` or `notAuthorized`. Only
+/// with `Credentials.Host`, and then before each request.
+final class Authorize extends Effect {
+  const Authorize(super.id, this.rejected);
+
+  factory Authorize.fromJson(JsonObject json) => Authorize(
+        json.text('id'),
+        json['rejected'] == true,
+      );
+
+  /// The provider has refused what was given last, with a 401: it is to be got anew.
+  final bool rejected;
 }
 
 /// A call that is to be run, checked against its tool's schema.
@@ -1132,6 +1147,9 @@ enum ProblemKind {
 
   /// The agent said that its run failed, and not why in words that are known.
   agentFailed,
+
+  /// The app's own code for the turn failed.
+  appFailed,
 
   /// What was said could not be stored.
   notStored,
@@ -1573,6 +1591,7 @@ final class RunConfig {
     this.baseUrl,
     this.key,
     this.headers = const {},
+    this.credentials = Credentials.fixed,
     this.instructions,
     this.tools = const [],
     this.settings = const GenerationSettings(),
@@ -1607,6 +1626,10 @@ final class RunConfig {
 
   /// Headers to send besides the provider's own.
   final Map<String, String> headers;
+
+  /// Where the key and the headers of the requests come from; they are those above if absent. An `Agent` has it of its
+  /// `credentials`.
+  final Credentials credentials;
 
   /// The app's own instructions; sent first, and no part of the history.
   final String? instructions;
@@ -1664,6 +1687,7 @@ final class RunConfig {
     String? baseUrl,
     String? key,
     Map<String, String>? headers,
+    Credentials? credentials,
     String? instructions,
     List<ToolDefinition>? tools,
     GenerationSettings? settings,
@@ -1687,6 +1711,7 @@ final class RunConfig {
         baseUrl: baseUrl ?? this.baseUrl,
         key: key ?? this.key,
         headers: headers ?? this.headers,
+        credentials: credentials ?? this.credentials,
         instructions: instructions ?? this.instructions,
         tools: tools ?? this.tools,
         settings: settings ?? this.settings,
@@ -1715,6 +1740,7 @@ final class RunConfig {
         'baseUrl': baseUrl,
         'key': key,
         'headers': headers,
+        'credentials': credentials.name,
         'instructions': instructions,
         'tools': [for (final each in tools) each.toJson()],
         'settings': settings.toJson(),
@@ -1731,6 +1757,15 @@ final class RunConfig {
         'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
       });
+}
+
+/// Where the key and the headers of a run's requests come from.
+enum Credentials {
+  /// They are those of the configuration.
+  fixed,
+
+  /// The app is asked before each request, and once more when the provider refuses what it gave with a 401.
+  host,
 }
 
 /// A tool as the model sees it, and how it may be run. Its code stays with the app.
@@ -1809,6 +1844,7 @@ final class GenerationSettings {
     this.cachePrompt = false,
     this.extra = const {},
     this.context = const [],
+    this.user,
   });
 
   /// Randomness.
@@ -1840,6 +1876,10 @@ final class GenerationSettings {
   /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
   final List<ContextEntry> context;
 
+  /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not
+  /// the user's name or address.
+  final String? user;
+
   /// The same with what is given here; what is left out, or `null`, stays.
   GenerationSettings copyWith({
     double? temperature,
@@ -1851,6 +1891,7 @@ final class GenerationSettings {
     bool? cachePrompt,
     JsonObject? extra,
     List<ContextEntry>? context,
+    String? user,
   }) =>
       GenerationSettings(
         temperature: temperature ?? this.temperature,
@@ -1862,6 +1903,7 @@ final class GenerationSettings {
         cachePrompt: cachePrompt ?? this.cachePrompt,
         extra: extra ?? this.extra,
         context: context ?? this.context,
+        user: user ?? this.user,
       );
 
   /// As the library takes it.
@@ -1875,6 +1917,7 @@ final class GenerationSettings {
         'cachePrompt': cachePrompt,
         'extra': extra,
         'context': [for (final each in context) each.toJson()],
+        'user': user,
       });
 }
 
@@ -2144,6 +2187,7 @@ final class Timeouts {
     this.turn,
     this.approval,
     this.deferred,
+    this.credentials = const Duration(milliseconds: 60000),
     this.closing = const Duration(milliseconds: 2000),
   });
 
@@ -2162,6 +2206,9 @@ final class Timeouts {
   /// How long the result of a deferred call may take.
   final Duration? deferred;
 
+  /// How long the app may take to give the credentials of a request. Then the turn fails.
+  final Duration? credentials;
+
   /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
   /// the turn goes on.
   final Duration? closing;
@@ -2174,6 +2221,7 @@ final class Timeouts {
     Duration? Function()? turn,
     Duration? Function()? approval,
     Duration? Function()? deferred,
+    Duration? Function()? credentials,
     Duration? Function()? closing,
   }) =>
       Timeouts(
@@ -2182,6 +2230,7 @@ final class Timeouts {
         turn: turn == null ? this.turn : turn(),
         approval: approval == null ? this.approval : approval(),
         deferred: deferred == null ? this.deferred : deferred(),
+        credentials: credentials == null ? this.credentials : credentials(),
         closing: closing == null ? this.closing : closing(),
       );
 
@@ -2192,6 +2241,7 @@ final class Timeouts {
         'turnMs': turn?.inMilliseconds,
         'approvalMs': approval?.inMilliseconds,
         'deferredMs': deferred?.inMilliseconds,
+        'credentialsMs': credentials?.inMilliseconds,
         'closingMs': closing?.inMilliseconds,
       };
 }
@@ -2461,4 +2511,73 @@ enum ExtraRules {
 
   /// They end the stream.
   fatal,
+}
+
+/// What one turn has otherwise than its configuration says; what is left out is as there.
+///
+/// It is stored with the turn, so that one which comes back goes on with it: but for the headers, which may be secret
+/// and are gone then, and the code of its tools, whose calls are answered as those of a tool without code.
+final class TurnOptions {
+  const TurnOptions({
+    this.instructions,
+    this.settings,
+    this.limits,
+    this.toolNames,
+    this.tools = const [],
+    this.user,
+    this.headers = const {},
+  });
+
+  /// The app's instructions, in the place of the configuration's.
+  final String? instructions;
+
+  /// How the model is to answer: what is given here goes before what the configuration gives.
+  final GenerationSettings? settings;
+
+  /// How far the turn may go: all of it, in the place of the configuration's limits.
+  final Limits? limits;
+
+  /// Which of the configuration's tools are on offer, by name; all of them if absent.
+  final List<String>? toolNames;
+
+  /// Tools of this turn's own, for a `RunMachine`; an `Agent` takes them with their code. One takes the place of the
+  /// configuration's tool of its name.
+  final List<ToolDefinition> tools;
+
+  /// The end user that the turn is for, as `GenerationSettings.user`.
+  final String? user;
+
+  /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
+  final Map<String, String> headers;
+
+  /// The same with what is given here; what is left out, or `null`, stays.
+  TurnOptions copyWith({
+    String? instructions,
+    GenerationSettings? settings,
+    Limits? limits,
+    List<String>? toolNames,
+    List<ToolDefinition>? tools,
+    String? user,
+    Map<String, String>? headers,
+  }) =>
+      TurnOptions(
+        instructions: instructions ?? this.instructions,
+        settings: settings ?? this.settings,
+        limits: limits ?? this.limits,
+        toolNames: toolNames ?? this.toolNames,
+        tools: tools ?? this.tools,
+        user: user ?? this.user,
+        headers: headers ?? this.headers,
+      );
+
+  /// As the library takes it.
+  JsonObject toJson() => given({
+        'instructions': instructions,
+        'settings': settings?.toJson(),
+        'limits': limits?.toJson(),
+        'toolNames': toolNames,
+        'tools': [for (final each in tools) each.toJson()],
+        'user': user,
+        'headers': headers,
+      });
 }

@@ -21,7 +21,7 @@ C = TypeVar("C", bound=type)
 def checks_fields(cls: C) -> C:
     """Makes what becomes a dataclass of settings refuse what does not fit. Its numbers are finite, and not negative."""
 
-    def check(self: Any) -> None:
+    def check_all(self: Any) -> None:
         hints = typing.get_type_hints(cls)
         for name, hint in hints.items():
             value = getattr(self, name)
@@ -29,7 +29,7 @@ def checks_fields(cls: C) -> C:
             if isinstance(value, (int, float)) and (value < 0 or not math.isfinite(value)):
                 raise InvalidArgumentError(f"`{cls.__name__}.{name}` is {value!r}", "give a number from 0 on")
 
-    setattr(cls, "__post_init__", check)
+    setattr(cls, "__post_init__", check_all)
     return cls
 
 

@@ -61,6 +61,7 @@ fn everything_that_can_be_asked_for_in_full() {
             strict: true,
         },
         reasoning: Some(ReasoningEffort::Low),
+        user: None,
         cache_prompt: true,
         extra: Map::from_iter([
             ("cachedContent".to_owned(), json!("cachedContents/1")),

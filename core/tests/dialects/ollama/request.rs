@@ -84,6 +84,7 @@ fn everything_that_can_be_asked_for_in_full() {
             strict: true,
         },
         reasoning: Some(ReasoningEffort::High),
+        user: None,
         cache_prompt: true,
         extra: Map::from_iter([
             ("keep_alive".to_owned(), json!("5m")),

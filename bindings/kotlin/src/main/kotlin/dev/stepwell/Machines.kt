@@ -41,6 +41,17 @@ public fun RunMachine.outputDecoded(effect: String): Outputs = outputDecoded(eff
 public fun RunMachine.outputRefused(effect: String, reason: String): Outputs =
     outputRefused(effect, reason, Instant.now())
 
+/** The key and the headers of the request that is to be opened next. */
+public fun RunMachine.authorized(
+    effect: String,
+    key: String?,
+    headers: Map<String, String> = emptyMap(),
+): Outputs = authorized(effect, key, Instant.now(), headers)
+
+/** There is no key for the request: the turn fails. */
+public fun RunMachine.notAuthorized(effect: String, message: String): Outputs =
+    notAuthorized(effect, message, Instant.now())
+
 /** The provider answered with a 2xx status: the body follows. */
 public fun RunMachine.opened(effect: String, contentType: String?): Outputs =
     opened(effect, contentType, Instant.now())

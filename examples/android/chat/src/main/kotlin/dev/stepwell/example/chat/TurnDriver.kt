@@ -11,6 +11,7 @@ import dev.stepwell.contextNotTrimmed
 import dev.stepwell.outputDecoded
 import dev.stepwell.deny
 import dev.stepwell.id
+import dev.stepwell.notAuthorized
 import dev.stepwell.persistFailed
 import dev.stepwell.persisted
 import dev.stepwell.resume
