@@ -152,7 +152,16 @@ impl Agent {
     }
 
     fn begin_new(&self, start: Start, from: BeginFrom) -> Turn {
-        self.begin(Begin::Start(Box::new(start), from, Handlers::new()))
+        self.begin_with(start, from, Handlers::new())
+    }
+
+    /// Begins a turn with tools of its own.
+    pub(crate) fn begin_with(&self, mut start: Start, from: BeginFrom, handlers: Handlers) -> Turn {
+        if let Some((output, _)) = self.output.as_deref() {
+            // Stored with the turn, so that one which comes back has it.
+            start.options.output.get_or_insert_with(|| output.clone());
+        }
+        self.begin(Begin::Start(Box::new(start), from, handlers))
     }
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
@@ -481,12 +490,8 @@ impl Agent {
         if let Some(deps) = &self.deps {
             Arc::make_mut(&mut setup).deps = Some(deps.clone());
         }
-        if let Some((output, decoder)) = self.output.as_deref() {
-            let setup = Arc::make_mut(&mut setup);
-            Arc::make_mut(&mut setup.config).output = Some(output.clone());
-            if let Some(decoder) = decoder {
-                setup.decoder = Some(Arc::clone(decoder));
-            }
+        if let Some((_, Some(decoder))) = self.output.as_deref() {
+            Arc::make_mut(&mut setup).decoder = Some(Arc::clone(decoder));
         }
         setup
     }

@@ -2,7 +2,6 @@
 
 use crate::agent::Agent;
 use crate::durable::BeginFrom;
-use crate::start::Begin;
 use crate::tools::{Handlers, ToolHandler};
 use crate::turn::Turn;
 use std::fmt;
@@ -12,7 +11,7 @@ use stepwell_core::dialect::GenerationSettings;
 use stepwell_core::event::Message;
 use stepwell_core::provider::EndpointError;
 use stepwell_core::run::{Limits, Start, TurnOptions};
-use stepwell_core::tool::{Tool, ToolError};
+use stepwell_core::tool::{OutputType, Tool, ToolError};
 
 /// Sets up one turn; [`Agent::turn`] gives it. What is not set is as the agent has it. What is set is stored with the turn,
 /// but for its headers and the code of its tools: see [`TurnOptions`].
@@ -115,6 +114,12 @@ impl TurnBuilder {
         self
     }
 
+    /// Sets what the answer is to be, in the place of [`AgentBuilder::output`](crate::AgentBuilder::output).
+    pub fn output(mut self, output: OutputType) -> Self {
+        self.start.options.output = Some(output);
+        self
+    }
+
     /// Adds a header to the turn's requests, in the place of the agent's of its name. It is not stored: a turn that comes
     /// back asks without it. What a later process must have too, the agent's
     /// [credentials](crate::AgentBuilder::credentials) give.
@@ -156,9 +161,14 @@ impl TurnBuilder {
         match self.error {
             Some(error) => Err(error),
             None => {
-                let start = Box::new(self.start);
-                let begin = Begin::Start(start, self.from, self.handlers);
-                Ok(self.agent.begin(begin))
+                let Self {
+                    agent,
+                    start,
+                    from,
+                    handlers,
+                    ..
+                } = self;
+                Ok(agent.begin_with(start, from, handlers))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Tools whose arguments and results are types of the app's: by `#[tool]` on a function, or by a closure.
 
 use crate::builder::AgentBuilder;
+use crate::tool_context::ToolContext;
 use crate::tools::{Blocking, ToolAnswer, ToolHandler};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +10,6 @@ use serde_json::Value;
 use std::any::Any;
 use std::fmt::{self, Display};
 use std::sync::Arc;
-use stepwell_core::run::ToolInvocation;
 use stepwell_core::tool::{Tool, ToolFailure, ToolOutput};
 
 /// A tool with its code, as [`tools!`](crate::tools) makes it of a function.
@@ -105,7 +105,7 @@ impl AgentBuilder {
     pub fn typed_tool<A, F, Fut, T, E, M>(self, tool: Tool, code: F) -> Self
     where
         A: JsonSchema + DeserializeOwned + Send + 'static,
-        F: Fn(A, ToolInvocation) -> Fut + Send + Sync + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         T: ToolReply<M>,
         E: Display,
@@ -178,11 +178,11 @@ fn without_number_format(schema: &mut schemars::Schema) {
 pub fn asynchronous<A, F, Fut>(tool: Tool, code: F) -> AgentTool
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
-    F: Fn(A, ToolInvocation) -> Fut + Send + Sync + 'static,
+    F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'static,
 {
     let code = Arc::new(code);
-    let handler = move |call: ToolInvocation| {
+    let handler = move |call: ToolContext| {
         let code = Arc::clone(&code);
         async move { code(arguments(&call)?, call).await }
     };
@@ -197,9 +197,9 @@ where
 pub fn blocking<A, F>(tool: Tool, code: F) -> AgentTool
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
-    F: Fn(A, ToolInvocation) -> Result<ToolAnswer, ToolFailure> + Send + Sync + 'static,
+    F: Fn(A, ToolContext) -> Result<ToolAnswer, ToolFailure> + Send + Sync + 'static,
 {
-    let handler = move |call: ToolInvocation, _| code(arguments(&call)?, call);
+    let handler = move |call: ToolContext| code(arguments(&call)?, call);
     AgentTool {
         tool: tool.parameters(json_schema::<A>()),
         handler: Arc::new(Blocking(Arc::new(handler))),
@@ -207,7 +207,7 @@ where
 }
 
 /// The arguments as the tool's own type, which may want more than its schema says.
-fn arguments<A: DeserializeOwned>(call: &ToolInvocation) -> Result<A, ToolFailure> {
+fn arguments<A: DeserializeOwned>(call: &ToolContext) -> Result<A, ToolFailure> {
     read(&call.arguments.value).map_err(|reason| {
         ToolFailure::error(format!(
             "the arguments of `{}` cannot be taken: {reason}",

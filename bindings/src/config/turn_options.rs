@@ -1,6 +1,6 @@
 //! What is otherwise for one turn than for the others of its agent.
 
-use super::{GenerationSettings, Limits, ToolDefinition};
+use super::{GenerationSettings, Limits, OutputType, ToolDefinition};
 use crate::error::StepwellError;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -35,6 +35,9 @@ pub struct TurnOptions {
     /// The end user that the turn is for, as `GenerationSettings.user`.
     #[uniffi(default = None)]
     pub user: Option<String>,
+    /// What the answer is to be, in the place of the configuration's.
+    #[uniffi(default = None)]
+    pub output: Option<OutputType>,
     /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
     #[uniffi(default)]
     pub headers: HashMap<String, String>,
@@ -52,6 +55,7 @@ impl fmt::Debug for TurnOptions {
             .field("tool_names", &self.tool_names)
             .field("tools", &tools)
             .field("user", &self.user)
+            .field("output", &self.output)
             .field("headers", &headers)
             .finish()
     }
@@ -83,8 +87,9 @@ impl TurnOptions {
             tool_names: self.tool_names,
             tools,
             settings: settings.transpose()?,
-            limits: self.limits.map(Into::into),
+            limits: self.limits.map(Limits::into_core).transpose()?,
             user: self.user,
+            output: self.output.map(OutputType::into_core).transpose()?,
             headers: Vec::new(),
         };
         let options = options.with_headers(headers)?;

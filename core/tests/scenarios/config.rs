@@ -150,6 +150,7 @@ pub(crate) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
             .map(|said| settings(said, &config.settings)),
         limits: said.get("limits").map(limits),
         user: text("user"),
+        output: said.get("output").map(output),
         headers: headers(&said["headers"]),
     }
 }

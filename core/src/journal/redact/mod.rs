@@ -24,6 +24,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use walk::Area;
 
 /// Why a journal cannot be redacted.
@@ -88,11 +89,12 @@ impl Journal {
             Step::Input(_) => None,
         });
         for config in configs.chain([&self.config]) {
-            know(config, &config.tools, &mut aliases);
+            know(config, &mut aliases);
         }
         for entry in &self.entries {
             if let Step::Input(Input::Start(start)) = &entry.step {
-                know(&self.config, &start.options.tools, &mut aliases);
+                let config = start.options.over(&Arc::new(self.config.clone()));
+                know(&config, &mut aliases);
             }
         }
         let mut journal = self.clone();
@@ -260,7 +262,8 @@ fn resumed<'a>(
     streams
 }
 
-fn know(config: &RunConfig, tools: &ToolRegistry, aliases: &mut Aliases) {
+fn know(config: &RunConfig, aliases: &mut Aliases) {
+    let tools = &config.tools;
     for tool in tools.definitions() {
         aliases.tools.insert(tool.name.clone());
         if let Some(parameters) = &tool.parameters {
@@ -395,11 +398,14 @@ fn redacted_config(config: &RunConfig, aliases: &mut Aliases) -> RunConfig {
     }
     redact_settings(&mut redacted.settings, aliases);
     redacted.tools = redacted_tools(&config.tools, aliases);
-    redacted.output = config
-        .output
-        .as_ref()
-        .map(|output| redacted_output(output, aliases));
+    redacted.output = output_of(&config.output, aliases);
     redacted
+}
+
+fn output_of(output: &Option<OutputType>, aliases: &mut Aliases) -> Option<OutputType> {
+    output
+        .as_ref()
+        .map(|output| redacted_output(output, aliases))
 }
 
 fn redact_settings(settings: &mut GenerationSettings, aliases: &mut Aliases) {
@@ -415,6 +421,7 @@ fn redacted_options(options: &TurnOptions, aliases: &mut Aliases) -> TurnOptions
     redacted.instructions = options.instructions.as_deref().map(hidden);
     redacted.user = options.user.as_deref().map(hidden);
     redacted.tools = redacted_tools(&options.tools, aliases);
+    redacted.output = output_of(&options.output, aliases);
     if let Some(settings) = &mut redacted.settings {
         redact_settings(settings, aliases);
     }

@@ -3,15 +3,15 @@
 use super::config::{Limits, RunConfig};
 use crate::dialect::{GenerationSettings, shown_headers};
 use crate::provider::{self, EndpointError};
-use crate::tool::ToolRegistry;
+use crate::tool::{OutputType, ToolRegistry};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What one turn has otherwise than its [`RunConfig`] says; what is absent is as there.
 ///
-/// It is part of the run's snapshot, so that a turn which comes back goes on with the same instructions, tools, settings
-/// and limits, without the app giving them again. Two things are not stored. The `headers`, which may be secret: the
+/// It is part of the run's snapshot, so that a turn which comes back goes on with the same instructions, tools, settings,
+/// limits and type of answer, without the app giving them again. Two things are not stored. The `headers`, which may be secret: the
 /// requests of a turn that comes back carry those of the configuration alone. And the code of the `tools`, which the
 /// host has: it answers a call that it has no code for with a failure that says so.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct TurnOptions {
     /// The end user that the turn is for, in the place of [`GenerationSettings::user`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// What the answer is to be, in the place of [`RunConfig::output`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputType>,
     /// Headers to send besides: one takes the place of the endpoint's of its name. A journal has their names, a snapshot
     /// has none.
     #[serde(
@@ -76,7 +79,7 @@ impl TurnOptions {
     }
 
     /// The configuration of the turn.
-    pub(in crate::run) fn over(&self, config: &Arc<RunConfig>) -> Arc<RunConfig> {
+    pub(crate) fn over(&self, config: &Arc<RunConfig>) -> Arc<RunConfig> {
         if self.is_empty() {
             return Arc::clone(config);
         }
@@ -88,6 +91,7 @@ impl TurnOptions {
             settings,
             limits,
             user,
+            output,
             headers,
         } = self;
         let mut config = RunConfig::clone(config);
@@ -105,6 +109,9 @@ impl TurnOptions {
         }
         if let Some(limits) = limits {
             config.limits = *limits;
+        }
+        if output.is_some() {
+            config.output.clone_from(output);
         }
         config.endpoint.put_headers(headers);
         Arc::new(config)
