@@ -251,7 +251,11 @@ proptest! {
         }
         let journal = mad.journal.as_mut().expect("it writes one").take_lines();
         let journal = parsed(&journal);
-        let redacted = journal.redact(seed).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let redacted = match journal.redact(seed) {
+            // The words of an answer decide whether it is the typed one.
+            Err(RedactError::Differs { .. }) if journal.config.output.is_some() => return Ok(()),
+            redacted => redacted.map_err(|error| TestCaseError::fail(error.to_string()))?,
+        };
         replays_alike(&journal, &redacted);
     }
 }
