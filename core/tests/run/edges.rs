@@ -5,6 +5,7 @@ use crate::interrupts::{answer, asks};
 use crate::limits::greedy;
 use crate::wire::{Say, call, text};
 use crate::world::{Answer, Work, World, offer};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
@@ -12,7 +13,7 @@ use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
     EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart, statechart_mermaid,
 };
-use stepwell_core::tool::Tool;
+use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
 /// One short life for each edge.
 fn lives() -> Vec<World> {
@@ -40,7 +41,15 @@ fn lives() -> Vec<World> {
         })
         .tool("work", |_| Work::never())
     };
-    use StateKind::{ExecutingTools, Interrupted, Opening, Streaming, Waiting};
+    let typed = || {
+        World::with(Dialect::OpenAiChat, |config| {
+            offer(config, Tool::new("work", "Works."));
+            let output = OutputType::new("Any", json!({})).expect("a type");
+            config.output = Some(output.mode(OutputMode::Tool).decoded_by_host(true));
+        })
+        .tool("work", |_| Work::gives("ok"))
+    };
+    use StateKind::{Decoding, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
     life(
         World::chat().answers(Answer::Unreachable).says([text("x")]),
         Waiting,
@@ -155,6 +164,26 @@ fn lives() -> Vec<World> {
             world.input(Input::Shown(shown)).expect("it is taken");
         },
     );
+    // The host decodes the answer: it takes it, refuses it, lets tools run beside it, or says nothing.
+    let answers = |says: &[Say]| {
+        typed().says(
+            [call("f", "final_result", "{}")]
+                .into_iter()
+                .chain(says.iter().cloned()),
+        )
+    };
+    let mut taken = answers(&[]);
+    taken.decodes.push_back(|_| Ok(()));
+    life(taken, Decoding, go_on);
+    let mut refused = answers(&[]).says([text("{}")]);
+    refused.decodes.push_back(|_| Err("no".to_owned()));
+    refused.decodes.push_back(|_| Ok(()));
+    life(refused, Decoding, go_on);
+    let mut beside = answers(&[call("c", "work", "{}")]);
+    beside.decodes.push_back(|_| Ok(()));
+    life(beside, Decoding, go_on);
+    life(answers(&[]), Decoding, go_on);
+    life(answers(&[]), Decoding, cancel);
     let mut idle = World::chat();
     idle.cancel();
     lives.push(idle);
@@ -186,7 +215,7 @@ fn no_edge_stands_twice_in_the_table() {
 fn nothing_leaves_the_end_and_every_other_state_can_be_cancelled() {
     assert!(EDGES.iter().all(|row| row.from != StateKind::Completed));
     let states: BTreeSet<_> = EDGES.iter().map(|row| row.from).collect();
-    assert_eq!(states.len(), 6);
+    assert_eq!(states.len(), 7);
     for state in states {
         assert!(
             EDGES
@@ -201,7 +230,7 @@ fn the_chart_as_data_has_every_state_and_edge_and_where_they_begin_and_end() {
     let chart = statechart();
     assert_eq!(chart.initial, StateKind::Idle);
     assert_eq!(chart.r#final, [StateKind::Completed]);
-    assert_eq!(chart.states.len(), 7);
+    assert_eq!(chart.states.len(), 8);
     assert_eq!(chart.edges, EDGES);
 }
 

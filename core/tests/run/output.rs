@@ -435,6 +435,20 @@ fn however_the_bytes_are_cut_and_wherever_it_is_stored_the_same_is_shown() {
 }
 
 #[test]
+fn a_bracket_that_was_no_beginning_may_stand_at_the_end_of_a_piece() {
+    let mut world = in_words();
+    world.cut = Cut::Whole;
+    let said = [
+        text("So ["),
+        text("note] {\"city\":\"Ber"),
+        text("gen\",\"days\":3} [2]"),
+    ];
+    let world = world.says(said).turn();
+    assert_eq!(world.machine.output(), Some(&value()));
+    assert_eq!(shown(&world.seen.outputs), [value()]);
+}
+
+#[test]
 fn what_a_provider_cannot_do_is_said_so_and_done_otherwise() {
     let world = world(Dialect::AgUi, trip().mode(OutputMode::Native));
     let world = world.says([call("f", "final_result", FITS)]).turn();

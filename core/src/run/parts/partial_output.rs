@@ -3,7 +3,7 @@
 use super::partial_calls::{add, stopped};
 use super::queue::{Place, Queue};
 use crate::conversation::Conversation;
-use crate::event::Event;
+use crate::event::{Event, Message};
 use crate::run::protocol::{PartialOutputUpdate, RunEvent};
 use crate::tool::schema::Spelling;
 use crate::tool::{OutputType, OwnedChange, PartialArguments, PartialState};
@@ -93,7 +93,7 @@ impl PartialOutput {
         match &self.source {
             Source::Unknown => None,
             Source::Text(id) => match conversation.message(id)? {
-                crate::event::Message::Assistant(said) => said.content.as_deref(),
+                Message::Assistant(said) => said.content.as_deref(),
                 _ => None,
             },
             Source::Call(id) => {
@@ -145,6 +145,9 @@ impl PartialOutput {
             Source::Text(message) if **message == *id => {
                 if from == self.from + self.read {
                     self.take(delta, queue);
+                }
+                if self.source == Source::Unknown {
+                    self.look_for_beginning(id, from, delta, queue);
                 }
             }
             Source::Unknown if self.of.as_ref().is_some_and(|of| of.tool.is_none()) => {
