@@ -132,6 +132,8 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
             vec![run.context_trimmed("trim:0", Vec::new(), at(1), None)]
         }
         Input::ContextNotTrimmed { .. } => vec![run.context_not_trimmed("trim:0", words(), at(1))],
+        Input::OutputDecoded { .. } => vec![run.output_decoded("output:0", at(1))],
+        Input::OutputRefused { .. } => vec![run.output_refused("output:0", words(), at(1))],
         Input::Timeout => vec![run.timeout(at(1))],
         // All others are refused after it.
         Input::Dispose => vec![run.dispose(at(1))],
@@ -209,6 +211,11 @@ fn each_method_is_the_input_of_its_name() {
         Input::ContextNotTrimmed {
             effect,
             message: words(),
+        },
+        Input::OutputDecoded { effect },
+        Input::OutputRefused {
+            effect,
+            reason: words(),
         },
         Input::Timeout,
     ];
