@@ -157,6 +157,8 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
             vec![run.authorized("authorize:0:0", Some(words()), at(1), HashMap::new())]
         }
         Input::NotAuthorized { .. } => vec![run.not_authorized("authorize:0:0", words(), at(1))],
+        Input::OutputDecoded { .. } => vec![run.output_decoded("output:0", at(1))],
+        Input::OutputRefused { .. } => vec![run.output_refused("output:0", words(), at(1))],
         Input::Timeout => vec![run.timeout(at(1))],
         // All others are refused after it.
         Input::Dispose => vec![run.dispose(at(1))],
@@ -261,6 +263,11 @@ fn each_method_is_the_input_of_its_name() {
         Input::NotAuthorized {
             effect,
             message: words(),
+        },
+        Input::OutputDecoded { effect },
+        Input::OutputRefused {
+            effect,
+            reason: words(),
         },
         Input::Timeout,
     ];
