@@ -873,6 +873,32 @@ export type TurnEvent =
       leftOut: string[];
       /** How many tokens the request has now, as far as can be told. */
       tokens: number;
+    }
+  /** A running tool says how far it has come. */
+  | {
+      type: "toolProgress";
+      /** The call's place in the run. */
+      call: CallKey;
+      /** The provider's id for it. */
+      toolCallId: string;
+      /** The tool. */
+      name: string;
+      /** How much is done, from 0 to 1, if the tool knows. */
+      fraction?: number;
+      /** What it does now. */
+      message?: string;
+    }
+  /** A running tool shows what it has so far, in the place of what it showed before. */
+  | {
+      type: "toolPartialResult";
+      /** The call's place in the run. */
+      call: CallKey;
+      /** The provider's id for it. */
+      toolCallId: string;
+      /** The tool. */
+      name: string;
+      /** The text of the result so far. */
+      content: string;
     };
 
 /** A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0. */
@@ -1289,13 +1315,34 @@ export type Effect =
       /** The call. */
       invocation: ToolInvocation;
     }
-  /** Run the tool; answer with `toolFinished` or `toolFailed`, at once or after a `toolDeferred`. */
+  /**
+   * Run the tool; answer with `toolFinished` or `toolFailed`, at once or after a `toolDeferred`. Meanwhile it may say
+   * how far it is, with `toolProgress` and `toolPartialResult`, and ask the user, with `toolAsks`.
+   */
   | {
       type: "runTool";
       /** The effect's id. */
       id: string;
       /** The call. */
       invocation: ToolInvocation;
+    }
+  /** Ask the user what a running tool wants to know; answer with `answer` or `decline`. */
+  | {
+      type: "askUser";
+      /** The effect's id. */
+      id: string;
+      /** The call that asks. */
+      invocation: ToolInvocation;
+      /** What it asks. */
+      question: Question;
+    }
+  /** Give the tool the answer to the question that it asked under this id. Needs no answer. */
+  | {
+      type: "answerTool";
+      /** The question's id. */
+      id: string;
+      /** What the user said. */
+      answer: UserAnswer;
     }
   /** Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped. */
   | {
@@ -1370,7 +1417,38 @@ export interface ToolInvocation {
   arguments: { [name: string]: Json };
   /** The arguments just as the model wrote them. */
   rawArguments: string;
+  /** The conversation. */
+  threadId: string;
+  /** The turn: the run id of its first hop. */
+  turn: string;
+  /** The run of the hop that asks for the call. */
+  runId: string;
+  /** 1, and one more for each time that an idempotent tool is run again since its host died. */
+  attempt: number;
 }
+
+/** What a running tool asks the user. */
+export interface Question {
+  /** What the user reads. */
+  message: string;
+  /** The JSON Schema that the answer fits. */
+  schema: { [name: string]: Json };
+}
+
+/** What the user says to the question of a tool. */
+export type UserAnswer =
+  /** They answered. */
+  | {
+      type: "given";
+      /** The answer: it fits the question's schema. */
+      value: Json;
+    }
+  /** They did not: they would not, were not there in time, or there is no way to ask them. */
+  | {
+      type: "declined";
+      /** Why. */
+      reason?: string;
+    };
 
 /** Where a stored turn stands. */
 export type TurnStatus =

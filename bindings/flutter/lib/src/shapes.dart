@@ -35,6 +35,8 @@ sealed class RunEvent {
         'streamResumed' => StreamResumed.fromJson(json),
         'contextNearlyFull' => ContextNearlyFull.fromJson(json),
         'contextTrimmed' => ContextTrimmed.fromJson(json),
+        'toolProgress' => ToolProgress.fromJson(json),
+        'toolPartialResult' => ToolPartialResult.fromJson(json),
         'TEXT_MESSAGE_START' => TextMessageStart.fromJson(json),
         'TEXT_MESSAGE_END' => TextMessageEnd.fromJson(json),
         'TOOL_CALL_START' => ToolCallStart.fromJson(json),
@@ -372,6 +374,58 @@ final class ContextTrimmed extends RunEvent {
 
   /// How many tokens the request has now, as far as can be told.
   final int tokens;
+}
+
+/// A running tool says how far it has come.
+final class ToolProgress extends RunEvent {
+  const ToolProgress(this.call, this.toolCallId, this.name, {this.fraction, this.message});
+
+  factory ToolProgress.fromJson(JsonObject json) => ToolProgress(
+        CallKey.fromJson(json.object('call')),
+        json.text('toolCallId'),
+        json.text('name'),
+        fraction: json['fraction'] == null ? null : (json['fraction']! as num).toDouble(),
+        message: json.maybeText('message'),
+      );
+
+  /// The call's place in the run.
+  final CallKey call;
+
+  /// The provider's id for it.
+  final String toolCallId;
+
+  /// The tool.
+  final String name;
+
+  /// How much is done, from 0 to 1, if the tool knows.
+  final double? fraction;
+
+  /// What it does now.
+  final String? message;
+}
+
+/// A running tool shows what it has so far, in the place of what it showed before.
+final class ToolPartialResult extends RunEvent {
+  const ToolPartialResult(this.call, this.toolCallId, this.name, this.content);
+
+  factory ToolPartialResult.fromJson(JsonObject json) => ToolPartialResult(
+        CallKey.fromJson(json.object('call')),
+        json.text('toolCallId'),
+        json.text('name'),
+        json.text('content'),
+      );
+
+  /// The call's place in the run.
+  final CallKey call;
+
+  /// The provider's id for it.
+  final String toolCallId;
+
+  /// The tool.
+  final String name;
+
+  /// The text of the result so far.
+  final String content;
 }
 
 /// A text message begins, or goes on after its end.
@@ -815,6 +869,8 @@ sealed class Effect {
         'closeStream' => CloseStream.fromJson(json),
         'askApproval' => AskApproval.fromJson(json),
         'runTool' => RunTool.fromJson(json),
+        'askUser' => AskUser.fromJson(json),
+        'answerTool' => AnswerTool.fromJson(json),
         'cancelTool' => CancelTool.fromJson(json),
         'persist' => Persist.fromJson(json),
         'trimContext' => TrimContext.fromJson(json),
@@ -879,7 +935,8 @@ final class AskApproval extends Effect {
   final ToolInvocation invocation;
 }
 
-/// Run the tool; answer with `toolFinished` or `toolFailed`, at once or after a `toolDeferred`.
+/// Run the tool; answer with `toolFinished` or `toolFailed`, at once or after a `toolDeferred`. Meanwhile it may say
+/// how far it is, with `toolProgress` and `toolPartialResult`, and ask the user, with `toolAsks`.
 final class RunTool extends Effect {
   const RunTool(super.id, this.invocation);
 
@@ -890,6 +947,36 @@ final class RunTool extends Effect {
 
   /// The call.
   final ToolInvocation invocation;
+}
+
+/// Ask the user what a running tool wants to know; answer with `answer` or `decline`.
+final class AskUser extends Effect {
+  const AskUser(super.id, this.invocation, this.question);
+
+  factory AskUser.fromJson(JsonObject json) => AskUser(
+        json.text('id'),
+        ToolInvocation.fromJson(json.object('invocation')),
+        Question.fromJson(json.object('question')),
+      );
+
+  /// The call that asks.
+  final ToolInvocation invocation;
+
+  /// What it asks.
+  final Question question;
+}
+
+/// Give the tool the answer to the question that it asked under this id. Needs no answer.
+final class AnswerTool extends Effect {
+  const AnswerTool(super.id, this.answer);
+
+  factory AnswerTool.fromJson(JsonObject json) => AnswerTool(
+        json.text('id'),
+        UserAnswer.fromJson(json.object('answer')),
+      );
+
+  /// What the user said.
+  final UserAnswer answer;
 }
 
 /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
@@ -968,7 +1055,7 @@ final class Authorize extends Effect {
 
 /// A call that is to be run, checked against its tool's schema.
 final class ToolInvocation {
-  const ToolInvocation(this.call, this.toolCallId, this.name, this.arguments, this.rawArguments);
+  const ToolInvocation(this.call, this.toolCallId, this.name, this.arguments, this.rawArguments, this.threadId, this.turn, this.runId, this.attempt);
 
   factory ToolInvocation.fromJson(JsonObject json) => ToolInvocation(
         CallKey.fromJson(json.object('call')),
@@ -976,6 +1063,10 @@ final class ToolInvocation {
         json.text('name'),
         json.object('arguments'),
         json.text('rawArguments'),
+        json.text('threadId'),
+        json.text('turn'),
+        json.text('runId'),
+        json.number('attempt'),
       );
 
   /// Its place in the run.
@@ -992,6 +1083,69 @@ final class ToolInvocation {
 
   /// The arguments just as the model wrote them.
   final String rawArguments;
+
+  /// The conversation.
+  final String threadId;
+
+  /// The turn: the run id of its first hop.
+  final String turn;
+
+  /// The run of the hop that asks for the call.
+  final String runId;
+
+  /// 1, and one more for each time that an idempotent tool is run again since its host died.
+  final int attempt;
+}
+
+/// What a running tool asks the user.
+final class Question {
+  const Question(this.message, this.schema);
+
+  factory Question.fromJson(JsonObject json) => Question(
+        json.text('message'),
+        json.object('schema'),
+      );
+
+  /// What the user reads.
+  final String message;
+
+  /// The JSON Schema that the answer fits.
+  final JsonObject schema;
+}
+
+/// What the user says to the question of a tool.
+sealed class UserAnswer {
+  const UserAnswer();
+
+  factory UserAnswer.fromJson(JsonObject json) => switch (json.text('type')) {
+        'given' => Given.fromJson(json),
+        'declined' => Declined.fromJson(json),
+        final type => throw FormatException('no UserAnswer is called `$type`'),
+      };
+}
+
+/// They answered.
+final class Given extends UserAnswer {
+  const Given(this.value);
+
+  factory Given.fromJson(JsonObject json) => Given(
+        json['value'],
+      );
+
+  /// The answer: it fits the question's schema.
+  final Object? value;
+}
+
+/// They did not: they would not, were not there in time, or there is no way to ask them.
+final class Declined extends UserAnswer {
+  const Declined({this.reason});
+
+  factory Declined.fromJson(JsonObject json) => Declined(
+        reason: json.maybeText('reason'),
+      );
+
+  /// Why.
+  final String? reason;
 }
 
 /// Where a stored turn stands.
@@ -1025,8 +1179,8 @@ final class Block {
   /// The hop it belongs to.
   final int hop;
 
-  /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `toolUse`, `approval`, `deferred`, `toolResult`,
-  /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
+  /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `toolUse`, `approval`, `deferred`, `answer`,
+  /// `toolResult`, `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
   final JsonObject content;
 
   /// As JSON, for `fromJson`.

@@ -245,6 +245,10 @@ public final class Chat {
             questions.removeAll { $0.id == call.id }
         case .askApproval(let call):
             questions.append(.approval(effect: call.id, call.invocation))
+        // The tools here ask nothing while they run.
+        case .askUser(let asking):
+            later { try $0.decline(effect: asking.id, reason: "this app does not ask for tools", now: $1) }
+        case .answerTool: break
         case .createRun(let run):
             later { try $0.runNotCreated(effect: run.id, message: "this app creates no runs", now: $1) }
         case .persist(let write):

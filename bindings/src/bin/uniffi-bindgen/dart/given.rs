@@ -242,6 +242,7 @@ impl File<'_> {
             Ty::Bool => format!("json[{key}] == true"),
             Ty::Int if is_optional => format!("json.maybeNumber({key})"),
             Ty::Int => format!("json.number({key})"),
+            Ty::Float => maybe(format!("(json[{key}]! as num).toDouble()")),
             Ty::Text if is_optional => format!("json.maybeText({key})"),
             Ty::Text => format!("json.text({key})"),
             Ty::Duration => maybe(format!("Duration(milliseconds: json.number({key}))")),

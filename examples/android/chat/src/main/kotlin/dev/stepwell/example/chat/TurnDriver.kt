@@ -96,6 +96,9 @@ class TurnDriver(
                     val answer = ask(Question.Approval(effect.id, effect.invocation))
                     tell { if (answer is Answer.Approved) approve(effect.id) else deny(effect.id, (answer as? Answer.Denied)?.reason) }
                 }
+                // The tools here ask nothing while they run.
+                is Effect.AskUser -> launch { tell { decline(effect.id, "this app does not ask for tools") } }
+                is Effect.AnswerTool -> Unit
                 is Effect.CloseStream, is Effect.CancelTool -> work.remove(effect.id)?.cancel()
                 is Effect.Persist -> stored = write(effect)
                 is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
