@@ -56,8 +56,8 @@ def test_the_program_with_a_token_gets_another_one(mock_llm: Start) -> None:
     mock = mock_llm({"status": 401, "error": "Expired"}, text("Oslo."))
     assert run(str(EXAMPLES / "tokens.py"), mock.base_url) == "Oslo.\n"
     last = mock.requests()[-1]
-    assert last.headers["authorization"] == "Bearer new"
-    assert last.body["messages"][0]["content"] == "Answer in one word."
+    assert last["headers"]["authorization"] == "Bearer new"
+    assert last["body"]["messages"][0]["content"] == "Answer in one word."
 
 
 CASES = json.loads((ROOT / "tests/first-contact.json").read_text(encoding="utf-8"))
