@@ -25,7 +25,7 @@ pub struct FinishedSpan {
     pub span_id: String,
     /// The span that it is a part of; absent for a turn without one of the app's own around it.
     pub parent_span_id: Option<String>,
-    /// What it is called: `invoke_agent`, `chat gpt-4o-mini`, `execute_tool get_weather`.
+    /// What it is called: "invoke_agent", "chat gpt-4o-mini", "execute_tool get_weather".
     pub name: String,
     /// Whether it is work of the app or a request to a server.
     pub kind: SpanKind,
@@ -35,7 +35,7 @@ pub struct FinishedSpan {
     pub ended_unix_nanos: u64,
     /// Its attributes: a JSON object of texts, numbers, truth values and lists of texts.
     pub attributes: JsonValue,
-    /// What kind of error it ended with, if it did; it is the attribute `error.type` too.
+    /// What kind of error it ended with, if it did; it is the attribute "error.type" too.
     pub error: Option<String>,
 }
 
