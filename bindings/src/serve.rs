@@ -4,7 +4,7 @@
 use crate::agent::Agent;
 use crate::effect::HttpHeader;
 use crate::json_value::JsonValue;
-use crate::runtime::runtime;
+use crate::runtime::{on_runtime, runtime};
 use crate::time::Duration;
 use futures::StreamExt;
 use futures::future::{AbortHandle, Abortable};
@@ -64,7 +64,7 @@ pub struct AgUiServer {
 pub struct ServedReply {
     status: u16,
     headers: Vec<HttpHeader>,
-    body: Mutex<BoxStream<'static, Vec<u8>>>,
+    body: Arc<Mutex<BoxStream<'static, Vec<u8>>>>,
     closing: AbortHandle,
 }
 
@@ -177,13 +177,18 @@ impl ServedReply {
 
     /// The next piece of the body; none when it is whole, or closed.
     pub async fn next(&self) -> Option<Vec<u8>> {
-        let mut body = self.body.lock().await;
-        let piece = body.next().await;
-        if piece.is_none() {
-            // A body that was closed lets go of its run.
-            *body = iter([]).boxed();
-        }
-        piece
+        let body = Arc::clone(&self.body);
+        let next = on_runtime(async move {
+            let mut body = body.lock().await;
+            let piece = body.next().await;
+            if piece.is_none() {
+                // A body that was closed lets go of its run.
+                *body = iter([]).boxed();
+            }
+            Ok(piece)
+        });
+        // Without the threads there is no run any more.
+        next.await.ok().flatten()
     }
 
     /// The client has gone away: nothing more of the body is wanted.
@@ -206,7 +211,7 @@ impl ServedReply {
         Arc::new(Self {
             status,
             headers,
-            body: Mutex::new(Abortable::new(body, closed).boxed()),
+            body: Arc::new(Mutex::new(Abortable::new(body, closed).boxed())),
             closing,
         })
     }

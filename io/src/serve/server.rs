@@ -92,8 +92,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Sets up the agent of a run from what the agents of all runs begin with; `tools` are those that run here. The state
-    /// is shared if `base` has the tool that changes it, [`shared_state::tool`].
+    /// Sets up the agent of a run from what the agents of all runs begin with; `tools` are those that run here. Where it
+    /// shares the client's state, `base` has the tool that changes it.
     ///
     /// # Errors
     /// A tool of the client's cannot be offered.

@@ -6,7 +6,7 @@ use crate::{
     tools::{mock_llm, npm},
 };
 use anyhow::{Context as _, ensure};
-use std::fs;
+use std::{fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ai-sdk",
@@ -23,24 +23,11 @@ const VERSIONS: [&str; 2] = ["6", "7"];
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let project = context.root.join("tests/ai-sdk");
     npm::ensure(log, &project)?;
-    let play = |log: &mut Log, server: &Server, of: &str, version: &str| {
-        let mut chats = process::command("node");
-        chats.args(["chats.mjs", &server.url, of, version]);
-        let played = log.output(chats.current_dir(&project))?;
-        let said = String::from_utf8_lossy(&played.stdout);
-        for line in said.lines() {
-            log.say(line)?;
-        }
-        let is_whole = said.lines().last();
-        let is_whole = is_whole.is_some_and(|line| line.ends_with(PASSED));
-        ensure!(played.status.success() && is_whole, "a chat failed");
-        Ok(())
-    };
     let program = context.program(log, "stepwell")?;
     for version in VERSIONS {
         let serve = ["serve", "--listen", "127.0.0.1:0", "--max-runs", "16"];
         let server = Server::of(process::command(&program).args(serve))?;
-        play(log, &server, "serve", version)?;
+        play(log, &project, &server, ["serve", version])?;
     }
     let scenes = fs::read_to_string(context.root.join("host/src/serve/scenes.json"))?;
     let scenes: serde_json::Value = serde_json::from_str(&scenes).context("scenes.json")?;
@@ -48,7 +35,22 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let app = context.program(log, "serve")?;
     let app = Server::of(process::command(app).args(["127.0.0.1:0", model.base_url()]))?;
     for version in VERSIONS {
-        play(log, &app, "axum", version)?;
+        play(log, &project, &app, ["axum", version])?;
     }
+    Ok(())
+}
+
+/// Plays the chats of a version of the SDK with a server.
+fn play(log: &mut Log, project: &Path, server: &Server, what: [&str; 2]) -> anyhow::Result<()> {
+    let mut chats = process::command("node");
+    chats.args(["chats.mjs", &server.url]).args(what);
+    let played = log.output(chats.current_dir(project))?;
+    let said = String::from_utf8_lossy(&played.stdout);
+    for line in said.lines() {
+        log.say(line)?;
+    }
+    let is_whole = said.lines().last();
+    let is_whole = is_whole.is_some_and(|line| line.ends_with(PASSED));
+    ensure!(played.status.success() && is_whole, "a chat failed");
     Ok(())
 }

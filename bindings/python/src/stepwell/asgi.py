@@ -56,7 +56,8 @@ class AgUiApp:
     ) -> None:
         if (agent is None) == (agent_of is None):
             raise ConfigurationError("`AgUiApp` has no agent, or two", "give it an `agent`, or an `agent_of`")
-        self._agent_of: Callable[[MutableMapping[str, Any]], Any] = agent_of or (lambda scope: agent)
+        self._agent = agent
+        self._agent_for = agent_of
         self._max_body = max_body
         self._stop_timeout = stop_timeout
         self._server = _ffi.AgUiServer(
@@ -113,8 +114,10 @@ class AgUiApp:
             accept=headers.get(b"accept"),
             body=bytes(body),
         )
-        agent, _ = self._agent_of(scope)._here()
-        reply = self._server.answer(agent, request)
+        agent = self._agent if self._agent_for is None else self._agent_for(scope)
+        assert agent is not None
+        here, _ = agent._here()
+        reply = self._server.answer(here, request)
         gone = asyncio.ensure_future(_gone(receive, reply))
         try:
             answered = [(header.name.encode(), header.value.encode()) for header in reply.headers()]

@@ -1,0 +1,4 @@
+//! Chats of the AI SDK: their requests, and the parts of their streams.
+
+mod parts;
+mod requests;
