@@ -7,6 +7,7 @@ use crate::{
     log::Log,
     process,
     tools::{npm, rustup},
+    workspace,
 };
 use serde_json::json;
 use std::{
@@ -40,18 +41,18 @@ fn compiled(context: &Context) -> PathBuf {
     built.join("stepwell_web.wasm")
 }
 
-/// As it is published; suites take one that is not optimised, which is made in a third of the time. In the dev profile's
-/// folder its macros and build scripts are those of the one build.
+/// As it is published; suites take one that is as small in its parts, and not once more as a whole.
 fn compile_module(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut cargo = process::cargo();
     cargo
-        .args(["rustc", "-p", "stepwell-web", "--lib", "--target", TARGET])
+        .args(["rustc", "-p", "stepwell-web", "--lib"])
         .current_dir(&context.root);
     if context.in_suites {
+        workspace::optimised(&mut cargo, "z", TARGET);
         // As the profile does; the names take longer to read than all the rest.
         cargo.args(["--", "-C", "strip=symbols"]);
     } else {
-        cargo.args(["--profile", "web"]);
+        cargo.args(["--profile", "web", "--target", TARGET]);
     }
     log.build(&mut cargo)
 }
