@@ -102,7 +102,10 @@ proptest! {
 
 fn is_told_only(effect: &stepwell_core::run::Effect) -> bool {
     use stepwell_core::run::Effect;
-    matches!(effect, Effect::CloseStream | Effect::CancelTool)
+    matches!(
+        effect,
+        Effect::CloseStream | Effect::CancelTool | Effect::AnswerTool { .. }
+    )
 }
 
 #[test]
