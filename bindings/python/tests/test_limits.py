@@ -11,6 +11,7 @@ from stepwell import (
     ConfigurationError,
     Event,
     Failed,
+    InvalidArgumentError,
     LimitFailure,
     LimitReached,
     Limits,
@@ -143,7 +144,7 @@ def test_what_a_turn_costs_is_counted_over_its_hops() -> None:
 def test_a_limit_of_cost_needs_a_price() -> None:
     with pytest.raises(ConfigurationError, match="no price is known for the model `mock`"):
         RunMachine(config(limits=Limits(max_cost=1)))
-    with pytest.raises(ConfigurationError, match="`max_cost` is -1"):
+    with pytest.raises(InvalidArgumentError, match="`Limits.max_cost` is -1"):
         RunMachine(config(limits=Limits(max_cost=-1), price=PRICE))
     with pytest.raises(ConfigurationError, match="no price is known"):
         Agent(provider="ollama", model="llama3.3", limits=Limits(max_cost=1))

@@ -85,7 +85,7 @@ async def test_a_turn_is_a_trace_within_the_apps_own_span(mock_llm: Start) -> No
     hops = [calls(("get_secret_number", {"name": "alice"})), text("It is 42.")]
     mock = mock_llm(*[hop | {"usage": {"input": 100, "output": 10}} for hop in hops])
     with PROVIDER.get_tracer("app").start_as_current_span("request") as request:
-        finished = await agent(mock, "traced-1").run("What is Alice's number?")
+        finished = await agent(mock, "traced-1").send("What is Alice's number?").finish()
     assert finished.text == "It is 42."
     turn, first, work, second = [span for span in KEPT.trace("traced-1") if span.name != "request"]
     assert [span.name for span in (turn, first, work, second)] == [
@@ -134,7 +134,7 @@ async def test_a_turn_is_a_trace_within_the_apps_own_span(mock_llm: Start) -> No
 
 async def test_what_fails_is_an_error(mock_llm: Start) -> None:
     mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
-    await agent(mock, "traced-2", retry=RetryPolicy(attempts=1)).run("Hi", raise_on_error=False)
+    await agent(mock, "traced-2", retry=RetryPolicy(attempts=1)).send("Hi").finish()
     turn, chat = KEPT.trace("traced-2")
     assert turn.parent is None
     for span in (turn, chat):
@@ -144,7 +144,7 @@ async def test_what_fails_is_an_error(mock_llm: Start) -> None:
 async def test_names_are_those_of_the_conventions(mock_llm: Start) -> None:
     """The package has the names as they were when they moved to a repository of their own."""
     mock = mock_llm(calls(("get_secret_number", {"name": "alice"})), text("It is 42."))
-    await agent(mock, "traced-4").run("What is Alice's number?")
+    await agent(mock, "traced-4").send("What is Alice's number?").finish()
     modules = (error_attributes, gen_ai_attributes, server_attributes)
     known = {value for module in modules for value in vars(module).values() if isinstance(value, str)}
     used = {name for span in KEPT.trace("traced-4") for name in attributes(span)}

@@ -56,6 +56,11 @@ export interface RunConfig {
   resumption?: Resumption;
   /** Providers of the app's own, each as in the file that `stepwell --providers` takes. */
   providers?: Json[];
+  /**
+   * What the model costs, in place of the price that Stepwell knows: a negotiated one, or that of a server of the app's
+   * own.
+   */
+  price?: ModelPrice;
   /** How the model's text is shown. */
   text?: TextOptions;
   /** What happens when the conversation fills the model's context window. */
@@ -190,6 +195,11 @@ export interface Limits {
    * round is begun.
    */
   maxTokens?: number | null;
+  /**
+   * What a turn may cost, in US dollars; any amount if absent. When it has cost that, no further round is begun: the
+   * round that came before may have taken it beyond. It needs a model whose price is known, or `RunConfig.price`.
+   */
+  maxCost?: number | null;
   /**
    * The longest that a turn may take and still begin a round of tools; any time if absent. What runs is not broken off,
    * and waiting for the user does not count. `Timeouts.turn` is the hard end. In milliseconds.
@@ -349,6 +359,34 @@ export type Resumption =
   | "replay"
   /** The server says with a `MESSAGES_SNAPSHOT` how things stand, and then goes on. */
   | "snapshot";
+
+/** What a model costs: US dollars for a million tokens. */
+export interface ModelPrice {
+  /** Tokens of the request. */
+  input: number;
+  /** Tokens of the answer, with those of reasoning. */
+  output: number;
+  /** Tokens of the request that came from a cache; as the others if absent. */
+  cachedInput?: number | null;
+  /** Tokens of the request that were written to a cache; as the others if absent. */
+  cacheWriteInput?: number | null;
+  /** The prices of long requests, where they differ. */
+  longContext?: LongContextPrice;
+}
+
+/** What a request costs in all its tokens, and its answer, if it is longer than so many tokens. */
+export interface LongContextPrice {
+  /** The most tokens of a request that is not long, cached ones with them. */
+  above: number;
+  /** Tokens of the request. */
+  input: number;
+  /** Tokens of the answer, with those of reasoning. */
+  output: number;
+  /** Tokens of the request that came from a cache; as the others if absent. */
+  cachedInput?: number | null;
+  /** Tokens of the request that were written to a cache; as the others if absent. */
+  cacheWriteInput?: number | null;
+}
 
 /** How the model's text is shown. The history stays as the model wrote it. */
 export interface TextOptions {
@@ -1097,6 +1135,12 @@ export type TurnLimit =
       /** How many it may use. */
       max: number;
     }
+  /** The money. */
+  | {
+      kind: "maxCost";
+      /** What it may cost, in US dollars. */
+      max: number;
+    }
   /** The time. */
   | {
       kind: "maxDuration";
@@ -1530,7 +1574,7 @@ export type ProblemKind =
   /** The user, or the agent, stopped it. */
   | "stopped";
 
-/** How many tokens a turn used, over all its hops. An absent count is unknown, not zero. */
+/** How many tokens a turn used, and what they cost, over all its hops. An absent count is unknown, not zero. */
 export interface TokenUsage {
   /** Tokens of the requests. */
   inputTokens?: number;
@@ -1544,6 +1588,10 @@ export interface TokenUsage {
   cachedInputTokens?: number;
   /** Tokens of the requests that were written to a cache. */
   cacheWriteInputTokens?: number;
+  /**
+   * What they cost, in US dollars: as the provider says it, else by the model's price. Absent where neither is known.
+   */
+  cost?: number;
   [field: string]: unknown;
 }
 

@@ -1758,6 +1758,7 @@ final class RunConfig {
     this.device = const DevicePolicy(),
     this.resumption,
     this.providers = const [],
+    this.price,
     this.text = const TextOptions(),
     this.contextGuard = const ContextGuard(),
     this.agUi = const AgUiOptions(),
@@ -1824,6 +1825,10 @@ final class RunConfig {
   /// Providers of the app's own, each as in the file that `stepwell --providers` takes.
   final List<JsonObject> providers;
 
+  /// What the model costs, in place of the price that Stepwell knows: a negotiated one, or that of a server of the
+  /// app's own.
+  final ModelPrice? price;
+
   /// How the model's text is shown.
   final TextOptions text;
 
@@ -1854,6 +1859,7 @@ final class RunConfig {
     DevicePolicy? device,
     Resumption? resumption,
     List<JsonObject>? providers,
+    ModelPrice? price,
     TextOptions? text,
     ContextGuard? contextGuard,
     AgUiOptions? agUi,
@@ -1878,6 +1884,7 @@ final class RunConfig {
         device: device ?? this.device,
         resumption: resumption ?? this.resumption,
         providers: providers ?? this.providers,
+        price: price ?? this.price,
         text: text ?? this.text,
         contextGuard: contextGuard ?? this.contextGuard,
         agUi: agUi ?? this.agUi,
@@ -1907,6 +1914,7 @@ final class RunConfig {
         'device': device.toJson(),
         'resumption': resumption?.name,
         'providers': providers,
+        'price': price?.toJson(),
         'text': text.toJson(),
         'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
@@ -2127,6 +2135,7 @@ final class Limits {
     this.continueAfterTools = true,
     this.maxToolCalls,
     this.maxTokens,
+    this.maxCost,
     this.maxDuration,
     this.maxParallelTools = 8,
     this.repeats = const RepeatLimit(),
@@ -2150,6 +2159,10 @@ final class Limits {
   /// The most tokens of a turn, as the provider counts them; any number if absent. When they are used up, no further
   /// round is begun.
   final int? maxTokens;
+
+  /// What a turn may cost, in US dollars; any amount if absent. When it has cost that, no further round is begun: the
+  /// round that came before may have taken it beyond. It needs a model whose price is known, or `RunConfig.price`.
+  final double? maxCost;
 
   /// The longest that a turn may take and still begin a round of tools; any time if absent. What runs is not broken
   /// off, and waiting for the user does not count. `Timeouts.turn` is the hard end.
@@ -2185,6 +2198,7 @@ final class Limits {
     bool? continueAfterTools,
     int? Function()? maxToolCalls,
     int? Function()? maxTokens,
+    double? Function()? maxCost,
     Duration? Function()? maxDuration,
     int? maxParallelTools,
     RepeatLimit? repeats,
@@ -2199,6 +2213,7 @@ final class Limits {
         continueAfterTools: continueAfterTools ?? this.continueAfterTools,
         maxToolCalls: maxToolCalls == null ? this.maxToolCalls : maxToolCalls(),
         maxTokens: maxTokens == null ? this.maxTokens : maxTokens(),
+        maxCost: maxCost == null ? this.maxCost : maxCost(),
         maxDuration: maxDuration == null ? this.maxDuration : maxDuration(),
         maxParallelTools: maxParallelTools ?? this.maxParallelTools,
         repeats: repeats ?? this.repeats,
@@ -2215,6 +2230,7 @@ final class Limits {
         'continueAfterTools': continueAfterTools,
         'maxToolCalls': maxToolCalls,
         'maxTokens': maxTokens,
+        'maxCost': maxCost,
         'maxDurationMs': maxDuration?.inMilliseconds,
         'maxParallelTools': maxParallelTools,
         'repeats': repeats.toJson(),
@@ -2500,6 +2516,110 @@ enum Resumption {
 
   /// The server says with a `MESSAGES_SNAPSHOT` how things stand, and then goes on.
   snapshot,
+}
+
+/// What a model costs: US dollars for a million tokens.
+final class ModelPrice {
+  const ModelPrice({
+    required this.input,
+    required this.output,
+    this.cachedInput,
+    this.cacheWriteInput,
+    this.longContext,
+  });
+
+  /// Tokens of the request.
+  final double input;
+
+  /// Tokens of the answer, with those of reasoning.
+  final double output;
+
+  /// Tokens of the request that came from a cache; as the others if absent.
+  final double? cachedInput;
+
+  /// Tokens of the request that were written to a cache; as the others if absent.
+  final double? cacheWriteInput;
+
+  /// The prices of long requests, where they differ.
+  final LongContextPrice? longContext;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `cachedInput: () => null`.
+  ModelPrice copyWith({
+    double? input,
+    double? output,
+    double? Function()? cachedInput,
+    double? Function()? cacheWriteInput,
+    LongContextPrice? longContext,
+  }) =>
+      ModelPrice(
+        input: input ?? this.input,
+        output: output ?? this.output,
+        cachedInput: cachedInput == null ? this.cachedInput : cachedInput(),
+        cacheWriteInput: cacheWriteInput == null ? this.cacheWriteInput : cacheWriteInput(),
+        longContext: longContext ?? this.longContext,
+      );
+
+  /// As the library takes it.
+  JsonObject toJson() => {
+        'input': input,
+        'output': output,
+        'cachedInput': cachedInput,
+        'cacheWriteInput': cacheWriteInput,
+        'longContext': longContext?.toJson(),
+      };
+}
+
+/// What a request costs in all its tokens, and its answer, if it is longer than so many tokens.
+final class LongContextPrice {
+  const LongContextPrice({
+    required this.above,
+    required this.input,
+    required this.output,
+    this.cachedInput,
+    this.cacheWriteInput,
+  });
+
+  /// The most tokens of a request that is not long, cached ones with them.
+  final int above;
+
+  /// Tokens of the request.
+  final double input;
+
+  /// Tokens of the answer, with those of reasoning.
+  final double output;
+
+  /// Tokens of the request that came from a cache; as the others if absent.
+  final double? cachedInput;
+
+  /// Tokens of the request that were written to a cache; as the others if absent.
+  final double? cacheWriteInput;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `cachedInput: () => null`.
+  LongContextPrice copyWith({
+    int? above,
+    double? input,
+    double? output,
+    double? Function()? cachedInput,
+    double? Function()? cacheWriteInput,
+  }) =>
+      LongContextPrice(
+        above: above ?? this.above,
+        input: input ?? this.input,
+        output: output ?? this.output,
+        cachedInput: cachedInput == null ? this.cachedInput : cachedInput(),
+        cacheWriteInput: cacheWriteInput == null ? this.cacheWriteInput : cacheWriteInput(),
+      );
+
+  /// As the library takes it.
+  JsonObject toJson() => {
+        'above': above,
+        'input': input,
+        'output': output,
+        'cachedInput': cachedInput,
+        'cacheWriteInput': cacheWriteInput,
+      };
 }
 
 /// How the model's text is shown. The history stays as the model wrote it.

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ._ffi import stepwell_ffi as _ffi
-from ._record import Json, lift, lifts
+from ._record import Json, lift
 from ._ffi.providers import *
 from .config import LongContextPrice, ModelPrice
 from .errors import translates
-
-lifts(_ffi.LongContextPrice, LongContextPrice)
-lifts(_ffi.ModelPrice, ModelPrice)
 
 
 def providers(own: Mapping[str, Json] | None = None) -> list[Provider]:
@@ -28,5 +25,10 @@ def context_window(provider: str, model: str) -> ContextWindow | None:
 
 def model_price(provider: str, model: str) -> ModelPrice | None:
     """The list price of a model in US dollars, if Stepwell's table of prices has it."""
-    found: ModelPrice | None = lift(_ffi.model_price(provider, model))
-    return found
+    found = _ffi.model_price(provider, model)
+    if found is None:
+        return None
+    given = dict(vars(found))
+    if found.long_context is not None:
+        given["long_context"] = LongContextPrice(**vars(found.long_context))
+    return ModelPrice(**given)

@@ -9,6 +9,7 @@ It needs ``opentelemetry-api`` (``pip install stepwell[tracing]``); where the sp
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -125,6 +126,9 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
             tell(span, context or Context())
 
     on_span(sink, content=content, parent=parent)
+    # Before the provider stops at the end of the program, which it was told before: the last spans are to reach it.
+    atexit.unregister(_ffi.shutdown)
+    atexit.register(_ffi.shutdown)
 
 
 class _Sink(_ffi.SpanSink):

@@ -278,6 +278,7 @@ impl File<'_> {
                     lowered
                 }
             }
+            Ty::Named(_) if field.ty.is_optional() => format!("{own}.lower() if {own} else None"),
             Ty::Named(_) => format!("{own}.lower()"),
             _ => own,
         };
