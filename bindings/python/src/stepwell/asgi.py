@@ -143,7 +143,7 @@ async def _refuse(send: Send, status: int, code: str, message: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
+def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
     """The turn as one whole AG-UI run, from ``RUN_STARTED`` to ``RUN_FINISHED`` or ``RUN_ERROR``: each event as AG-UI's JSON.
 
     For a handler of your own::
@@ -154,6 +154,10 @@ async def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
     It takes the turn's events and its result. Calls that tools defer are the client's to answer: the run ends with them
     pending, and so does the turn. Leaving the loop stops the turn.
     """
+    return _run_of(turn)
+
+
+async def _run_of(turn: Turn) -> AsyncIterator[dict[str, Json]]:
     events = await told(turn._there().to_ag_ui())
     try:
         while (event := await events.next()) is not None:
