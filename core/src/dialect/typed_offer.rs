@@ -20,26 +20,26 @@ impl Offer {
                     .to_owned(),
             );
         }
-        let asked =
-            match output.wanted_mode() {
-                OutputMode::Auto => self
-                    .natively(output, endpoint, true)
-                    .or_else(|_| self.by_tool(output, endpoint))
-                    .map_err(|reason| (reason, "in words")),
-                OutputMode::Native => self.natively(output, endpoint, false).or_else(|reason| {
-                    match self.by_tool(output, endpoint) {
-                        Ok(()) => Err((reason, "by a final tool")),
-                        Err(_) => Err((reason, "in words")),
-                    }
-                }),
-                OutputMode::Tool => self
-                    .by_tool(output, endpoint)
-                    .map_err(|reason| (reason, "in words")),
-                OutputMode::Prompt => {
-                    self.in_words(output);
-                    Ok(())
-                }
-            };
+        let asked = match output.wanted_mode() {
+            OutputMode::Auto => self
+                .natively(output, endpoint, true)
+                .or_else(|_| self.by_tool(output, endpoint))
+                .map_err(|reason| (reason, "in words")),
+            OutputMode::Native => self.natively(output, endpoint, false).map_err(|reason| {
+                let instead = match self.by_tool(output, endpoint) {
+                    Ok(()) => "by a final tool",
+                    Err(_) => "in words",
+                };
+                (reason, instead)
+            }),
+            OutputMode::Tool => self
+                .by_tool(output, endpoint)
+                .map_err(|reason| (reason, "in words")),
+            OutputMode::Prompt => {
+                self.in_words(output);
+                Ok(())
+            }
+        };
         if let Err((reason, instead)) = asked {
             self.warnings.push(format!(
                 "the model is asked for the answer of type `{}` {instead}: {reason}",
