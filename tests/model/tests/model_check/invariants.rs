@@ -162,7 +162,7 @@ impl World {
                 (_, EffectStage::Held | EffectStage::Offline | EffectStage::Waiting) => {}
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
                 // The user's time is not the tool's; nor is that until it hears of the answer.
-                (EffectId::Tool(call), _)
+                (EffectId::Tool(call), EffectStage::Given)
                     if matches!(self.asked_by(*call), Some(Asked::Open | Asked::Answered)) => {}
                 (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
                 (EffectId::Ask { call, number }, _) => {
