@@ -171,10 +171,10 @@ def test_budget(mock_llm: Start) -> None:
 
 
 def test_traced(mock_llm: Start) -> None:
-    said = run(str(EXAMPLES / "traced.py"), mock_llm().base_url).splitlines()
-    spans = [line for line in said if line.startswith(("chat ", "execute_tool ", "invoke_agent"))]
-    chat, tool = "chat gpt-4o-mini", "execute_tool get_secret_number"
-    assert sorted(spans) == [chat, chat, tool, tool, "invoke_agent"]
+    said = run(str(EXAMPLES / "traced.py"), mock_llm().base_url)
+    # Two threads print: what one says may stand within a line of the other's.
+    counted = {name: said.count(name) for name in ("chat gpt-4o-mini", "execute_tool get_secret_number", "invoke_agent")}
+    assert list(counted.values()) == [2, 2, 1], said
 
 
 def test_scripted_needs_nothing() -> None:
