@@ -19,7 +19,6 @@ use stepwell_io::serve::{AgUiServer, ChatRequest, Encoding, read_input, understa
 ///
 /// All who ask share the threads: whoever knows a thread's id can answer what it asks. An app with users gives each an agent
 /// with a [`ThreadKey`](stepwell_io::ThreadKey) of their own, in handlers with an [`AgUiServer`].
-#[must_use]
 pub fn router(agent: Agent) -> Router {
     AgentRoutes::new(agent).router()
 }
@@ -77,7 +76,6 @@ impl AgentRoutes {
     }
 
     /// The router.
-    #[must_use]
     pub fn router(self) -> Router {
         Router::new()
             .route("/agent", post(run))

@@ -9,7 +9,7 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use stepwell_axum::{AgentRoutes, Chat, RunRequest, router};
 use stepwell_io::serve::{AgUiServer, RunLimits};
-use stepwell_io::{Agent, Tool, ToolInvocation, provider};
+use stepwell_io::{Agent, Tool, ToolContext, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tower_service::Service;
 
@@ -17,7 +17,7 @@ async fn model(script: Script) -> (MockLlm, Agent) {
     let model = MockLlm::start(script).await.expect("it listens");
     let provider = provider::find("openai-compatible").expect("a provider");
     let endpoint = provider.endpoint(None, "m", Some(&model.base_url()), None);
-    let send = |_: ToolInvocation| async { Ok::<_, String>("sent") };
+    let send = |_: ToolContext| async { Ok::<_, String>("sent") };
     let agent = Agent::builder(endpoint.expect("an endpoint"))
         .tool(Tool::new("send", "Sends.").requires_approval(), send)
         .build()

@@ -95,7 +95,7 @@ impl Agent {
         let agent = self
             .agent
             .with_output(output.into_core()?, decoder.map(code));
-        Ok(Arc::new(Self { agent }))
+        Ok(Arc::new(self.on(agent)))
     }
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled

@@ -50,7 +50,7 @@ pub struct Agent {
     /// In the place of what the turns would share.
     code: Option<Arc<TurnCode>>,
     /// What its turns answer, and who decodes that, where that is not the agent's own.
-    output: Option<Arc<(OutputType, Option<Arc<dyn OutputDecoder>>)>>,
+    output: Option<Arc<OwnOutput>>,
     /// The same for the value that its tools are given.
     deps: Option<Deps>,
 }
@@ -72,6 +72,9 @@ pub enum ReviveError {
     #[error("the stored turn had not begun: send its message instead")]
     NotStarted,
 }
+
+/// The type of a turn's answers, and what decodes them.
+type OwnOutput = (OutputType, Option<Arc<dyn OutputDecoder>>);
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

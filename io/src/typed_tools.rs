@@ -129,7 +129,7 @@ pub trait ToolReply<M> {
     fn reply(self) -> Result<ToolAnswer, serde_json::Error>;
 }
 
-impl ToolReply<ToolAnswer> for ToolAnswer {
+impl ToolReply<Self> for ToolAnswer {
     fn reply(self) -> Result<ToolAnswer, serde_json::Error> {
         Ok(self)
     }

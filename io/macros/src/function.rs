@@ -15,6 +15,8 @@ pub(crate) struct Function {
     pub(crate) parameters: Vec<Parameter>,
 }
 
+// There are as many as a function has parameters.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Parameter {
     /// The model gives it.
     Argument(Argument),

@@ -1,7 +1,7 @@
 //! Drives one turn for the client that waits for it: to its end, or until it waits for the user or the client.
 
 use super::answers::Question;
-use super::ending::Ending;
+use super::ending::{Ending, custom};
 use super::questions::{Asked, Asking, Questions};
 use super::rounds::Rounds;
 use super::run_clock::RunClock;
@@ -14,6 +14,7 @@ use crate::{
 };
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
+use serde_json::json;
 use std::collections::HashMap;
 use std::time::Duration;
 use stepwell_core::ToolCallId;
@@ -170,6 +171,23 @@ impl Drive<'_> {
                 for interrupt in interrupts {
                     questions.ask_for_agent(interrupt, self.expires());
                 }
+            }
+            RunEvent::ToolProgress(progress) => {
+                let value = json!({
+                    "toolCallId": progress.tool_call_id,
+                    "toolName": progress.name,
+                    "fraction": progress.fraction,
+                    "message": progress.message,
+                });
+                self.writer.append(custom("tool_progress", value));
+            }
+            RunEvent::ToolPartialResult(partial) => {
+                let value = json!({
+                    "toolCallId": partial.tool_call_id,
+                    "toolName": partial.name,
+                    "content": partial.output.content,
+                });
+                self.writer.append(custom("tool_partial_result", value));
             }
             _ => {}
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::MemoryStore;
 use stepwell_io::{
     Agent, Authorization, CredentialRequest, Failure, InstructionsRequest, Outcome, ProblemKind,
-    Tool, ToolInvocation, TurnBuildError,
+    Tool, ToolContext, TurnBuildError,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
@@ -20,11 +20,11 @@ async fn yes() -> MockLlm {
     serve(Script::new().hop(says("Yes."))).await
 }
 
-async fn of_the_agent(_: ToolInvocation) -> Result<&'static str, Infallible> {
+async fn of_the_agent(_: ToolContext) -> Result<&'static str, Infallible> {
     Ok("of the agent")
 }
 
-async fn of_the_turn(_: ToolInvocation) -> Result<&'static str, Infallible> {
+async fn of_the_turn(_: ToolContext) -> Result<&'static str, Infallible> {
     Ok("of the turn")
 }
 
@@ -112,7 +112,7 @@ async fn a_turn_that_comes_back_has_its_options_and_says_that_its_tool_has_no_co
     };
     let first = make();
     let deferred =
-        |_: ToolInvocation| async { Ok::<_, Infallible>(stepwell_io::ToolAnswer::Deferred) };
+        |_: ToolContext| async { Ok::<_, Infallible>(stepwell_io::ToolAnswer::Deferred) };
     let turn = first
         .turn("Hello")
         .instructions("Be brief.")

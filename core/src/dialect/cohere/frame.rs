@@ -12,6 +12,8 @@ use serde_json::{Error, Value};
 use std::borrow::Cow;
 
 /// What a frame says, as far as the decoder reads it.
+// One at a time, on the stack.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(super) enum Said<'a> {
     /// Nothing that is read.

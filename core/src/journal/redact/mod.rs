@@ -93,7 +93,7 @@ impl Journal {
         }
         for entry in &self.entries {
             if let Step::Input(Input::Start(start)) = &entry.step {
-                let config = start.options.over(&Arc::new(self.config.clone()));
+                let config = start.options.over(Arc::new(self.config.clone()));
                 know(&config, &mut aliases);
             }
         }

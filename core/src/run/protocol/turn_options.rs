@@ -79,9 +79,9 @@ impl TurnOptions {
     }
 
     /// The configuration of the turn.
-    pub(crate) fn over(&self, config: &Arc<RunConfig>) -> Arc<RunConfig> {
+    pub(crate) fn over(&self, config: Arc<RunConfig>) -> Arc<RunConfig> {
         if self.is_empty() {
-            return Arc::clone(config);
+            return config;
         }
         // Every field is named, so that a new one makes its author decide.
         let Self {
@@ -94,7 +94,7 @@ impl TurnOptions {
             output,
             headers,
         } = self;
-        let mut config = RunConfig::clone(config);
+        let mut config = Arc::unwrap_or_clone(config);
         if instructions.is_some() {
             config.instructions.clone_from(instructions);
         }

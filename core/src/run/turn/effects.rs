@@ -7,6 +7,8 @@ use crate::run::protocol::{
 };
 
 /// What [`Turn::next_output`] took.
+// One at a time, on the stack.
+#[allow(clippy::large_enum_variant)]
 pub(in crate::run) enum Taken {
     Output(Output),
     /// An effect that is still to be made.

@@ -162,10 +162,10 @@ impl Turn {
         if options.is_empty() {
             return;
         }
-        self.config = options.over(&self.config);
+        self.config = options.over(Arc::clone(&self.config));
         self.options = options;
-        self.presenter
-            .read_arguments(&self.config, &self.conversation);
+        self.offer = OnceLock::new();
+        self.set_up_presenter();
     }
 
     /// Leaves the hop before behind, for the one with this number.

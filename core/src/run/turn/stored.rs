@@ -206,7 +206,7 @@ impl Turn {
     /// the one that the run `spoke`.
     pub(in crate::run) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
-        self.config = self.options.over(&config);
+        self.config = self.options.over(config);
         self.set_up_presenter();
         self.ask_for_access_again();
     }

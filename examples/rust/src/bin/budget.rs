@@ -1,8 +1,8 @@
 //! A turn that may cost a cent, and what it has cost.
 use serde_json::json;
-use stepwell_io::{Agent, Tool, ToolInvocation, provider};
+use stepwell_io::{Agent, Tool, ToolContext, provider};
 
-async fn secret_number(call: ToolInvocation) -> Result<String, std::io::Error> {
+async fn secret_number(call: ToolContext) -> Result<String, std::io::Error> {
     let is_alice = call.arguments.value["name"] == "alice";
     Ok(if is_alice { "42" } else { "7" }.to_owned())
 }

@@ -1,9 +1,9 @@
 //! A turn in the traces: what it did is printed, a line of JSON a span. Any subscriber of `tracing` takes them.
 use serde_json::json;
-use stepwell_io::{Agent, Tool, ToolInvocation, provider};
+use stepwell_io::{Agent, Tool, ToolContext, provider};
 use tracing_subscriber::fmt::format::FmtSpan;
 
-async fn secret_number(call: ToolInvocation) -> Result<String, std::io::Error> {
+async fn secret_number(call: ToolContext) -> Result<String, std::io::Error> {
     let is_alice = call.arguments.value["name"] == "alice";
     Ok(if is_alice { "42" } else { "7" }.to_owned())
 }

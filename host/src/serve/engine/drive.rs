@@ -177,28 +177,6 @@ impl Drive<'_> {
                 let value = json!({ "attempt": attempt, "delayMs": delay_ms });
                 self.writer.append(custom("retrying", value)).await;
             }
-            // Of the moment: they are for whoever listens, and in no log.
-            RunEvent::ToolProgress(progress) if matches!(self.audience, Audience::Client(_)) => {
-                let value = json!({
-                    "toolCallId": progress.tool_call_id,
-                    "toolName": progress.name,
-                    "fraction": progress.fraction,
-                    "message": progress.message,
-                });
-                self.writer.append(custom("tool_progress", value)).await;
-            }
-            RunEvent::ToolPartialResult(partial)
-                if matches!(self.audience, Audience::Client(_)) =>
-            {
-                let value = json!({
-                    "toolCallId": partial.tool_call_id,
-                    "toolName": partial.name,
-                    "content": partial.output.content,
-                });
-                self.writer
-                    .append(custom("tool_partial_result", value))
-                    .await;
-            }
             _ => {}
         }
     }

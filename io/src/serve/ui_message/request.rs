@@ -268,8 +268,8 @@ fn content(part: &Part) -> Option<Value> {
     }
     let url = part.url.as_ref()?;
     let media_type = part.media_type.as_deref().unwrap_or_default();
-    let kind = match media_type.split('/').next() {
-        Some(kind @ ("image" | "audio" | "video")) => kind,
+    let kind = match media_type.split_once('/') {
+        Some((kind @ ("image" | "audio" | "video"), _)) => kind,
         _ => "document",
     };
     let data = url.strip_prefix("data:");
