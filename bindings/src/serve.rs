@@ -77,6 +77,8 @@ pub struct AgUiEvents {
 #[uniffi::export]
 impl AgUiServer {
     /// A server without runs.
+    // uniffi gives records away.
+    #[allow(clippy::needless_pass_by_value)]
     #[uniffi::constructor]
     pub fn new(limits: RunLimits) -> Arc<Self> {
         let usual = Limits::default();
@@ -91,6 +93,8 @@ impl AgUiServer {
     }
 
     /// Answers a request with a run of this agent. A request that begins none is answered with what is wrong, as JSON.
+    // uniffi gives records away.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn answer(&self, agent: &Agent, request: ServedRequest) -> Arc<ServedReply> {
         let Ok(runtime) = runtime() else {
             return ServedReply::refused(&Refused::stopping());

@@ -11,10 +11,10 @@ use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError, ContextOverflow,
     CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask, DecodeOutputTask, Event,
     Failure, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
-    NewRun, Outcome, OutputDecoder, OutputType, RegistryEvent, RunIds, RunRegistry, RunSource,
-    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext, ToolError,
-    ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, TurnOptions,
-    newest_messages,
+    NewRun, Outcome, OutputDecoder, OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry,
+    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext,
+    ToolError, ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer,
+    TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -118,6 +118,10 @@ impl TaskRunner for ByTasks {
         unreachable!("there is no tool")
     }
 
+    fn ask_user(&self, _task: Arc<QuestionTask>) -> Result<(), CallbackError> {
+        unreachable!("there is no tool")
+    }
+
     fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError> {
         assert!(task.finish(self.0.create(task.new_run())));
         Ok(())
@@ -207,10 +211,10 @@ async fn the_app_has_the_last_word_on_a_typed_answer() {
     let runner = Arc::new(ByTasks(Backend::default()));
     let elsewhere = Agent::for_runners(typed(&there), AgentSetup::default())
         .unwrap()
-        .with_runner(runner, None, false);
+        .with_runner(runner, None, false, false);
     for agent in [own, elsewhere] {
         let finished = agent
-            .start_turn("A trip".into())
+            .start_turn("A trip".into(), TurnOptions::default(), Vec::new())
             .unwrap()
             .finish()
             .await

@@ -291,6 +291,15 @@ fn input(step: &Value) -> Value {
             input.insert("body".to_owned(), compact(&step["body"]).into());
             input.into()
         }
+        "tool_asks" => {
+            let question = json!({ "message": step["message"], "schema": step["schema"] });
+            json!({
+                "input": "toolAsks",
+                "effect": step["effect"],
+                "number": step["number"],
+                "question": question,
+            })
+        }
         "cancel_call" => {
             let (hop, index) = step["call"].as_str().unwrap().split_once(':').unwrap();
             let number = |text: &str| text.parse::<u32>().unwrap();

@@ -27,6 +27,31 @@ void main() {
     expect([for (final request in model.requests) request['user']], ['user-7', 'user-7', null]);
   });
 
+  test('a typed answer is of the turn', () async {
+    const output = OutputType(name: 'Count', schema: {
+      'type': 'object',
+      'properties': {'n': {'type': 'integer'}},
+      'required': ['n'],
+    });
+    final keys = <String?>[];
+    final answers = ['{"n":1}', 'Yes.', '{"n":2}'];
+    final client = MockClient.streaming((request, body) async {
+      await body.drain<void>();
+      keys.add(request.headers['authorization']);
+      final answer = says(answers.removeAt(0));
+      return http.StreamedResponse(
+        Stream.value(utf8.encode(answer)),
+        200,
+        headers: {'content-type': 'text/event-stream'},
+      );
+    });
+    final agent = Agent(config, client: client, credentials: (_) => const Authorization(key: 'mine'));
+    expect((await agent.sendAndWait('How many?', options: const TurnOptions(output: output))).output, {'n': 1});
+    expect((await agent.sendAndWait('And?')).output, isNull);
+    expect(await agent.run('How many now?', output, (value) => value['n']), 2);
+    expect(keys, ['Bearer mine', 'Bearer mine', 'Bearer mine']);
+  });
+
   test('the app gives the key of each request', () async {
     final keys = <String?>[];
     final client = MockClient.streaming((request, body) async {

@@ -290,6 +290,10 @@ mod tests {
                 raw: "{ \"at\": 1 }".to_owned(),
                 value: json!({ "at": 1 }),
             },
+            thread_id: "thread".into(),
+            turn: "turn".into(),
+            run_id: "run".into(),
+            attempt: 1,
         };
         assert_eq!(
             effect(EffectId::Tool(CALL), run::Effect::RunTool { invocation }),
@@ -302,6 +306,10 @@ mod tests {
                     "name": "look",
                     "arguments": { "at": 1 },
                     "rawArguments": "{ \"at\": 1 }",
+                    "threadId": "thread",
+                    "turn": "turn",
+                    "runId": "run",
+                    "attempt": 1,
                 },
             })
         );

@@ -13,6 +13,9 @@ from playwright.sync_api import expect
 if CHROMIUM is None:
     pytest.skip("STEPWELL_CHROMIUM names no browser", allow_module_level=True)
 
+# As long as it takes on a busy machine, as the page's own waits: the first plot loads matplotlib.
+expect.set_options(timeout=60_000)
+
 SETUP = '''
 import asyncio
 from stepwell import Agent, ask_in_notebook, show, tool

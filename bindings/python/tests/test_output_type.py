@@ -53,7 +53,7 @@ BERGEN = '{"city":"Bergen","days":3}'
 
 
 def told(mock: MockLlm, request: int) -> str:
-    return json.dumps(mock.requests()[request].body["messages"][-1])
+    return json.dumps(mock.requests()[request]["body"]["messages"][-1])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_answer_is_of_the_type(mock_llm: Start, hint: Any, answer: str, valu
 def test_the_model_is_told_of_the_type(mock_llm: Start) -> None:
     mock = mock_llm(text(BERGEN))
     agent(mock, output_type=Trip).run_sync("Where to?")
-    request = json.dumps(mock.requests()[0].body)
+    request = json.dumps(mock.requests()[0]["body"])
     assert all(words in request for words in ("Trip", "A journey.", "At least one."))
 
 
@@ -113,6 +113,17 @@ async def test_one_turn_has_a_type_and_the_next_has_none(mock_llm: Start) -> Non
     assert (await one.send("Where to?", output_type=Trip)).output == Trip("Bergen", 3)
     thanked = await one.send("Thank you")
     assert (thanked.output, thanked.text) == (None, "You are welcome.")
+
+
+async def test_one_turn_has_a_schema_of_its_own(mock_llm: Start) -> None:
+    mock = mock_llm(text('{"many":3}'), text(BERGEN))
+    schema = {"type": "object", "properties": {"many": {"type": "integer"}}, "required": ["many"]}
+    many = OutputType(name="Many", schema=schema)
+    one = agent(mock, output_type=Trip)
+    assert (await one.send("How many?", output=many)).output == {"many": 3}
+    assert (await one.send("Where to?")).output == Trip("Bergen", 3)
+    with pytest.raises(ConfigurationError, match="leave one out"):
+        one.send("Where to?", output_type=Trip, output=many)
 
 
 class Opaque:

@@ -49,6 +49,7 @@ UNIONS = [
     "TimerKey",
     "ToolResult",
     "TurnLimit",
+    "UserAnswer",
 ]
 ENUMS = [
     "ApiErrorKind",
@@ -70,8 +71,10 @@ RECORDS = [
     "Capabilities",
     "Claimed",
     "ContextWindow",
+    "CredentialRequest",
     "EventCommon",
     "EventLog",
+    "InstructionsRequest",
     "Interrupt",
     "JournalReplay",
     "LoggedEvent",
@@ -79,6 +82,7 @@ RECORDS = [
     "NewTurn",
     "PersistBatch",
     "Provider",
+    "Question",
     "Registered",
     "RunHandle",
     "SessionView",
@@ -159,9 +163,9 @@ def public(of: type) -> set[str]:
 
 def test_every_method_of_a_turn_has_its_own() -> None:
     # A turn is iterated over, one by one or by `more`, and one method takes both forms of a message, or of a result; what
-    # it took is told from its events.
-    theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts"}
-    assert theirs == public(Turn) - {"more", "plot", "timeline"}
+    # it took is told from its events. What comes of a typed answer is put together here, and `asgi` makes a run of the turn.
+    theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts", "to_ag_ui"}
+    assert theirs == public(Turn) - {"more", "plot", "timeline", "partial_output"}
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:

@@ -91,7 +91,9 @@ fn the_form_of_an_answer_is_mapped() {
         cache_prompt: true,
         ..GenerationSettings::default()
     };
-    let core = with(r#"{"type":"object"}"#).into_core().unwrap();
+    let core = with(r#"{"type":"object"}"#)
+        .over(&dialect::GenerationSettings::default())
+        .unwrap();
     assert_eq!(
         core.response_format,
         dialect::ResponseFormat::Schema {
@@ -102,14 +104,16 @@ fn the_form_of_an_answer_is_mapped() {
     );
     assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
     assert!(core.cache_prompt);
-    let error = with("{").into_core().unwrap_err();
+    let error = with("{")
+        .over(&dialect::GenerationSettings::default())
+        .unwrap_err();
     assert!(error.to_string().contains("`schema`"), "{error}");
 }
 
 #[test]
 fn settings_that_are_left_out_are_those_of_the_core() {
     assert_eq!(
-        GenerationSettings::default().into_core(),
+        GenerationSettings::default().over(&dialect::GenerationSettings::default()),
         Ok(dialect::GenerationSettings::default())
     );
 }
@@ -313,7 +317,9 @@ fn a_configuration_is_read_from_json() {
     ] {
         let said = format!(r#"{{"toolChoice":"{word}","responseFormat":"json"}}"#);
         let settings: GenerationSettings = serde_json::from_str(&said).unwrap();
-        let settings = settings.into_core().unwrap();
+        let settings = settings
+            .over(&dialect::GenerationSettings::default())
+            .unwrap();
         assert_eq!(settings.tool_choice, choice);
         assert_eq!(settings.response_format, dialect::ResponseFormat::Json);
     }

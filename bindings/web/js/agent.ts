@@ -18,6 +18,12 @@ interface Thread extends Known {
   current: Turn | undefined;
 }
 
+/** What the turns of an agent answer, and what decodes that, where that is not the agent's own. */
+interface OwnOutput {
+  type: OutputType;
+  decoder: OutputDecoder | undefined;
+}
+
 interface Shared {
   setup: Setup;
   durable: Durable | undefined;
@@ -49,7 +55,7 @@ export interface SendOptions extends Omit<TurnOptions, "tools"> {
 }
 
 /** How a typed answer is asked for. */
-export interface RunOptions<T> extends SendOptions {
+export interface RunOptions<T> extends Omit<SendOptions, "output"> {
   /** What the answer is. */
   output: Output<T>;
   /** Is told what is certain so far, each time that more is: nothing of it is checked yet. */
@@ -60,13 +66,15 @@ export interface RunOptions<T> extends SendOptions {
 export class Agent {
   readonly #shared: Shared;
   readonly #thread: Thread;
+  readonly #output: OwnOutput | undefined;
 
   /** Throws a `StepwellError` where the configuration does not work. Nothing is sent yet. */
   constructor(options: AgentOptions);
-  constructor(options: AgentOptions | Shared, thread?: Thread) {
+  constructor(options: AgentOptions | Shared, thread?: Thread, output?: OwnOutput) {
     if (thread) {
       this.#shared = options as Shared;
       this.#thread = thread;
+      this.#output = output;
       return;
     }
     loaded();
@@ -84,8 +92,8 @@ export class Agent {
     return known;
   }
 
-  #on(thread: Thread): Agent {
-    return new (Agent as unknown as new (shared: Shared, thread: Thread) => Agent)(this.#shared, thread);
+  #on(thread: Thread, output = this.#output): Agent {
+    return new (Agent as unknown as new (shared: Shared, thread: Thread, output?: OwnOutput) => Agent)(this.#shared, thread, output);
   }
 
   /** Another conversation with the same model, tools and store: the one that goes by this key, or a new one. */
@@ -152,12 +160,9 @@ export class Agent {
    * if `decodedByHost` says so.
    */
   withOutput(output: OutputType, decoder?: OutputDecoder): Agent {
-    const { setup, ...shared } = this.#shared;
-    const decodedByHost = decoder !== undefined || (output.decodedByHost ?? false);
-    const config = { ...setup.config, output: { ...output, decodedByHost } };
-    new RunMachine(config, this.#thread.key.thread).free();
-    const typed = { ...shared, setup: { ...setup, config, outputDecoder: decoder ?? setup.outputDecoder } };
-    return new (Agent as unknown as new (shared: Shared, thread: Thread) => Agent)(typed, this.#thread);
+    const type = { ...output, decodedByHost: decoder !== undefined || (output.decodedByHost ?? false) };
+    new RunMachine({ ...this.#shared.setup.config, output: type }, this.#thread.key.thread).free();
+    return this.#on(this.#thread, { type, decoder });
   }
 
   /**
@@ -181,7 +186,9 @@ export class Agent {
   #start({ text, ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
     const own = new Map(tools?.map((tool) => [tool.name, tool]));
-    const options = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
+    const options: TurnOptions = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
+    // Stored with the turn, so that one which comes back has it.
+    if (this.#output) options.output ??= this.#output.type;
     const { config, clock, journal } = setup;
     const thread = this.#thread;
     const { key } = thread;
@@ -331,7 +338,9 @@ export class Agent {
   }
 
   #begin(make: (waiting: Waiting) => Run | Promise<Run>, signal?: AbortSignal, isRevived = false, stored?: string, tools = new Map<string, Tool>()): Turn {
-    const { setup, registry } = this.#shared;
+    const { registry } = this.#shared;
+    const setup = { ...this.#shared.setup };
+    setup.outputDecoder = this.#output?.decoder ?? setup.outputDecoder;
     const thread = this.#thread;
     // A stored turn goes on as the run that has its thread, if nobody has taken that since.
     const goesOn = isRevived && !thread.current;

@@ -54,7 +54,7 @@ export function outputOf<T>(output: Output<T>): Read<T> {
   const { $schema: _, ...schema } = standard.jsonSchema.input({ target: "draft-2020-12" });
   const title = typeof schema.title === "string" ? schema.title.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) : "";
   return {
-    asked: { name: title || "Answer", schema: schema as Json, decodedByHost: true },
+    asked: { name: title || "Answer", schema: schema as OutputType["schema"], decodedByHost: true },
     read: async (value) => {
       const result = await standard.validate(value);
       if (result.issues) throw new TypeError(result.issues.map(inWords).join("; "));

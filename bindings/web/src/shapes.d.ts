@@ -67,6 +67,8 @@ export interface RunConfig {
   contextGuard?: ContextGuard;
   /** How an AG-UI agent differs from what is expected of one. */
   agUi?: AgUiOptions;
+  /** What the answer is to be, if it is to be more than text. */
+  output?: OutputType;
 }
 
 /** Where the key and the headers of a run's requests come from. */
@@ -459,6 +461,39 @@ export type ExtraRules =
   /** They end the stream. */
   | "fatal";
 
+/** A typed answer: the turn ends with JSON that fits the schema, or has failed with `OutputInvalid`. */
+export interface OutputType {
+  /** What the type is called; the model is told it: letters, digits, `_` and `-`. */
+  name: string;
+  /** The JSON Schema. Its root may be anything: an object, a list, a union, a number. */
+  schema: { [name: string]: Json };
+  /** What the model is told of it, beside what the schema says. */
+  description?: string;
+  /** How the model is held to it; as its provider can if absent. */
+  mode?: OutputMode;
+  /** How often an answer that does not fit is asked for again; 2 if absent. */
+  retries?: number | null;
+  /**
+   * Whether the app decodes the answer too, after the schema was checked: with the effect `DecodeOutput`, or by an
+   * `Agent` with its `outputDecoder`.
+   */
+  decodedByHost?: boolean;
+}
+
+/** How the model is held to a typed answer. */
+export type OutputMode =
+  /**
+   * By the provider's own schemas where it takes this one in full, beside tools if there are tools; else by a final
+   * tool; else in words.
+   */
+  | "auto"
+  /** By the provider's own schemas. What the provider has no words for is checked by Stepwell alone. */
+  | "native"
+  /** By a final tool, whose arguments are the answer. It is never run. */
+  | "tool"
+  /** In words, in the instructions. */
+  | "prompt";
+
 /** What starts a turn. */
 export interface Start {
   /** The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.Host`). Unique in the thread. */
@@ -517,6 +552,8 @@ export interface TurnOptions {
   tools?: ToolDefinition[];
   /** The end user that the turn is for, as `GenerationSettings.user`. */
   user?: string;
+  /** What the answer is to be, in the place of the configuration's. */
+  output?: OutputType;
   /** Headers to send besides, in the place of the configuration's of their names. They are not stored. */
   headers?: Record<string, string>;
 }
@@ -531,6 +568,8 @@ export type StateKind =
   | "streaming"
   /** Tools are running, or wait for the user to allow them. */
   | "executingTools"
+  /** The app decodes the typed answer. */
+  | "decoding"
   /** A request failed and is tried again: soon, or when there is a network. */
   | "waiting"
   /** The agent asks the user. */
@@ -912,6 +951,33 @@ export type TurnEvent =
       /** How many tokens the request has now, as far as can be told. */
       tokens: number;
     }
+  /**
+   * What new pieces of the typed answer say, parsed while it streams. Applied in order, beginning with `null`, the
+   * changes make the value of what came so far; each is final. An answer that is asked for again begins again, with an
+   * `Add` of the whole (path `""`). Nothing of it is checked yet.
+   */
+  | {
+      type: "partialOutput";
+      /** The hop whose answer it is. */
+      hop: number;
+      /** What changed, in order. May be empty if there is a `stopped`. */
+      changes: ArgumentsChange[];
+      /** Why the answer is read no further while it streams, once it is not: it is no JSON. */
+      stopped?: string;
+    }
+  /** The typed answer does not fit: the model is told why, and asked again. */
+  | {
+      type: "outputRefused";
+      /** What does not fit, and where. */
+      reason: string;
+      /** How often it may still be asked after this time. */
+      retriesLeft: number;
+      /**
+       * What the model is told, where the answer was no call of the final tool: an AG-UI user message of the app's,
+       * with `correction` in its metadata, which the history has from now on.
+       */
+      correction?: Json;
+    }
   /** A running tool says how far it has come. */
   | {
       type: "toolProgress";
@@ -1252,6 +1318,14 @@ export type Failure =
       /** What it does not take, and what to do. */
       message: string;
     }
+  /** The model did not give the typed answer that it was asked for, however often it was told what does not fit. */
+  | {
+      failure: "outputInvalid";
+      /** What does not fit, and where. */
+      reason: string;
+      /** The last answer, as the model wrote it. */
+      text: string;
+    }
   /** The app's own code did not make the instructions of the turn: nothing was sent. */
   | {
       failure: "noInstructions";
@@ -1426,6 +1500,17 @@ export type Effect =
       messages: ContextMessage[];
     }
   /**
+   * Decode the typed answer, which fits its schema, into the app's own type; answer with `outputDecoded` or
+   * `outputRefused`. Only with `OutputType.decodedByHost`. It may be asked again after a restore.
+   */
+  | {
+      type: "decodeOutput";
+      /** The effect's id. */
+      id: string;
+      /** The answer: any JSON. */
+      value: Json;
+    }
+  /**
    * Give the key, or the headers, that the next request is sent with; answer with `authorized` or `notAuthorized`. Only
    * with `Credentials.Host`, and then before each request.
    */
@@ -1565,6 +1650,8 @@ export type ProblemKind =
   | "timedOut"
   /** What came is no answer in the provider's format. */
   | "unreadable"
+  /** The model did not give the typed answer that it was asked for. */
+  | "outputInvalid"
   /** The agent said that its run failed, and not why in words that are known. */
   | "agentFailed"
   /** The app's own code for the turn failed. */

@@ -5,7 +5,7 @@ import { memoryStore } from "./memory_store.mjs";
 
 /** What is wrong. */
 export async function options(stepwell) {
-  const { Agent, TurnError } = stepwell;
+  const { Agent, Deferred, TurnError } = stepwell;
   const wrong = [];
   const check = (what, holds) => holds || wrong.push(`options: ${what}`);
   const agent = (answers, options = {}) => {
@@ -32,6 +32,23 @@ export async function options(stepwell) {
     check("its tool", requests[1].body.messages.at(-1).content === "of the turn" && requests[0].body.tools.length === 1);
     const unknown = await one.send("Hello", { toolNames: ["wrok"] }).finish().catch((error) => error);
     check(`a tool that there is not: ${unknown}`, /wrok/.test(String(unknown.message)));
+  }
+  {
+    // A typed answer is of the turn, which has it when it comes back.
+    const output = { name: "Count", schema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } };
+    const order = { name: "order", description: "Orders.", execute: () => Promise.reject(new Deferred()) };
+    const answers = [says('{"n":1}'), says("Yes."), calls("order"), says('{"n":2}')].map((body) => answer(body));
+    const { agent: one, requests } = agent(answers, { tools: [order], credentials: () => "mine" });
+    check("a turn's answer has a type", (await one.sendAndWait("How many?", { output })).output?.n === 1);
+    check("the next one's has none", (await one.sendAndWait("And?")).output === undefined);
+    const decoded = [];
+    const turn = one.withOutput(output, (value) => decoded.push(value.n)).send("How many now?");
+    await turn.rested();
+    const revived = one.withOutput(output, (value) => decoded.push(value.n)).revive(await turn.suspend());
+    await revived.begun;
+    revived.finishCall("call", "two");
+    check("nor is it lost with the page", (await revived.finish()).output?.n === 2 && decoded.join() === "2");
+    check("it has the agent's key", requests.every(({ headers }) => headers.get("authorization") === "Bearer mine"));
   }
   {
     const asked = [];

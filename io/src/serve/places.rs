@@ -300,7 +300,7 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::answers::Question;
+    use super::super::answers::Question;
     use super::*;
     use stepwell_core::event::{Interrupt, TokenUsage};
 

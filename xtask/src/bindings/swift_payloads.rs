@@ -4,7 +4,13 @@
 use anyhow::{Context as _, ensure};
 
 /// Enums that the app makes: their cases say what it has to say.
-const MADE_BY_APPS: [&str; 4] = ["Decision", "ResponseFormat", "Resumption", "ToolChoice"];
+const MADE_BY_APPS: [&str; 5] = [
+    "Decision",
+    "ResponseFormat",
+    "Resumption",
+    "ToolChoice",
+    "UserAnswer",
+];
 
 /// A value of a case.
 struct Value<'a> {

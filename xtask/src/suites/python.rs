@@ -61,6 +61,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "../../examples/python/own_store.py",
             "../../examples/python/stored.py",
             "../../examples/python/traced.py",
+            "../../examples/python/trip.py",
         ],
     ] {
         log.run(

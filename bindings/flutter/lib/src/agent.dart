@@ -137,10 +137,13 @@ final class Agent {
     return Agent._(shared, shared.thread(key, messages: history, state: sharedState));
   }
 
-  Agent._(this._shared, this._thread);
+  Agent._(this._shared, this._thread, [this._output]);
 
   final _Shared _shared;
   final _Thread _thread;
+
+  /// What its turns answer, and what decodes that, where that is not the agent's own.
+  final ({OutputType type, OutputDecoder? decoder})? _output;
 
   /// The conversation's id.
   String get threadId => _thread.key.thread;
@@ -165,11 +168,11 @@ final class Agent {
   Future<RegistryEvent> nextRegistryEvent() => RegistryEvents.of(registry).next();
 
   /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
-  Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key));
+  Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key), _output);
 
   /// As [thread]; a new one begins with an earlier conversation, and the state shared with an AG-UI agent.
   Agent threadWithHistory(ThreadKey key, List<JsonObject> history, {Object? sharedState}) =>
-      Agent._(_shared, _shared.thread(key, messages: history, state: sharedState));
+      Agent._(_shared, _shared.thread(key, messages: history, state: sharedState), _output);
 
   /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
   /// agent on the thread that is still held is not to be used any more.
@@ -230,8 +233,10 @@ final class Agent {
 
   /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
   /// own, if `decodedByHost` says so.
-  Agent withOutput(OutputType output, [OutputDecoder? decoder]) =>
-      Agent._(_shared.withOutput(output, decoder), _thread);
+  Agent withOutput(OutputType output, [OutputDecoder? decoder]) {
+    final type = output.copyWith(decodedByHost: decoder != null || output.decodedByHost);
+    return Agent._(_shared, _thread, (type: type, decoder: decoder));
+  }
 
   /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
   /// before that turn, which stays. For an agent with a store; throws its [StoreException].
@@ -259,6 +264,8 @@ final class Agent {
     final own = {for (final tool in tools) tool.definition.name: tool};
     var options = start.options;
     if (tools.isNotEmpty) options = options.copyWith(tools: [for (final tool in tools) tool.definition]);
+    // Stored with the turn, so that one which comes back has it.
+    options = options.copyWith(output: options.output ?? _output?.type);
     (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
       final machine =
           RunMachine(config, threadId, history: messages, sharedState: state, journal: journal != null);
@@ -419,7 +426,15 @@ final class Agent {
       owner.complete(finished.outcome);
     }
 
-    final host = (owner: owner, isRevived: isRevived, tools: tools, messages: () => thread.messages, over: over, left: left);
+    final host = (
+      owner: owner,
+      isRevived: isRevived,
+      tools: tools,
+      outputDecoder: _output?.decoder ?? _shared.outputDecoder,
+      messages: () => thread.messages,
+      over: over,
+      left: left,
+    );
     turn = Turn._(_shared, host);
     thread.current = turn;
     turn._begin(make);

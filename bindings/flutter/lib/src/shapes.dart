@@ -35,6 +35,8 @@ sealed class RunEvent {
         'streamResumed' => StreamResumed.fromJson(json),
         'contextNearlyFull' => ContextNearlyFull.fromJson(json),
         'contextTrimmed' => ContextTrimmed.fromJson(json),
+        'partialOutput' => PartialOutput.fromJson(json),
+        'outputRefused' => OutputRefused.fromJson(json),
         'toolProgress' => ToolProgress.fromJson(json),
         'toolPartialResult' => ToolPartialResult.fromJson(json),
         'TEXT_MESSAGE_START' => TextMessageStart.fromJson(json),
@@ -374,6 +376,49 @@ final class ContextTrimmed extends RunEvent {
 
   /// How many tokens the request has now, as far as can be told.
   final int tokens;
+}
+
+/// What new pieces of the typed answer say, parsed while it streams. Applied in order, beginning with `null`, the
+/// changes make the value of what came so far; each is final. An answer that is asked for again begins again, with an
+/// `Add` of the whole (path `""`). Nothing of it is checked yet.
+final class PartialOutput extends RunEvent {
+  const PartialOutput(this.hop, this.changes, {this.stopped});
+
+  factory PartialOutput.fromJson(JsonObject json) => PartialOutput(
+        json.number('hop'),
+        json.objects('changes'),
+        stopped: json.maybeText('stopped'),
+      );
+
+  /// The hop whose answer it is.
+  final int hop;
+
+  /// What changed, in order. May be empty if there is a `stopped`.
+  final List<JsonObject> changes;
+
+  /// Why the answer is read no further while it streams, once it is not: it is no JSON.
+  final String? stopped;
+}
+
+/// The typed answer does not fit: the model is told why, and asked again.
+final class OutputRefused extends RunEvent {
+  const OutputRefused(this.reason, this.retriesLeft, {this.correction});
+
+  factory OutputRefused.fromJson(JsonObject json) => OutputRefused(
+        json.text('reason'),
+        json.number('retriesLeft'),
+        correction: json['correction'],
+      );
+
+  /// What does not fit, and where.
+  final String reason;
+
+  /// How often it may still be asked after this time.
+  final int retriesLeft;
+
+  /// What the model is told, where the answer was no call of the final tool: an AG-UI user message of the app's, with
+  /// `correction` in its metadata, which the history has from now on.
+  final Object? correction;
 }
 
 /// A running tool says how far it has come.
@@ -874,6 +919,7 @@ sealed class Effect {
         'cancelTool' => CancelTool.fromJson(json),
         'persist' => Persist.fromJson(json),
         'trimContext' => TrimContext.fromJson(json),
+        'decodeOutput' => DecodeOutput.fromJson(json),
         'authorize' => Authorize.fromJson(json),
         final type => throw FormatException('no Effect is called `$type`'),
       };
@@ -1037,6 +1083,20 @@ final class TrimContext extends Effect {
 
   /// The messages of the request, oldest first.
   final List<ContextMessage> messages;
+}
+
+/// Decode the typed answer, which fits its schema, into the app's own type; answer with `outputDecoded` or
+/// `outputRefused`. Only with `OutputType.decodedByHost`. It may be asked again after a restore.
+final class DecodeOutput extends Effect {
+  const DecodeOutput(super.id, this.value);
+
+  factory DecodeOutput.fromJson(JsonObject json) => DecodeOutput(
+        json.text('id'),
+        json['value'],
+      );
+
+  /// The answer: any JSON.
+  final Object? value;
 }
 
 /// Give the key, or the headers, that the next request is sent with; answer with `authorized` or `notAuthorized`. Only
@@ -1221,6 +1281,9 @@ enum StateKind {
   /// Tools are running, or wait for the user to allow them.
   executingTools,
 
+  /// The app decodes the typed answer.
+  decoding,
+
   /// A request failed and is tried again: soon, or when there is a network.
   waiting,
 
@@ -1298,6 +1361,9 @@ enum ProblemKind {
 
   /// What came is no answer in the provider's format.
   unreadable,
+
+  /// The model did not give the typed answer that it was asked for.
+  outputInvalid,
 
   /// The agent said that its run failed, and not why in words that are known.
   agentFailed,
@@ -1762,6 +1828,7 @@ final class RunConfig {
     this.text = const TextOptions(),
     this.contextGuard = const ContextGuard(),
     this.agUi = const AgUiOptions(),
+    this.output,
   });
 
   /// The provider's name, such as `openai` or `openai-compatible`.
@@ -1838,6 +1905,9 @@ final class RunConfig {
   /// How an AG-UI agent differs from what is expected of one.
   final AgUiOptions agUi;
 
+  /// What the answer is to be, if it is to be more than text.
+  final OutputType? output;
+
   /// The same with what is given here; what is left out, or `null`, stays.
   RunConfig copyWith({
     String? provider,
@@ -1863,6 +1933,7 @@ final class RunConfig {
     TextOptions? text,
     ContextGuard? contextGuard,
     AgUiOptions? agUi,
+    OutputType? output,
   }) =>
       RunConfig(
         provider: provider ?? this.provider,
@@ -1888,6 +1959,7 @@ final class RunConfig {
         text: text ?? this.text,
         contextGuard: contextGuard ?? this.contextGuard,
         agUi: agUi ?? this.agUi,
+        output: output ?? this.output,
       );
 
   @override
@@ -1918,6 +1990,7 @@ final class RunConfig {
         'text': text.toJson(),
         'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
+        'output': output?.toJson(),
       });
 }
 
@@ -2787,6 +2860,82 @@ enum ExtraRules {
   fatal,
 }
 
+/// A typed answer: the turn ends with JSON that fits the schema, or has failed with `OutputInvalid`.
+final class OutputType {
+  const OutputType({
+    required this.name,
+    required this.schema,
+    this.description,
+    this.mode,
+    this.retries,
+    this.decodedByHost = false,
+  });
+
+  /// What the type is called; the model is told it: letters, digits, `_` and `-`.
+  final String name;
+
+  /// The JSON Schema. Its root may be anything: an object, a list, a union, a number.
+  final JsonObject schema;
+
+  /// What the model is told of it, beside what the schema says.
+  final String? description;
+
+  /// How the model is held to it; as its provider can if absent.
+  final OutputMode? mode;
+
+  /// How often an answer that does not fit is asked for again; 2 if absent.
+  final int? retries;
+
+  /// Whether the app decodes the answer too, after the schema was checked: with the effect `DecodeOutput`, or by an
+  /// `Agent` with its `outputDecoder`.
+  final bool decodedByHost;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `retries: () => null`.
+  OutputType copyWith({
+    String? name,
+    JsonObject? schema,
+    String? description,
+    OutputMode? mode,
+    int? Function()? retries,
+    bool? decodedByHost,
+  }) =>
+      OutputType(
+        name: name ?? this.name,
+        schema: schema ?? this.schema,
+        description: description ?? this.description,
+        mode: mode ?? this.mode,
+        retries: retries == null ? this.retries : retries(),
+        decodedByHost: decodedByHost ?? this.decodedByHost,
+      );
+
+  /// As the library takes it.
+  JsonObject toJson() => {
+        'name': name,
+        'schema': schema,
+        'description': description,
+        'mode': mode?.name,
+        'retries': retries,
+        'decodedByHost': decodedByHost,
+      };
+}
+
+/// How the model is held to a typed answer.
+enum OutputMode {
+  /// By the provider's own schemas where it takes this one in full, beside tools if there are tools; else by a final
+  /// tool; else in words.
+  auto,
+
+  /// By the provider's own schemas. What the provider has no words for is checked by Stepwell alone.
+  native,
+
+  /// By a final tool, whose arguments are the answer. It is never run.
+  tool,
+
+  /// In words, in the instructions.
+  prompt,
+}
+
 /// What one turn has otherwise than its configuration says; what is left out is as there.
 ///
 /// It is stored with the turn, so that one which comes back goes on with it: but for the headers, which may be secret
@@ -2799,6 +2948,7 @@ final class TurnOptions {
     this.toolNames,
     this.tools = const [],
     this.user,
+    this.output,
     this.headers = const {},
   });
 
@@ -2821,6 +2971,9 @@ final class TurnOptions {
   /// The end user that the turn is for, as `GenerationSettings.user`.
   final String? user;
 
+  /// What the answer is to be, in the place of the configuration's.
+  final OutputType? output;
+
   /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
   final Map<String, String> headers;
 
@@ -2832,6 +2985,7 @@ final class TurnOptions {
     List<String>? toolNames,
     List<ToolDefinition>? tools,
     String? user,
+    OutputType? output,
     Map<String, String>? headers,
   }) =>
       TurnOptions(
@@ -2841,6 +2995,7 @@ final class TurnOptions {
         toolNames: toolNames ?? this.toolNames,
         tools: tools ?? this.tools,
         user: user ?? this.user,
+        output: output ?? this.output,
         headers: headers ?? this.headers,
       );
 
@@ -2852,6 +3007,7 @@ final class TurnOptions {
         'toolNames': toolNames,
         'tools': [for (final each in tools) each.toJson()],
         'user': user,
+        'output': output?.toJson(),
         'headers': headers,
       });
 }

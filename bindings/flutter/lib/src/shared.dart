@@ -17,8 +17,7 @@ final class _Shared {
     required this.journal,
     required this.durable,
     required this.registry,
-    Map<ThreadKey, _Thread>? threads,
-  }) : threads = threads ?? {};
+  });
 
   final RunConfig config;
   final Map<String, Tool> tools;
@@ -34,27 +33,9 @@ final class _Shared {
   final Durable? durable;
   final bool ownsClient;
   final RunRegistry registry;
-  final Map<ThreadKey, _Thread> threads;
+  final threads = <ThreadKey, _Thread>{};
   bool isInBackground = false;
   bool isOffline = false;
-
-  /// The same, whose turns have answers of this type.
-  _Shared withOutput(OutputType output, OutputDecoder? decoder) => _Shared(
-        config.copyWith(output: output.copyWith(decodedByHost: decoder != null || output.decodedByHost)),
-        tools,
-        approver: approver,
-        trimContext: trimContext,
-        outputDecoder: decoder ?? outputDecoder,
-        runSource: runSource,
-        client: client,
-        ownsClient: false,
-        journal: journal,
-        durable: durable,
-        registry: registry,
-        threads: threads,
-      )
-        ..isInBackground = isInBackground
-        ..isOffline = isOffline;
 
   _Thread thread(ThreadKey key, {List<JsonObject> messages = const [], Object? state}) =>
       threads.putIfAbsent(key, () => _Thread(key, messages, state ?? const <String, Object?>{}));

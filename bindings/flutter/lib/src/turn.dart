@@ -11,6 +11,9 @@ typedef _Host = ({
   /// The tools that are the turn's own.
   Map<String, Tool> tools,
 
+  /// Decodes its typed answer.
+  OutputDecoder? outputDecoder,
+
   /// The conversation before the turn.
   List<JsonObject> Function() messages,
 
@@ -372,7 +375,7 @@ final class Turn {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
-    final _Shared(:approver, :answerer, :runSource, :credentials, :trimContext, :outputDecoder) = _shared;
+    final _Shared(:approver, :answerer, :runSource, :credentials, :trimContext) = _shared;
     final tools = {..._shared.tools, ..._host.tools};
     switch (effect) {
       case OpenStream(:final id, :final request):
@@ -404,7 +407,7 @@ final class Turn {
         ];
         unawaited(_work(id, (_) => trim(trimContext, effect, those)));
       case DecodeOutput(:final id):
-        unawaited(_work(id, (_) => decode(outputDecoder, effect)));
+        unawaited(_work(id, (_) => decode(_host.outputDecoder, effect)));
     }
   }
 
@@ -460,8 +463,11 @@ final class _ToolAsking implements Asking {
   Future<UserAnswer> ask(ToolInvocation invocation, int number, Question question) {
     final id = _tool(invocation);
     final CallKey(:hop, :index) = invocation.call;
+    const stopped = ToolException('nobody waits for the call any more');
+    final working = _turn._working[id];
+    if (working == null || working.isCompleted) throw stopped;
     final asked = _turn._asked['ask:$hop:$index:$number'] = Completer<UserAnswer>();
     _say(id, (machine) => machine.toolAsks(id, number, question));
-    return asked.future;
+    return Future.any([asked.future, working.future.then<UserAnswer>((_) => throw stopped)]);
   }
 }

@@ -28,8 +28,8 @@ from .runner import Approver as Approver
 from .runner import CredentialSource as CredentialSource
 from .runner import Decision as Decision
 from .runner import InstructionsSource as InstructionsSource
-from .runner import RunSource as RunSource
 from .runner import OutputDecoder as OutputDecoder
+from .runner import RunSource as RunSource
 from .runner import Trimmer as Trimmer
 from .runner import TurnRunner
 from .sessions import SessionStore
@@ -114,7 +114,7 @@ class Agent(AgentOptions):
         if credentials is not None:
             lowered.credentials = _ffi.Credentials.HOST
         self._trimmer = trim_context
-        self._decoder = output_decoder
+        self._decoder = None if self._typed else output_decoder
         self._credentials = credentials
         self._instructions = instructions_from
         self._process = OwnProcess("agent")
@@ -141,7 +141,7 @@ class Agent(AgentOptions):
         has it: ``agent.send("…", instructions="Be brief.")``. To be called where an event loop runs.
         """
         lowered, tools = lower_options(options)
-        return self._begin(lambda agent: agent.start_turn(text, lowered), output_type, tools)
+        return self._begin(lambda agent: agent.start_turn(text, lowered), self._type_of(options, output_type), tools)
 
     def start(
         self,
@@ -160,7 +160,7 @@ class Agent(AgentOptions):
         """
         lowered, tools = lower_options(options)
         start = lower_start(text, run_id, parent_run_id, message, resume, lowered)
-        return self._begin(lambda agent: agent.start(start), tools=tools)
+        return self._begin(lambda agent: agent.start(start), self._type_of(options), tools)
 
     def branch(
         self,
@@ -179,7 +179,7 @@ class Agent(AgentOptions):
         """
         lowered, tools = lower_options(options)
         start = lower_start(text, run_id, parent_run_id, message, None, lowered)
-        return self._begin(lambda agent: agent.branch(parent, start), tools=tools)
+        return self._begin(lambda agent: agent.branch(parent, start), self._type_of(options), tools)
 
     def send_sync(self, text: str, *, output_type: Any = None, **options: Unpack[TurnOptions]) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
@@ -212,7 +212,7 @@ class Agent(AgentOptions):
         What a deferred call comes to is then told to ``Turn.finish_call``; the user is asked again what they had not
         answered. To be called where an event loop runs.
         """
-        return self._begin(lambda agent: agent.revive(snapshot))
+        return self._begin(lambda agent: agent.revive(snapshot), self._typed)
 
     async def recover(self) -> list[Recovered]:
         """Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread.
@@ -220,7 +220,7 @@ class Agent(AgentOptions):
         They are what a process that died has left, and what was suspended. To be called when the app starts, and as
         often as it likes after that; turns that are under way are left alone.
         """
-        agent, runner = self._here()
+        agent, runner = self._here(self._typed)
         recovered = await told(agent.recover())
         turns = [None if found.turn is None else Turn(found.turn, runner, self._typed) for found in recovered]
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
@@ -230,7 +230,7 @@ class Agent(AgentOptions):
 
         It goes on from the conversation before that turn, which stays. For an agent with a store.
         """
-        agent, runner = self._here()
+        agent, runner = self._here(self._typed)
         return Turn(await told(agent.resend(turn, text)), runner, self._typed)
 
     def thread(self, thread: ThreadKey | str) -> Agent:
@@ -266,20 +266,29 @@ class Agent(AgentOptions):
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
-        agent, _ = self._here()
+        agent, _ = self._here(self._typed)
         return await told(agent.delete_thread(lower(thread_key(thread))))
 
     def _begin(
         self,
         begin: Callable[[_ffi.Agent], _ffi.Turn],
-        output_type: Any = None,
+        typed: TypedOutput | None,
         tools: tuple[Tool[..., Any], ...] = (),
     ) -> Turn:
-        typed = self._typed if output_type is None else TypedOutput(output_type)
         agent, runner = self._here(typed, tools)
         return Turn(translates(begin)(agent), runner, typed)
 
-    def _here(self, typed: TypedOutput | None = None, tools: tuple[Tool[..., Any], ...] = ()) -> tuple[_ffi.Agent, TurnRunner]:
+    def _type_of(self, options: TurnOptions, output_type: Any = None) -> TypedOutput | None:
+        """The type of a turn's answer; none of one whose options have an `output`."""
+        if options.get("output") is None:
+            return self._typed if output_type is None else TypedOutput(output_type)
+        if output_type is not None:
+            raise ConfigurationError("the turn has an `output_type`, and an `output` beside it", "leave one out")
+        return None
+
+    def _here(
+        self, typed: TypedOutput | None, tools: tuple[Tool[..., Any], ...] = ()
+    ) -> tuple[_ffi.Agent, TurnRunner]:
         """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
         self._process.begin()
         try:
@@ -360,7 +369,7 @@ class Agent(AgentOptions):
 
         A thread that is unread is told too. Each event goes to one caller: of this, or of ``registry.take_events``.
         """
-        event: RegistryEvent = lift(await told(self._here()[0].next_registry_event()))
+        event: RegistryEvent = lift(await told(self._here(self._typed)[0].next_registry_event()))
         return event
 
     @property

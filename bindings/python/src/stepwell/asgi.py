@@ -116,7 +116,7 @@ class AgUiApp:
         )
         agent = self._agent if self._agent_for is None else self._agent_for(scope)
         assert agent is not None
-        here, _ = agent._here()
+        here, _ = agent._here(agent._typed)
         reply = self._server.answer(here, request)
         gone = asyncio.ensure_future(_gone(receive, reply))
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ._ffi import stepwell_ffi as _ffi
 from .arguments import check
-from .config import GenerationSettings, Limits
+from .config import GenerationSettings, Limits, OutputType
 from .errors import InvalidArgumentError
 from .tools import Tool, as_tool
 from ._settings import lower_tool
@@ -46,6 +46,8 @@ class TurnOptions(TypedDict, total=False):
     """Tools of this turn's own. One takes the place of the agent's tool of its name."""
     user: str
     """The end user that the turn is for, as ``GenerationSettings.user``."""
+    output: OutputType
+    """What the answer is to be, in the place of the agent's: by a JSON Schema. ``output_type`` takes a type of the app's."""
     headers: Mapping[str, str]
     """Headers to send besides, in the place of the agent's of their names. They are not stored."""
 
@@ -59,7 +61,7 @@ def lower_options(options: TurnOptions) -> tuple[_ffi.TurnOptions, tuple[Tool[..
             raise InvalidArgumentError(f"a turn has no option `{name}`", f"give one of {known}")
         check(f"`{name}` of a turn", value, hints[name])
     tools = tuple(as_tool(tool) for tool in options.get("tools", ()))
-    settings, limits = options.get("settings"), options.get("limits")
+    settings, limits, output = options.get("settings"), options.get("limits"), options.get("output")
     names = options.get("tool_names")
     return _ffi.TurnOptions(
         instructions=options.get("instructions"),
@@ -68,5 +70,6 @@ def lower_options(options: TurnOptions) -> tuple[_ffi.TurnOptions, tuple[Tool[..
         tool_names=None if names is None else list(names),
         tools=[lower_tool(tool) for tool in tools],
         user=options.get("user"),
+        output=None if output is None else output.lower(),
         headers=dict(options.get("headers", {})),
     ), tools

@@ -77,12 +77,6 @@ def schema_of(hint: Any, where: str) -> Schema:
     return builder.finished(builder.schema(hint, where))
 
 
-def schema_of(hint: Any, what: str) -> Schema:
-    """The JSON Schema of a type; ``what`` names it in an error."""
-    builder = _Builder()
-    return builder.finished(builder.schema(hint, what))
-
-
 def arguments_of(function: Callable[..., Any]) -> Arguments:
     """The hint and the default of each argument that a model can give."""
     name = getattr(function, "__name__", repr(function))

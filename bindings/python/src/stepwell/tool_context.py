@@ -124,7 +124,7 @@ class ToolContext(Generic[D]):
         schema = schema_of(kind, "an answer")
         if self._context is None:
             return None
-        answer = await told(self._context.ask(_ffi.Question(message=message, schema=schema)))
+        answer: Any = await told(self._context.ask(_ffi.Question(message=message, schema=schema)))
         if isinstance(answer, _ffi.UserAnswer.DECLINED):
             return None
         return from_json(kind, answer.value)

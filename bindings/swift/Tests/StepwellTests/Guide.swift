@@ -41,7 +41,8 @@ enum Guide {
         let ship = try AgentTool("ship", "Ships a parcel.") { (parcel: Parcel, context: ToolContext) in
             context.report(fraction: 0.5, message: "\(parcel.name) is packed")
             let answer = try await context.ask(question: Question(message: "How fast?", schema: speeds))
-            return "\(parcel.name) leaves \(city): \(answer)"
+            guard case .given(let speed) = answer else { return "\(parcel.name) stays in \(city)" }
+            return "\(parcel.name) leaves \(city): \(speed)"
         }
         let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [ship], answerer: Choose())
         return agent

@@ -3,6 +3,10 @@ import Testing
 
 @testable import Stepwell
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// What the model was sent: the first message, the key, and the user.
 private struct Sent: Decodable, Equatable {
     struct Body: Decodable, Equatable {

@@ -358,8 +358,8 @@ private func fields(_ effect: Effect) throws -> Fields {
     case .answerTool(let it):
         fields = ["id": it.id]
         switch it.answer {
-        case .given(let given): fields["value"] = try parsed(given.value.text)
-        case .declined(let declined): fields["reason"] = declined.reason
+        case .given(let value): fields["value"] = try parsed(value.text)
+        case .declined(let reason): fields["reason"] = reason
         }
     case .persist(let it):
         let blocks: [Fields] = try it.blocks.map {

@@ -10,7 +10,8 @@ private struct Trip: ToolArguments, Equatable {
 
 private struct Opaque: Decodable {
     init(from decoder: any Decoder) throws {
-        _ = try decoder.unkeyedContainer().nestedUnkeyedContainer()
+        var items = try decoder.unkeyedContainer()
+        _ = try items.nestedUnkeyedContainer()
     }
 }
 

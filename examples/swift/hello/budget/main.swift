@@ -8,6 +8,6 @@ let secretNumber = try AgentTool("get_secret_number", "The secret number of a pe
 }
 let (url, key) = (CommandLine.arguments.dropFirst().first, ProcessInfo.processInfo.environment["OPENAI_API_KEY"])
 let agent = try Agent(
-    provider: "openai", model: "gpt-4o-mini", baseUrl: url, key: key, tools: [secretNumber], limits: Limits(maxCost: 0.01))
+    provider: "openai", model: "gpt-4o-mini", baseUrl: url, key: key, limits: Limits(maxCost: 0.01), tools: [secretNumber])
 let finished = try await agent.sendAndWait("What are Alice's and Bob's secret numbers?")
 print("\(finished.text) It cost $\(finished.usage.cost ?? 0): \(finished.outcome)")

@@ -17,6 +17,8 @@ pub(super) struct BesideChat<'a> {
 }
 
 /// What came.
+// One at a time, on the stack.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum News {
     Mcp(McpEvent),
     Asks(Asking),

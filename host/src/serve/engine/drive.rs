@@ -55,6 +55,8 @@ pub(super) struct Drive<'a> {
 }
 
 /// How driving a turn ends.
+// Once a turn.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Over {
     /// It has come to its end.
     Ended(Ending, TokenUsage),

@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 14] = [
+const OWN: [Own; 18] = [
     own(
         "tools",
         "tools",

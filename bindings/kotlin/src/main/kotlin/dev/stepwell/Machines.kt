@@ -7,10 +7,10 @@ import java.time.Instant
 import java.util.UUID
 import kotlin.time.Duration
 import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 
 // The sans-IO API with byte arrays, and with the system's clock where no time is given.
-
 
 /** Starts the turn. */
 public fun RunMachine.start(start: Start): Outputs = start(start, Instant.now())
@@ -97,6 +97,30 @@ public fun RunMachine.toolFailed(
 
 /** The tool has begun something whose result comes later, with [toolFinished] or [toolFailed]. */
 public fun RunMachine.toolDeferred(effect: String): Outputs = toolDeferred(effect, Instant.now())
+
+/** A running tool says how far it has come, from 0 to 1 if that is known, and what it does now. */
+public fun RunMachine.toolProgress(effect: String, fraction: Double? = null, message: String? = null): Outputs =
+    toolProgress(effect, fraction, message, Instant.now())
+
+/** A running tool shows what it has so far, in the place of what it showed before. */
+public fun RunMachine.toolPartialResult(effect: String, content: String): Outputs =
+    toolPartialResult(effect, content, Instant.now())
+
+/** A running tool asks the user: its first question is number 0. */
+public fun RunMachine.toolAsks(effect: String, number: UInt, question: Question): Outputs =
+    toolAsks(effect, number, question, Instant.now())
+
+/**
+ * The user answered a tool's question.
+ *
+ * @throws StepwellException.InvalidArgument if the answer does not fit the question's schema; it is still asked
+ */
+public fun RunMachine.answer(effect: String, value: JsonElement): Outputs =
+    answer(effect, value, Instant.now())
+
+/** The user does not answer a tool's question. The reason is for the tool. */
+public fun RunMachine.decline(effect: String, reason: String? = null): Outputs =
+    decline(effect, reason, Instant.now())
 
 /**
  * The user allows the call. With [arguments] it is run with these in the place of the model's, and the model is told.

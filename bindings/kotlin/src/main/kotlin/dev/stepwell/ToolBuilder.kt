@@ -68,8 +68,8 @@ public class ToolBuilder internal constructor(private val name: String, private 
 
     /**
      * Sets the tool's code. What it gives is shown to the model: a string as it is, a [JsonElement] as JSON, nothing
-     * ([Unit]) as `done`, anything else by its `toString`. An exception is this tool's own error: the model is shown it, and the turn goes on. A tool
-     * whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] brings it.
+     * ([Unit]) as `done`, anything else by its `toString`. An exception is this tool's own error: the model is
+     * shown it, and the turn goes on. A tool whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] brings it.
      */
     public fun run(code: suspend (ToolInvocation) -> Any?) {
         this.code = { invocation, _ -> code(invocation) }

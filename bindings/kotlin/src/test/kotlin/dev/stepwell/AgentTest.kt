@@ -331,11 +331,11 @@ class AgentTest {
             } finally {
                 System.setOut(out)
             }
-            assertEquals("Hi. It cost \$0.0000210: Success", printed.toString().trimEnd())
+            assertEquals("Hi. It cost \$0.0000210", printed.toString().trimEnd())
         }
         assertEquals(0.15, modelPrice("openai", "gpt-4o-mini")?.input)
         assertFailsWith<StepwellException.Configuration> {
-            agent("ollama", "llama3.3", limits = Limits(maxCost = 1.0)) {}
+            agent("ollama", "llama3.3") { limits = Limits(maxCost = 1.0) }
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.stepwell
 
 import java.time.Instant
+import kotlin.math.round
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlinx.serialization.json.Json
@@ -108,6 +109,7 @@ private fun options(said: JsonObject) = TurnOptions(
     toolNames = if ("tool_names" in said) said.list("tool_names").map { it.jsonPrimitive.content } else null,
     tools = said.list("tools").map { tool(it.jsonObject) },
     user = said.text("user"),
+    output = (said["output"] as? JsonObject)?.let(::output),
     headers = texts(said.part("headers")),
 )
 
@@ -244,9 +246,10 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.SteeringRefused -> said(event.reason.name.lowercase())
         is Event.WaitingForNetwork -> said(event.upTo.inWholeMilliseconds)
         is Event.StreamResumed -> said("${event.hop}:${event.attempt}")
-        is Event.ToolProgress -> said(
-            key(event.call) + (event.fraction?.let { " ${kotlin.math.round(it * 100).toInt()} %" } ?: "") + (event.message?.let { " $it" } ?: ""),
-        )
+        is Event.ToolProgress -> {
+            val percent = event.fraction?.let { "${round(it * 100).toInt()} %" }
+            said(listOfNotNull(key(event.call), percent, event.message).joinToString(" "))
+        }
         is Event.ToolPartialResult -> said("${key(event.call)} ${event.content}")
         is Event.ContextNearlyFull -> said("${event.tokens} of ${event.window}")
         is Event.ContextTrimmed -> said("${event.tokens}, without ${event.leftOut.joinToString(" ")}")
@@ -445,10 +448,10 @@ internal class ScenarioHost(scenario: JsonObject) {
                 step.text("message"),
                 now,
             )
-            "tool_partial_result" -> machine.toolPartialResult(effect(), step.text("content")!!, now)
+            "tool_partial_result" -> machine.toolPartialResult(effect(), text("content"), now)
             "tool_asks" -> {
-                val question = Question(step.text("message")!!, step.getValue("schema"))
-                machine.toolAsks(effect(), (step["number"] as JsonPrimitive).longOrNull!!.toUInt(), question, now)
+                val question = Question(text("message"), step.getValue("schema"))
+                machine.toolAsks(effect(), step.long("number")!!.toUInt(), question, now)
             }
             "answer" -> machine.answer(effect(), step.getValue("value"), now)
             "decline" -> machine.decline(effect(), step.text("reason"), now)

@@ -8,10 +8,11 @@ import dev.stepwell.StateKind
 import dev.stepwell.ToolInvocation
 import dev.stepwell.approve
 import dev.stepwell.contextNotTrimmed
-import dev.stepwell.outputDecoded
+import dev.stepwell.decline
 import dev.stepwell.deny
 import dev.stepwell.id
 import dev.stepwell.notAuthorized
+import dev.stepwell.outputDecoded
 import dev.stepwell.persistFailed
 import dev.stepwell.persisted
 import dev.stepwell.resume
