@@ -14,8 +14,8 @@ use std::thread;
 use stepwell_core::dialect::{Endpoint, GenerationSettings, HopIds, ModelRequest};
 use stepwell_core::event::Message;
 
-/// Each pair takes one history of so many: each target gets a third of them, from one source or another.
-const SHARE: u64 = 32;
+/// Each pair takes one history of so many.
+const SHARE: u64 = 16;
 
 /// The seeds of a pair's histories.
 fn seeds(pair: usize) -> impl Iterator<Item = u64> {
