@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
     CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HttpTask, InstructionsTask,
-    JournalSink, JsonValue, Listener, Outcome, RegistryEvent, RunIds, StepwellError, TaskRunner,
-    ThreadKey, ToolContext, ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult,
-    ToolTask, TrimContextTask, TurnOptions, replay_journal,
+    JournalSink, JsonValue, Listener, Outcome, QuestionTask, RegistryEvent, RunIds, StepwellError,
+    TaskRunner, ThreadKey, ToolContext, ToolError, ToolFailureKind, ToolHandler, ToolInvocation,
+    ToolResult, ToolTask, TrimContextTask, TurnOptions, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -139,6 +139,10 @@ impl TaskRunner for Watching {
 
     fn ask_approval(&self, _task: Arc<ApprovalTask>) -> Result<(), CallbackError> {
         Ok(())
+    }
+
+    fn ask_user(&self, _task: Arc<QuestionTask>) -> Result<(), CallbackError> {
+        unreachable!("no tool asks")
     }
 
     fn create_run(&self, _task: Arc<CreateRunTask>) -> Result<(), CallbackError> {

@@ -4,9 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
-use stepwell_core::CallKey;
 use stepwell_core::event::{ContentPart, MessageContent};
-use stepwell_core::tool::Arguments;
 use stepwell_io::mcp::{McpConfig, McpEvent, McpEvents, McpOptions, McpServerConfig, McpServers};
 use stepwell_io::{SourcedTool, Tool, ToolAnswer, ToolFailure, ToolInvocation, ToolSource};
 
