@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Response, sync_playwright
 
 CHROMIUM = os.environ.get("STEPWELL_CHROMIUM")
 """The browser's program."""
@@ -87,6 +87,15 @@ class Lab:
         self.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".cm-content").click()
         self.page.keyboard.press("Shift+Enter")
         return self.outputs(cell)
+
+    def save(self) -> None:
+        """Saves the notebook, and waits until its file is written."""
+
+        def is_saved(response: Response) -> bool:
+            return response.request.method == "PUT" and "/api/contents/" in response.url
+
+        with self.page.expect_response(is_saved):
+            self.page.keyboard.press("Control+s")
 
     def outputs(self, cell: int) -> Any:
         """The outputs of a cell."""

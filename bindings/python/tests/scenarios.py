@@ -127,6 +127,8 @@ def _options(said: dict[str, Any]) -> TurnOptions:
         options["settings"] = _settings(said["settings"])
     if "limits" in said:
         options["limits"] = _limits(said["limits"])
+    if "output" in said:
+        options["output"] = OutputType(**said["output"])
     return TurnOptions(**{**options, "tools": _tools(said)})  # type: ignore[typeddict-item]
 
 

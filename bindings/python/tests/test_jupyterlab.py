@@ -114,8 +114,7 @@ def test_a_cell_that_blocks_the_kernel_says_what_to_do(opened: Lab) -> None:
 
 def test_a_page_that_is_loaded_again_goes_on(opened: Lab) -> None:
     opened.run(2).get_by_role("button", name="Run").wait_for()
-    opened.page.keyboard.press("Control+s")
-    expect(opened.page.locator(".jp-mod-current.jp-mod-dirty")).to_have_count(0)
+    opened.save()
     opened.page.reload()
     output = opened.outputs(2)
     output.get_by_role("button", name="Run").click()
@@ -125,8 +124,7 @@ def test_a_page_that_is_loaded_again_goes_on(opened: Lab) -> None:
 
 
 def test_the_saved_file_has_what_was_shown(opened: Lab) -> None:
-    opened.page.keyboard.press("Control+s")
-    expect(opened.page.locator(".jp-mod-current.jp-mod-dirty")).to_have_count(0)
+    opened.save()
     cells = json.loads(opened.file.read_text(encoding="utf-8"))["cells"]
     (shown, _) = cells[1]["outputs"]
     assert "I will **pay**." in "".join(shown["data"]["text/markdown"])

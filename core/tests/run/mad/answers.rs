@@ -44,19 +44,19 @@ impl Mad {
                 };
                 Input::Decided { effect, decision }
             }
-            EffectId::Tool(_) if detail % 13 == 7 => Input::ToolProgress {
+            EffectId::Tool(_) if detail % 29 == 7 => Input::ToolProgress {
                 effect,
                 fraction: Some(f64::from(detail) / 1e4),
                 message: detail.is_multiple_of(2).then_some(message),
             },
-            EffectId::Tool(_) if detail % 13 == 8 => Input::ToolPartialResult {
+            EffectId::Tool(_) if detail % 29 == 8 => Input::ToolPartialResult {
                 effect,
                 output: "so far".into(),
             },
-            EffectId::Tool(_) if detail % 13 > 8 => Input::ToolAsks {
+            EffectId::Tool(_) if matches!(detail % 29, 9..=12) => Input::ToolAsks {
                 effect,
-                number: u32::from(detail / 13 % 3),
-                question: match detail % 13 {
+                number: u32::from(detail / 29 % 3),
+                question: match detail % 29 {
                     9 => Question::yes_or_no("Really?"),
                     10 => Question::new("Really?", serde_json::json!({ "type": 7 })),
                     _ => "Why?".into(),

@@ -37,7 +37,8 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
-        any::<bool>(),
+        // What takes steps of its own, or ends a run early, is rare: others are to come far.
+        prop::bool::weighted(0.2),
         0..3u8,
         any::<bool>(),
         any::<u8>(),
@@ -154,7 +155,7 @@ impl Setting {
             break_after_tools: self.context / 16 % 4 == 3,
             drop_blank: self.context / 64 == 3,
         };
-        if !self.output.is_multiple_of(3) {
+        if self.output.is_multiple_of(3) {
             let modes = [
                 OutputMode::Auto,
                 OutputMode::Tool,
@@ -175,7 +176,8 @@ impl Setting {
             Usd::from_nanos(7),
             Usd::from_nanos(1_000_000),
         ));
-        config.limits.max_cost = (self.context / 4 % 4 == 3).then_some(Usd::from_nanos(9));
+        let is_poor = self.context / 4 % 4 == 3 && self.policy == 0;
+        config.limits.max_cost = is_poor.then_some(Usd::from_nanos(9));
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
