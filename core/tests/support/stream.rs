@@ -106,7 +106,7 @@ fn one(
     if snapshots {
         let snapshot = serde_json::to_string(decoder).expect("a decoder is plain data");
         let restored: Decoder = serde_json::from_str(&snapshot).expect("a snapshot can be read");
-        assert_eq!(&restored, decoder);
+        assert_eq!(serde_json::to_string(&restored).ok(), Some(snapshot));
         *decoder = restored;
     }
     Ok(())
