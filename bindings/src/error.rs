@@ -227,6 +227,7 @@ impl From<stepwell_io::TurnBuildError> for StepwellError {
     }
 }
 
+#[cfg(feature = "agent")]
 impl From<stepwell_io::ReviveError> for StepwellError {
     fn from(error: stepwell_io::ReviveError) -> Self {
         match error {

@@ -1,6 +1,5 @@
 //! How a scenario sets a run up: the names are those of the bindings' `RunConfig`.
 
-use crate::host::headers;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,7 +150,7 @@ pub(crate) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
         limits: said.get("limits").map(limits),
         user: text("user"),
         output: said.get("output").map(output),
-        headers: headers(&said["headers"]),
+        ..TurnOptions::default()
     }
 }
 

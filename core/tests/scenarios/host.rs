@@ -197,7 +197,7 @@ fn start(step: &Value, config: &RunConfig) -> Start {
 }
 
 /// Headers by name, in its order.
-pub(crate) fn headers(said: &Value) -> Vec<(String, String)> {
+fn headers(said: &Value) -> Vec<(String, String)> {
     let headers = said.as_object().into_iter().flatten();
     let headers = headers.map(|(name, value)| {
         let value = value.as_str().expect("a text");

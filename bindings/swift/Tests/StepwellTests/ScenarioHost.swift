@@ -126,8 +126,7 @@ private func options(_ said: Fields) throws -> TurnOptions {
         toolNames: said["tool_names"] == nil ? nil : said.list("tool_names").compactMap { $0 as? String },
         tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
         user: said.text("user"),
-        output: try said["output"].map { try output($0 as? Fields ?? [:]) },
-        headers: texts(said.part("headers"))
+        output: try said["output"].map { try output($0 as? Fields ?? [:]) }
     )
 }
 

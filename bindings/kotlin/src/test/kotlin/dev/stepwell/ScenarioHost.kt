@@ -110,7 +110,6 @@ private fun options(said: JsonObject) = TurnOptions(
     tools = said.list("tools").map { tool(it.jsonObject) },
     user = said.text("user"),
     output = (said["output"] as? JsonObject)?.let(::output),
-    headers = texts(said.part("headers")),
 )
 
 private fun limits(said: JsonObject): Limits {
