@@ -24,7 +24,7 @@ struct Weighed {
     most: u64,
 }
 
-/// What an app carries that size comes first for: under 2 MiB, with every provider's dialect in it.
+/// What an app carries that size comes first for, with every provider's dialect in it.
 ///
 /// A panic ends the process, where the other libraries make an error of it. The crates' lints forbid what panics on
 /// outside input, and fuzzing looks for the rest; but the native libraries that are published unwind.
@@ -32,7 +32,7 @@ const SMALLEST: Weighed = Weighed {
     what: "the API by uniffi, where a panic ends the process",
     features: &["uniffi"],
     profile: "smallest",
-    most: (2 << 20) - 1,
+    most: 2_400_000,
 };
 
 const WEIGHED: &[Weighed] = &[
@@ -79,7 +79,7 @@ pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     folder(context)
 }
 
-/// Builds the smallest library, and sees that it is under 2 MiB.
+/// Builds the smallest library, and sees that it has not grown.
 pub(crate) fn weigh_smallest(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     weigh(context, log, &SMALLEST)
 }
