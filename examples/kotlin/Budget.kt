@@ -14,5 +14,5 @@ fun main(arguments: Array<String>) = runBlocking {
         }
     }
     val finished = agent.sendAndWait("What are Alice's and Bob's secret numbers?")
-    println("${finished.text} It cost \$${"%.7f".format(finished.usage.cost)}")
+    println("${finished.text} It cost %.7f US dollars".format(finished.usage.cost))
 }

@@ -1,7 +1,5 @@
 // The Agent under Node: a turn with tools, what goes wrong on the network, and stopping. By `fetch` and a clock of the test's.
 
-import { readFileSync } from "node:fs";
-
 const encoder = new TextEncoder();
 export const config = { provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1" };
 const sse = (...chunks) => [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
@@ -167,6 +165,7 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
   }
   {
     // The program of the guide to budgets, with `fetch` in the place of OpenAI.
+    const { readFileSync } = await import("node:fs");
     const source = readFileSync(new URL("../../../examples/web/budget.mjs", import.meta.url), "utf8");
     const usage = { prompt_tokens: 100, completion_tokens: 10 };
     const body = sse({ choices: [{ delta: { content: "Hi." }, finish_reason: "stop" }] }, { choices: [], usage });

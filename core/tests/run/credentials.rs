@@ -217,6 +217,31 @@ fn without_a_network_it_is_asked_when_there_is_one() {
     assert_eq!(sent(&world), ["Bearer now"]);
 }
 
+/// I1: no timer without a reason.
+#[test]
+fn a_401_without_a_network_waits_for_it_and_is_not_called_silence() {
+    let mut world = keys(asking(), &["old", "new"]).answers(Answer::Never);
+    world.send("Go on");
+    world.drive_until(|world| sent(world).len() == 1);
+    world.input(Input::NetworkLost).expect("any time");
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    let refusal = Refusal {
+        status: 401,
+        ..Refusal::default()
+    };
+    world
+        .input(Input::Refused { effect, refusal })
+        .expect("it was sent");
+    world.wait(40_000);
+    world.input(Input::Timeout).expect("any time");
+    assert_eq!(world.machine.state(), StateKind::Opening);
+    let mut world = world.says([text("Yes.")]);
+    world.input(Input::NetworkAvailable).expect("any time");
+    world.drive();
+    assert_eq!(sent(&world), ["Bearer old", "Bearer new"]);
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
 #[test]
 fn a_run_that_comes_back_asks_its_new_host() {
     let mut world = keys(asking(), &["old"]).answers(Answer::Never);

@@ -101,6 +101,17 @@ impl RunMachine {
         timers.map(|(key, _)| key).collect()
     }
 
+    /// Those whose time is over.
+    #[must_use]
+    pub fn due_timers(&self, now: Timestamp) -> Vec<TimerKey> {
+        let timers = self.run.turn().into_iter();
+        let timers = timers.flat_map(|turn| turn.clocks().deadlines().iter());
+        timers
+            .filter(|(_, at)| *at <= now)
+            .map(|(key, _)| key)
+            .collect()
+    }
+
     /// The same without those that stand still.
     #[must_use]
     pub fn running_timers(&self) -> Vec<TimerKey> {

@@ -89,6 +89,8 @@ impl Run<Opening> {
         self.turn.tick(now);
         self.turn.answered(self.open_effect());
         if refusal.status == UNAUTHORIZED && self.turn.reject_access(self.state.attempt()) {
+            // The host may be offline by now, or something be written first: nobody is waited for who could be silent.
+            self.turn.clocks_mut().stop(TimerKey::Silence);
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
             return self.into();
         }

@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Decision, Effect, EffectId, Input, Misuse, Output, Refusal, RunEvent, RunMachine, Start,
-    StateKind, UserAnswer,
+    Decision, Effect, EffectId, Input, Misuse, Output, Question, Refusal, RunEvent, RunMachine,
+    Start, StateKind, UserAnswer,
 };
 use stepwell_core::{CallKey, Timestamp};
 
@@ -169,10 +169,13 @@ impl World {
                 inputs.push((Input::Decided { effect, decision }, Must::Refuse));
             }
         }
-        // An answer that does not fit: the user is still asked.
+        // An answer that does not fit, where schemas are checked: the user is still asked.
+        let misfit = serde_json::Value::from(7);
+        let is_checked = Question::yes_or_no("q").check(&misfit).is_err();
         for (effect, hand) in &self.hands {
-            if matches!(hand, Hand::Question) {
-                let answer = UserAnswer::Given { value: 7.into() };
+            if is_checked && matches!(hand, Hand::Question) {
+                let value = misfit.clone();
+                let answer = UserAnswer::Given { value };
                 let effect = *effect;
                 inputs.push((Input::UserAnswered { effect, answer }, Must::Refuse));
             }

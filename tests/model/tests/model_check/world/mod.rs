@@ -408,9 +408,26 @@ impl World {
                 Input::PersistFailed { effect, message }
             }
         };
+        let due = match step {
+            Move::Pass => self.due_questions(),
+            _ => Vec::new(),
+        };
+        for effect in due {
+            self.note_answer(effect);
+        }
         if let Err(misuse) = self.machine.handle(input, Timestamp(self.now)) {
             self.wrong(format!("a right input is refused: {misuse}"));
         }
+    }
+
+    /// The questions whose time is over now.
+    fn due_questions(&self) -> Vec<EffectId> {
+        let due = self.machine.due_timers(Timestamp(self.now)).into_iter();
+        due.filter_map(|timer| match timer {
+            TimerKey::Question(call, number) => Some(EffectId::Ask { call, number }),
+            _ => None,
+        })
+        .collect()
     }
 
     fn expect(&mut self, call: CallKey, result: &'static str) {

@@ -331,7 +331,7 @@ class AgentTest {
             } finally {
                 System.setOut(out)
             }
-            assertEquals("Hi. It cost \$0.0000210", printed.toString().trimEnd())
+            assertEquals("Hi. It cost 0.0000210 US dollars", printed.toString().trimEnd())
         }
         assertEquals(0.15, modelPrice("openai", "gpt-4o-mini")?.input)
         assertFailsWith<StepwellException.Configuration> {
