@@ -119,11 +119,11 @@ async fn a_session_asks_what_its_tool_wants_to_know() {
     let mut listener = Run::new(server.follow("t", "r", None).await);
     let which = question(&mut listener).await;
     assert_eq!(which["reason"], "input_required");
-    let list = server.json("/threads").await;
-    assert_eq!(list["threads"][0]["needsUser"], true);
     let misfit = answer(&which, json!({ "tea": "coffee", "cups": 1 }));
     let refused = refusal(resume(&server, misfit).await).await;
     assert_eq!(refused, (422, "answer_invalid".to_owned()));
+    let list = server.json("/threads").await;
+    assert_eq!(list["threads"][0]["needsUser"], true);
     let taken = resume(&server, answer(&which, order())).await;
     assert_eq!(taken.status(), 204);
     let sure = question(&mut listener).await;
