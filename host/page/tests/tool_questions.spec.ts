@@ -84,13 +84,13 @@ test.describe("the scripted tool that orders tea", () => {
     const field = page.getByLabel("Your answer, as JSON");
     await field.fill("two cups");
     await chat.button("Answer").click();
-    await expect(page.getByRole("alert")).toContainText("This is no JSON");
+    await expect(chat.tool("executing").getByRole("alert")).toContainText("This is no JSON");
     await expect(field).toBeFocused();
     await look(page, "tool-asks-json");
     await field.fill('{"tea": "green"}');
     chat.mayFail = true;
     await chat.button("Answer").click();
-    await expect(page.getByRole("alert")).toContainText("cups");
+    await expect(chat.tool("executing").getByRole("alert")).toContainText("cups");
     await field.fill('{"tea": "green", "cups": 1}');
     await chat.button("Answer").click();
     await chat.button("Yes").click();
