@@ -14,7 +14,7 @@ fn order() -> Value {
     json!({ "tea": "green", "cups": 2 })
 }
 
-fn answer(interrupt: &Value, payload: Value) -> Value {
+fn answer(interrupt: &Value, payload: &Value) -> Value {
     json!({ "interruptId": interrupt["id"], "status": "resolved", "payload": payload })
 }
 
@@ -51,14 +51,14 @@ async fn a_run_ends_with_what_its_tool_asks_and_the_next_has_the_answer() {
         which["responseSchema"]["properties"]["cups"]["type"],
         "integer"
     );
-    let misfit = answer(&which, json!({ "tea": "green", "cups": "two" }));
+    let misfit = answer(&which, &json!({ "tea": "green", "cups": "two" }));
     let (refused, _) = run(&server, "two", json!([misfit])).await;
     let refused = refused.last().expect("an end");
     assert_eq!(refused["code"], "interrupt_answer_invalid");
     assert!(refused["message"].to_string().contains("cups"), "{refused}");
-    let (_, sure) = run(&server, "three", json!([answer(&which, order())])).await;
+    let (_, sure) = run(&server, "three", json!([answer(&which, &order())])).await;
     assert_eq!(sure["message"], "Order 2 cups of green tea?");
-    let (settled, _) = run(&server, "four", json!([answer(&sure, json!(true))])).await;
+    let (settled, _) = run(&server, "four", json!([answer(&sure, &json!(true))])).await;
     assert!(result(&settled).contains(ORDERED));
     let end = settled.last().expect("an end");
     assert_eq!(end["outcome"]["type"], "success");
@@ -76,7 +76,7 @@ async fn what_a_tool_asks_is_declined_by_a_cancellation() {
 async fn what_a_tool_asks_lapses_and_blocks_nothing() {
     let server = Server::start(&["--interrupt-timeout", "0"]);
     let (_, which) = run(&server, "one", json!([])).await;
-    let (late, _) = run(&server, "two", json!([answer(&which, order())])).await;
+    let (late, _) = run(&server, "two", json!([answer(&which, &order())])).await;
     assert_eq!(late.last().expect("an end")["code"], "interrupt_expired");
     let mut input = asks("tea", "hello");
     input["runId"] = json!("three");
@@ -119,21 +119,21 @@ async fn a_session_asks_what_its_tool_wants_to_know() {
     let mut listener = Run::new(server.follow("t", "r", None).await);
     let which = question(&mut listener).await;
     assert_eq!(which["reason"], "input_required");
-    let misfit = answer(&which, json!({ "tea": "coffee", "cups": 1 }));
+    let misfit = answer(&which, &json!({ "tea": "coffee", "cups": 1 }));
     let refused = refusal(resume(&server, misfit).await).await;
     assert_eq!(refused, (422, "answer_invalid".to_owned()));
     let list = server.json("/threads").await;
     assert_eq!(list["threads"][0]["needsUser"], true);
-    let taken = resume(&server, answer(&which, order())).await;
+    let taken = resume(&server, answer(&which, &order())).await;
     assert_eq!(taken.status(), 204);
     let sure = question(&mut listener).await;
     assert_eq!(
-        resume(&server, answer(&sure, json!(true))).await.status(),
+        resume(&server, answer(&sure, &json!(true))).await.status(),
         204
     );
     let told = listener.rest().await;
     assert!(result(&told).contains(ORDERED));
-    let late = refusal(resume(&server, answer(&sure, json!(true))).await).await;
+    let late = refusal(resume(&server, answer(&sure, &json!(true))).await).await;
     assert_eq!(late, (409, "turn_over".to_owned()));
     // Whoever comes later sees the same.
     let whole = events(server.follow("t", "r", None).await).await;
@@ -185,7 +185,7 @@ async fn after_a_restart_the_same_is_asked_and_what_was_answered_is_not() {
         let mut listener = Run::new(server.follow("t", "r", None).await);
         let mut open = question(&mut listener).await;
         if answers_before == 1 {
-            let taken = resume(&server, answer(&open, order())).await;
+            let taken = resume(&server, answer(&open, &order())).await;
             assert_eq!(taken.status(), 204);
             open = question(&mut listener).await;
         }
@@ -196,13 +196,13 @@ async fn after_a_restart_the_same_is_asked_and_what_was_answered_is_not() {
             _ => json!(true),
         };
         // It may not have been asked again yet.
-        let taken = resume(&server, answer(&open, payload)).await;
+        let taken = resume(&server, answer(&open, &payload)).await;
         assert_eq!(taken.status(), 204, "{}", taken.text().await.unwrap());
         let mut listener = Run::new(server.follow("t", "r", None).await);
         question(&mut listener).await;
         let sure = question(&mut listener).await;
         if answers_before == 0 {
-            let taken = resume(&server, answer(&sure, json!(true))).await;
+            let taken = resume(&server, answer(&sure, &json!(true))).await;
             assert_eq!(taken.status(), 204);
         }
         let told = listener.rest().await;

@@ -85,7 +85,7 @@ fn asked(events: &[Value]) -> Vec<Value> {
         .clone()
 }
 
-fn answer(interrupt: &Value, payload: Value) -> Value {
+fn answer(interrupt: &Value, payload: &Value) -> Value {
     json!({ "interruptId": interrupt["id"], "status": "resolved", "payload": payload })
 }
 
@@ -135,11 +135,11 @@ async fn a_running_tool_is_brought_the_answer_and_not_run_again() {
     assert_eq!(question["responseSchema"], speed().schema);
     assert!(question["expiresAt"].is_string());
     assert_eq!(code(&client.run(&[]).await), "interrupts_open");
-    let misfit = client.run(&[answer(question, json!("never"))]).await;
+    let misfit = client.run(&[answer(question, &json!("never"))]).await;
     assert_eq!(code(&misfit), "interrupt_answer_invalid");
     let said = misfit.last().expect("an end")["message"].to_string();
     assert!(said.contains("responseSchema"), "{said}");
-    let second = client.run(&[answer(question, json!("today"))]).await;
+    let second = client.run(&[answer(question, &json!("today"))]).await;
     assert!(is_success(&second), "{second:#?}");
     assert_eq!(results(&second), [("ask", r#"it goes "today""#)]);
     assert!(
@@ -148,7 +148,7 @@ async fn a_running_tool_is_brought_the_answer_and_not_run_again() {
             .all(|event| event["type"] != "TOOL_CALL_START")
     );
     assert_eq!(runs.load(Ordering::Relaxed), 1);
-    let again = client.run(&[answer(question, json!("today"))]).await;
+    let again = client.run(&[answer(question, &json!("today"))]).await;
     assert_eq!(code(&again), "interrupt_unknown");
 }
 
@@ -186,7 +186,7 @@ async fn a_run_ends_once_nothing_but_the_user_can_move_it_on() {
     let first = client.run(&[]).await;
     assert_eq!(results(&first), [("work", "worked")]);
     let question = asked(&first).remove(0);
-    let second = client.run(&[answer(&question, json!("later"))]).await;
+    let second = client.run(&[answer(&question, &json!("later"))]).await;
     assert_eq!(results(&second), [("ask", r#"it goes "later""#)]);
     assert!(is_success(&second));
 }
@@ -204,7 +204,7 @@ async fn a_call_that_waits_for_the_one_that_asks_holds_up_no_question() {
     let first = client.run(&[]).await;
     assert!(results(&first).is_empty());
     let question = asked(&first).remove(0);
-    let second = client.run(&[answer(&question, json!("later"))]).await;
+    let second = client.run(&[answer(&question, &json!("later"))]).await;
     assert_eq!(
         results(&second),
         [("ask", r#"it goes "later""#), ("work", "worked")]
@@ -236,9 +236,9 @@ async fn questions_and_approvals_are_asked_and_answered_together() {
         let answers: Vec<_> = questions
             .iter()
             .map(|question| match question["message"].as_str() {
-                Some("How fast?") => answer(question, json!("today")),
-                Some("Sure?") => answer(question, json!(true)),
-                _ => answer(question, json!({ "approved": true })),
+                Some("How fast?") => answer(question, &json!("today")),
+                Some("Sure?") => answer(question, &json!(true)),
+                _ => answer(question, &json!({ "approved": true })),
             })
             .collect();
         events = client.run(&answers).await;
@@ -288,7 +288,7 @@ async fn a_tool_whose_question_lapses_is_stopped_and_blocks_nothing() {
     let mut client = Client::with(agent, limits);
     let question = asked(&client.run(&[]).await).remove(0);
     is_stopped.await.expect("it is stopped");
-    let late = client.run(&[answer(&question, json!("today"))]).await;
+    let late = client.run(&[answer(&question, &json!("today"))]).await;
     assert_eq!(code(&late), "interrupt_expired");
     assert!(is_success(&client.run(&[]).await));
 }
@@ -356,7 +356,7 @@ async fn a_chat_is_asked_by_a_part_and_answers_with_its_body() {
         "id": start.expect("a start")["messageId"], "role": "assistant",
         "parts": [{ "type": "step-start" }, call],
     });
-    let resume = [answer(asks, json!("today"))];
+    let resume = [answer(asks, &json!("today"))];
     let body = json!({ "id": "c", "messages": [user, said], "resume": resume });
     let second = parts(body).await;
     let output = second

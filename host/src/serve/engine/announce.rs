@@ -320,3 +320,31 @@ fn told(result: &ToolMessage) -> Event {
     }
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_a_running_call_may_ask_again_is_its_own_and_has_no_answer() {
+        let id = ToolCallId::from("a-1");
+        let key = CallKey { hop: 0, index: 2 };
+        let call = LiveCall {
+            key,
+            id: id.clone(),
+            name: "work".to_owned(),
+            status: ToolCallStatus::Executing,
+            result: None,
+            edited: None,
+            restarts: 0,
+        };
+        let statuses = Statuses {
+            calls: Vec::new(),
+            answered: HashSet::from([(key, 0)]),
+        };
+        assert!(statuses.may_ask(&call, &tool_question_id(&id, 1)));
+        assert!(!statuses.may_ask(&call, &tool_question_id(&id, 0)));
+        assert!(!statuses.may_ask(&call, &tool_question_id(&"a".into(), 1)));
+        assert!(!statuses.may_ask(&call, &question_id(&id)));
+    }
+}
