@@ -11,6 +11,9 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+/// About how many bytes a turn takes that runs, beside what was said in it.
+const RUNNING: usize = 64 << 10;
+
 /// A turn that waits for the user.
 #[derive(Debug)]
 pub(super) struct OpenTurn {
@@ -45,7 +48,7 @@ pub(super) struct Running {
     pub(super) asked: mpsc::UnboundedReceiver<Asking>,
     /// The state that its tools change.
     pub(super) state: SharedState,
-    /// About how many bytes it takes.
+    /// About how many bytes what was said in it takes.
     pub(super) size: usize,
     /// Stops it when the time for the answers is over.
     pub(super) stops: Option<AbortOnDropHandle<()>>,
@@ -79,7 +82,7 @@ impl OpenTurn {
     pub(super) fn size(&self) -> usize {
         let turn = match &self.held {
             Held::Suspended(snapshot) => snapshot.len(),
-            Held::Running(running) => running.size,
+            Held::Running(running) => RUNNING + running.size,
             Held::Stopped => 0,
         };
         turn + 1024 * self.questions.len()

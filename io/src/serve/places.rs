@@ -300,6 +300,9 @@ impl Place {
         inner.open_bytes += size;
         inner.open_bytes -= earlier.map_or(0, |(_, earlier)| earlier.size());
         inner.make_room(self.threads.most_open);
+        if inner.is_closed {
+            inner.stop(&self.key, Some(self.number));
+        }
         true
     }
 
