@@ -1,7 +1,8 @@
 //! Stepwell's agents in an axum app.
 //!
 //! [`router`] has the routes for [AG-UI](https://docs.ag-ui.com) clients and for chats of the
-//! [AI SDK](https://ai-sdk.dev), with tools of the client's, shared state, and questions about tools that need an approval:
+//! [AI SDK](https://ai-sdk.dev), with tools of the client's, shared state, and questions to the user: about tools that need an
+//! approval, and of tools that run:
 //!
 //! ```no_run
 //! use stepwell_io::{Agent, provider};

@@ -408,6 +408,7 @@ impl stepwell_io::Approver for Runner {
     fn ask(
         &self,
         invocation: run::ToolInvocation,
+        _number: u32,
         question: run::Question,
     ) -> BoxFuture<'static, run::UserAnswer> {
         let runner = Arc::clone(&self.0);

@@ -31,11 +31,12 @@ pub trait Approver: Send + Sync + 'static {
         std::future::ready(Decision::Denied { reason }).boxed()
     }
 
-    /// Asks what a running tool wants to know. Dropping the future stops asking. Without code of its own the question is
-    /// declined.
+    /// Asks what a running tool wants to know; `number` counts the call's questions from 0. Dropping the future stops
+    /// asking. Without code of its own the question is declined.
     fn ask(
         &self,
         _invocation: ToolInvocation,
+        _number: u32,
         _question: Question,
     ) -> BoxFuture<'static, UserAnswer> {
         std::future::ready(UserAnswer::declined(NO_WAY)).boxed()
@@ -100,6 +101,7 @@ impl Approver for WithAnswerer {
     fn ask(
         &self,
         invocation: ToolInvocation,
+        _number: u32,
         question: Question,
     ) -> BoxFuture<'static, UserAnswer> {
         (self.answerer)(invocation, question)
@@ -142,13 +144,15 @@ pub(crate) async fn decide(
 pub(crate) async fn ask(
     approver: Option<Arc<dyn Approver>>,
     invocation: ToolInvocation,
+    number: u32,
     question: Question,
 ) -> UserAnswer {
     let Some(approver) = approver else {
         return UserAnswer::declined(NO_WAY);
     };
     let asking = async {
-        let mut answer = approver.ask(invocation.clone(), question.clone()).await;
+        let asked = approver.ask(invocation.clone(), number, question.clone());
+        let mut answer = asked.await;
         while let UserAnswer::Given { value } = &answer {
             let Err(misfit) = question.check(value) else {
                 break;

@@ -245,8 +245,12 @@ impl Work {
     ) -> AbortHandle {
         let approver = self.setup.approver.clone();
         let answers = self.answers.clone();
+        let number = match id {
+            EffectId::Ask { number, .. } => number,
+            _ => 0,
+        };
         let work = async move {
-            let answer: UserAnswer = asking::ask(approver, invocation, question).await;
+            let answer: UserAnswer = asking::ask(approver, invocation, number, question).await;
             let _ = answers
                 .send(Input::UserAnswered { effect: id, answer })
                 .await;

@@ -188,6 +188,20 @@ const scenarios = {
     assert.match(talk.text(), /All is done\.$/);
   },
 
+  async "question-of-a-running-tool"(talk) {
+    await talk.say("order");
+    const [which] = talk.agent.pendingInterrupts;
+    assert.equal(which.reason, "input_required");
+    assert.equal(which.toolCallId, talk.openCalls()[0].id);
+    assert.deepEqual(which.responseSchema.required, ["tea", "cups"]);
+    await talk.run({ resume: [yes(which, { tea: "mint", cups: 1 })] });
+    const [sure] = talk.agent.pendingInterrupts;
+    assert.equal(sure.message, "Order a cup of mint tea?");
+    await talk.run({ resume: [yes(sure, true)] });
+    assert.deepEqual(talk.finished().outcome, { type: "success" });
+    assert.equal(talk.result("order_tea"), "Ordered: a cup of mint tea.");
+  },
+
   async error(talk) {
     await talk.say("fail");
     const last = talk.events.at(-1);

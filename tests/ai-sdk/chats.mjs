@@ -200,6 +200,19 @@ const scenarios = {
     assert.match(text(chat.lastMessage), /^Hello!/, "who says something new has gone on");
   },
 
+  async "question-of-a-running-tool"(player) {
+    const chat = player.chat();
+    const asked = () => chat.lastMessage.parts.filter((part) => part.type === "data-interrupt").at(-1).data;
+    const answers = (payload) => chat.sendMessage(undefined, { body: { resume: [{ interruptId: asked().id, status: "resolved", payload }] } });
+    await chat.sendMessage({ text: "order" });
+    assert.equal(asked().responseSchema.type, "object");
+    await answers({ tea: "mint", cups: 1 });
+    assert.equal(asked().message, "Order a cup of mint tea?");
+    await answers(true);
+    assert.equal(chat.error, undefined);
+    assert.equal(tool(chat.lastMessage, "order_tea").output, "Ordered: a cup of mint tea.");
+  },
+
   async "answer-to-nothing"(player) {
     const call = { type: "tool-set_secret_number", toolCallId: "c", state: "approval-responded", input: {}, approval: { id: "made-up", approved: true } };
     const messages = [
@@ -307,7 +320,7 @@ async function cancelled(stream) {
 }
 
 // The app has none of the server's other tools, and no metrics.
-const OF_SERVE = ["approval-granted", "approval-denied", "approval-beside-tools-of-both-sides", "question-that-nobody-answers", "tool-that-fails", "resume", "two-readers", "abort-of-a-run-that-nobody-comes-back-to"];
+const OF_SERVE = ["approval-granted", "approval-denied", "approval-beside-tools-of-both-sides", "question-that-nobody-answers", "question-of-a-running-tool", "tool-that-fails", "resume", "two-readers", "abort-of-a-run-that-nobody-comes-back-to"];
 
 let [passed, all] = [0, 0];
 for (const [name, scenario] of Object.entries(scenarios)) {

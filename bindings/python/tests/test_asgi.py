@@ -7,12 +7,12 @@ import json
 import runpy
 from collections.abc import AsyncIterator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from conftest import ROOT, MockLlm, calls, text
 
-from stepwell import Agent, ConfigurationError, Started, TextMessageContent, tool
+from stepwell import Agent, ConfigurationError, Started, TextMessageContent, ToolContext, tool
 from stepwell.asgi import AgUiApp, to_ag_ui
 
 Start = Callable[..., MockLlm]
@@ -30,8 +30,15 @@ def send() -> str:
     return "sent"
 
 
+@tool
+async def ship(context: ToolContext) -> str:
+    """Ships."""
+    return f"it goes {await context.ask('How fast?', Literal['today', 'later'])}"
+
+
 def agent_of(model: MockLlm) -> Agent:
-    return Agent(provider="openai-compatible", model="m", base_url=model.base_url, tools=[get_secret_number, send])
+    tools = [get_secret_number, send, ship]
+    return Agent(provider="openai-compatible", model="m", base_url=model.base_url, tools=tools)
 
 
 class Client:
@@ -107,6 +114,19 @@ async def test_a_question_is_asked_by_the_run_and_answered_by_the_next(mock_llm:
     answer = {"interruptId": asked["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": payload}
     answered = await client.events("/agent", run("r2", resume=[answer]))
     assert [event["content"] for event in answered if event["type"] == "TOOL_CALL_RESULT"] == ["sent"]
+    assert answered[-1]["outcome"]["type"] == "success"
+
+
+async def test_what_a_running_tool_asks_is_answered_by_the_next_run(mock_llm: Start) -> None:
+    client = Client(AgUiApp(agent_of(mock_llm(calls(("ship", {})), text("It is on its way.")))))
+    [question] = (await client.events("/agent", run("r1")))[-1]["outcome"]["interrupts"]
+    assert [question["reason"], question["message"]] == ["input_required", "How fast?"]
+    assert question["responseSchema"]["enum"] == ["today", "later"]
+    answer = {"interruptId": question["id"], "status": "resolved", "payload": "never"}
+    misfit = await client.events("/agent", run("r2", resume=[answer]))
+    assert misfit[-1]["code"] == "interrupt_answer_invalid"
+    answered = await client.events("/agent", run("r3", resume=[{**answer, "payload": "today"}]))
+    assert [event["content"] for event in answered if event["type"] == "TOOL_CALL_RESULT"] == ["it goes today"]
     assert answered[-1]["outcome"]["type"] == "success"
 
 

@@ -1,6 +1,6 @@
 // What is said to those who cannot see the page. The words of an answer are said when they are whole, not one by one.
 import { signal } from "@preact/signals";
-import { isFinal, isLimit, textOf, type Turn } from "./view";
+import { isFinal, isLimit, isOfRunningTool, textOf, type Turn } from "./view";
 
 /** What is said next: quietly, or at once. */
 export const polite = signal("");
@@ -39,6 +39,7 @@ export function announceTurn(before: Turn | undefined, now: Turn): void {
   if (words.length > 0) announce(words.join(" "));
   const asked = new Set(before?.questions.map((question) => question.id));
   for (const question of now.questions) {
-    if (!asked.has(question.id)) announce(`Your approval is asked: ${question.message ?? ""}`, true);
+    const what = isOfRunningTool(question) ? "A tool asks you" : "Your approval is asked";
+    if (!asked.has(question.id)) announce(`${what}: ${question.message ?? ""}`, true);
   }
 }

@@ -1,5 +1,5 @@
 // A turn as its events make it. See https://docs.ag-ui.com for the events.
-import { activity, isFinal, isLimit, type Call, type CallStatus, type Content, type Message, type Question, type Turn, type TurnError } from "./view";
+import { activity, isFinal, isLimit, isOfRunningTool, type Call, type CallStatus, type Content, type Message, type Question, type Turn, type TurnError } from "./view";
 
 /** An event of the protocol's, as far as the page looks at it. */
 export interface AgUiEvent {
@@ -109,8 +109,9 @@ function custom(turn: Turn, { name, value }: AgUiEvent): Turn {
     case "tool_status": {
       const { toolCallId, status, label } = value as { toolCallId: string; status: CallStatus; label?: string };
       const moved = withCall(turn, toolCallId, (call) => ({ ...call, status, label: label ?? call.label }));
-      if (status === "awaiting_approval") return moved;
-      return { ...moved, questions: moved.questions.filter((question) => question.toolCallId !== toolCallId) };
+      // A question of its tool stands until the call is over.
+      const stands = (question: Question): boolean => (isOfRunningTool(question) ? !isFinal(status) : status === "awaiting_approval");
+      return { ...moved, questions: moved.questions.filter((question) => question.toolCallId !== toolCallId || stands(question)) };
     }
     case "interrupt": {
       const question = value as Question;

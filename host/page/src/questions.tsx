@@ -1,4 +1,4 @@
-// Questions to the user: whether a tool may run, or what an agent wants to know.
+// Questions to the user: whether a tool may run, or what an agent wants to know. `tool_question.tsx` has those of running tools.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer } from "./api";
 import { toComposer } from "./focus";
@@ -7,7 +7,7 @@ import type { Call, Question } from "./view";
 import { visible, Visible } from "./visible";
 
 /** How a question is answered: what is wrong with the answer, if it was not taken. */
-function useAnswer(turn: string, question: Question, leave: () => void) {
+export function useAnswer(turn: string, question: Question, leave: () => void) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const give = async (given: Omit<Answer, "interruptId">): Promise<void> => {
@@ -220,7 +220,7 @@ function valueOf(text: string): unknown {
   }
 }
 
-function Problem({ text }: { text: string | null }) {
+export function Problem({ text }: { text: string | null }) {
   return text === null ? null : (
     <p class="problem" role="alert">
       {text}

@@ -3,8 +3,9 @@ import { useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
 import { Approval } from "./questions";
 import { stopCall } from "./session";
+import { ToolQuestion } from "./tool_question";
 import { visible, Visible } from "./visible";
-import { isFinal, pictureOf, textOf, type Call, type CallStatus, type Content, type Question } from "./view";
+import { isFinal, isOfRunningTool, pictureOf, textOf, type Call, type CallStatus, type Content, type Question } from "./view";
 
 const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string }> = {
   streaming: { words: "Being written", look: "busy" },
@@ -18,12 +19,16 @@ const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string 
   cancelled: { words: "Stopped", icon: "barred", look: "idle" },
 };
 
-export function ToolCard({ call, turn, question }: { call: Call; turn: string; question: Question | undefined }) {
-  const status = STATUS[call.status];
+const ASKS = { words: "Asks you", icon: "question" as const, look: "asks" };
+
+export function ToolCard({ call, turn, questions }: { call: Call; turn: string; questions: Question[] }) {
+  const asked = questions.filter(isOfRunningTool);
+  const status = asked.length > 0 ? ASKS : STATUS[call.status];
+  const approval = call.status === "awaiting_approval" ? questions.find((question) => !isOfRunningTool(question)) : undefined;
   const isBeingWritten = call.status === "streaming";
   // Until the user has chosen, it is open while there is something to follow.
   const [chosen, setChosen] = useState<boolean | null>(null);
-  const isOpen = chosen ?? (isBeingWritten || question !== undefined);
+  const isOpen = chosen ?? (isBeingWritten || questions.length > 0);
   const reason = call.status === "failed" || call.status === "denied" ? firstLine(call.result) : "";
   return (
     <section class={`tool ${status.look}`} aria-label={`Tool: ${visible(call.label)}`} data-status={call.status}>
@@ -57,7 +62,10 @@ export function ToolCard({ call, turn, question }: { call: Call; turn: string; q
           {(call.status === "executing" || call.status === "deferred") && <StopCall call={call} turn={turn} />}
         </div>
       )}
-      {question && call.status === "awaiting_approval" && <Approval question={question} call={call} turn={turn} />}
+      {approval && <Approval question={approval} call={call} turn={turn} />}
+      {asked.map((question) => (
+        <ToolQuestion key={question.id} question={question} turn={turn} />
+      ))}
     </section>
   );
 }

@@ -232,7 +232,7 @@ const Answered = memo(({ turn, message, isRunning }: { turn: Turn; message: Mess
       {text !== "" && <Markdown text={text} />}
       {message.isCut && <p class="nothing">The server stopped here, and the answer was asked for again.</p>}
       {message.calls.map((call) => (
-        <ToolCard key={call.id} call={call} turn={turn.id} question={turn.questions.find((question) => question.toolCallId === call.id)} />
+        <ToolCard key={call.id} call={call} turn={turn.id} questions={turn.questions.filter((question) => question.toolCallId === call.id)} />
       ))}
     </div>
   );

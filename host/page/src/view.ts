@@ -78,9 +78,18 @@ export interface Message {
 /** A question to the user. */
 export interface Question {
   id: string;
+  /** `tool_call` asks whether a tool may run, `input_required` what a running one wants to know. */
+  reason?: string;
   message?: string;
   toolCallId?: string;
+  /** The JSON Schema of the answer. */
+  responseSchema?: unknown;
   expiresAt?: string;
+}
+
+/** Whether a running tool asks it. */
+export function isOfRunningTool(question: Question): boolean {
+  return question.reason === "input_required" && question.toolCallId !== undefined;
 }
 
 export interface TurnError {

@@ -1,13 +1,24 @@
-// A wire between the page and its server, which can be cut.
+// A wire between the page and its server, which can be cut, and can change what comes over it.
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { Transform } from "node:stream";
+
+/** What is not text, as a file that is compressed, stays as it is. */
+function changing(change: (text: string) => string): Transform {
+  return new Transform({
+    transform(piece: Buffer, _, done) {
+      done(null, Buffer.from(change(piece.toString("latin1")), "latin1"));
+    },
+  });
+}
 
 export class Proxy {
   private readonly sockets = new Set<Socket>();
   private isCut = false;
   private constructor(private readonly server: Server) {}
 
-  static async start(target: string): Promise<Proxy> {
+  /** @param change of what the server sends: to a text that is as long */
+  static async start(target: string, change?: (text: string) => string): Promise<Proxy> {
     const { hostname, port } = new URL(target);
     const server = createServer();
     const proxy = new Proxy(server);
@@ -24,7 +35,8 @@ export class Proxy {
           proxy.sockets.delete(one);
           other.destroy();
         });
-        one.pipe(other);
+        if (change && one === far) one.pipe(changing(change)).pipe(other);
+        else one.pipe(other);
       }
     });
     server.listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 //! The scripted model behind a server that is given no provider.
 
 use super::backend::{Backend, ServerTool};
-use crate::tools::count_down;
+use crate::tools::{count_down, order_tea};
 use std::future::ready;
 use std::time::Duration;
 use stepwell_core::run::Limits;
@@ -50,6 +50,7 @@ async fn play(
             ready(changed.set(&call))
         }),
         ServerTool::new(count_down::tool(), count_down::run),
+        ServerTool::new(order_tea::tool(), order_tea::run),
     ];
     let backend = Backend {
         endpoint,

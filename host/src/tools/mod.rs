@@ -3,3 +3,4 @@
 pub(crate) mod calculator;
 pub(crate) mod clock;
 pub(crate) mod count_down;
+pub(crate) mod order_tea;

@@ -1,7 +1,7 @@
 //! The agent of one run: the server's model and tools, the client's conversation, tools and context.
 
+use super::asking::{Asking, approver};
 use super::client_tools;
-use super::questions::{Asking, approver};
 use super::refused::Refused;
 use super::shared_state::{CHANGE_STATE, SharedState};
 use crate::{Agent, AgentBuilder, Conversation, SharedRegistry, ToolContext, ToolRegistry};

@@ -5,6 +5,7 @@ use crate::{Decision, ToolRegistry};
 use std::collections::HashMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_core::run::{self, UserAnswer};
 use time::OffsetDateTime;
 
 /// One question.
@@ -12,17 +13,30 @@ use time::OffsetDateTime;
 pub struct Question {
     /// As it is asked.
     pub interrupt: Interrupt,
-    /// The tool that asks to run; absent if the agent behind the server asks.
-    pub tool: Option<String>,
+    /// Who asks it.
+    pub asker: Asker,
     /// When it lapses.
     pub expires: Option<OffsetDateTime>,
+}
+
+/// Who asks a question.
+#[derive(Clone, Debug)]
+pub enum Asker {
+    /// A call of the tool of this name, which asks to run.
+    Call(String),
+    /// A tool that runs asks this.
+    RunningTool(run::Question),
+    /// The agent behind the server.
+    Agent,
 }
 
 /// What the user said.
 #[derive(Debug, Default, PartialEq)]
 pub struct Answers {
-    /// To the server's own questions, by the call.
+    /// To calls that ask to run, by the call.
     pub decisions: HashMap<ToolCallId, Decision>,
+    /// To running tools, by the id of the question.
+    pub given: HashMap<String, UserAnswer>,
     /// To those of the agent behind the server.
     pub forwarded: Vec<ResumeEntry>,
 }
@@ -100,14 +114,21 @@ impl Answers {
             if entry.status == ResumeStatus::Resolved && question.has_expired(now) {
                 return Err(Unresumable::Expired(id.clone()));
             }
-            match (&question.tool, &question.interrupt.tool_call_id) {
-                (Some(tool), Some(call)) => {
+            let misfit = |reason| Unresumable::Payload {
+                id: id.clone(),
+                reason,
+            };
+            match (&question.asker, &question.interrupt.tool_call_id) {
+                (Asker::Call(tool), Some(call)) => {
                     let decision = interrupts::decision(entry, tool, tools);
-                    let decision = decision.map_err(|reason| Unresumable::Payload {
-                        id: id.clone(),
-                        reason,
-                    })?;
+                    let decision = decision.map_err(misfit)?;
                     answers.decisions.insert(call.clone(), decision);
+                }
+                (Asker::RunningTool(asked), _) => {
+                    let is_late = question.has_expired(now);
+                    let answer = interrupts::tool_answer(entry, asked, is_late);
+                    let answer = answer.map_err(misfit)?;
+                    answers.given.insert(id.clone(), answer);
                 }
                 _ => answers.forwarded.push(entry.clone()),
             }

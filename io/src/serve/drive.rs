@@ -1,8 +1,8 @@
 //! Drives one turn for the client that waits for it: to its end, or until it waits for the user or the client.
 
-use super::answers::Question;
+use super::asking::Asking;
 use super::ending::{Ending, custom};
-use super::questions::{Asked, Asking, Questions};
+use super::questions::{Asked, Questions};
 use super::rounds::Rounds;
 use super::run_clock::RunClock;
 use super::shared_state::SharedState;
@@ -18,6 +18,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::time::Duration;
 use stepwell_core::ToolCallId;
+use stepwell_core::conversation::LiveCall;
 use stepwell_core::event::TokenUsage;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
@@ -48,6 +49,8 @@ pub(super) struct Drive<'a> {
     pub(super) state: SharedState,
     /// What the user has said already of calls that ask to run.
     pub(super) decisions: HashMap<ToolCallId, Decision>,
+    /// Whether a call has moved on, or something was asked, since it was last looked whether the turn waits for the user.
+    pub(super) has_moved: bool,
 }
 
 /// How driving a turn ends.
@@ -60,7 +63,9 @@ pub(super) enum Over {
     Asks {
         turn: Turn,
         rounds: Rounds,
-        questions: Vec<Question>,
+        questions: Questions,
+        asked: mpsc::UnboundedReceiver<Asking>,
+        state: SharedState,
     },
 }
 
@@ -69,6 +74,8 @@ enum Next {
     Said(Option<RunEvent>),
     Asked(Asking),
     Rests,
+    /// A turn with a tool that asks does not rest, and yet it may be that no call can move on without the user.
+    Moved,
     Stopped(Stop),
 }
 
@@ -90,6 +97,7 @@ impl Drive<'_> {
         let mut stop = None;
         loop {
             clock.set(questions.is_empty() && !self.rounds.awaits_client());
+            let has_moved = self.has_moved && questions.has_tools();
             let next = tokio::select! {
                 biased;
                 () = self.leave.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
@@ -98,6 +106,7 @@ impl Drive<'_> {
                 () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
                 event = take(self.writer, &mut self.turn) => Next::Said(event),
+                () = std::future::ready(()), if has_moved => Next::Moved,
                 () = &mut rests, if may_rest => Next::Rests,
             };
             match next {
@@ -129,8 +138,9 @@ impl Drive<'_> {
                         (rests, may_rest) = (rested(&handle), true);
                     }
                 }
-                Next::Rests => {
-                    may_rest = false;
+                Next::Rests | Next::Moved => {
+                    may_rest &= matches!(next, Next::Moved);
+                    self.has_moved = false;
                     match Box::pin(self.rest(&handle, &questions)).await {
                         None => {}
                         Some(Rest::Client(calls)) => {
@@ -143,7 +153,9 @@ impl Drive<'_> {
                             return Over::Asks {
                                 turn: self.turn,
                                 rounds: self.rounds,
-                                questions: questions.to_vec(),
+                                questions,
+                                asked: self.asked,
+                                state: self.state,
                             };
                         }
                     }
@@ -195,9 +207,10 @@ impl Drive<'_> {
 
     fn tell_call(&mut self, update: ToolCallUpdate, questions: &mut Questions) {
         let (key, call, status) = (update.call, update.tool_call_id.clone(), update.status);
+        self.has_moved = true;
         if status.is_final() {
             // It has lapsed, or the user has stopped the call.
-            questions.withdraw(&call);
+            questions.withdraw_call(&call);
         }
         if let Some(result) = self.rounds.update(update) {
             for change in self.state.untold_before(key) {
@@ -208,20 +221,31 @@ impl Drive<'_> {
         }
     }
 
-    /// A tool asks to run.
+    /// A tool asks, or asks no more.
     fn ask(&mut self, asking: Asking, questions: &mut Questions) {
-        let call = &asking.0.tool_call_id;
-        if let Some(decision) = self.decisions.remove(call) {
-            self.rounds.decided(call, &decision);
-            // A turn that is stopped asks no more.
-            let _ = asking.1.send(decision);
-            return;
-        }
+        self.has_moved = true;
         let asked = Asked {
             id: format!("interrupt-{}", Uuid::new_v4()),
             expires: self.expires(),
         };
-        questions.ask(asking, self.tools, asked);
+        match asking {
+            Asking::Call(invocation, answer) => {
+                let call = &invocation.tool_call_id;
+                if let Some(decision) = self.decisions.remove(call) {
+                    self.rounds.decided(call, &decision);
+                    // A turn that is stopped asks no more.
+                    let _ = answer.send(decision);
+                    return;
+                }
+                questions.ask(*invocation, answer, self.tools, asked);
+            }
+            Asking::Tool(asks, answer) => {
+                questions.ask_for_tool(*asks, answer, asked);
+            }
+            Asking::Withdrawn(effect) => {
+                questions.withdraw(effect);
+            }
+        }
     }
 
     /// When a question that is asked now lapses.
@@ -242,10 +266,18 @@ impl Drive<'_> {
     async fn rest(&self, handle: &TurnHandle, questions: &Questions) -> Option<Rest> {
         let conversation = handle.conversation().await.ok()?;
         let calls = conversation.calls();
-        let waits = [ToolCallStatus::AwaitingApproval, ToolCallStatus::Deferred];
+        let asks =
+            |call: &LiveCall| call.status == ToolCallStatus::Executing && questions.has(&call.id);
+        let waits = |call: &LiveCall| match call.status {
+            ToolCallStatus::AwaitingApproval | ToolCallStatus::Deferred => true,
+            ToolCallStatus::Executing => asks(call),
+            // It begins when one that asks is over.
+            ToolCallStatus::Pending => calls.iter().any(asks),
+            _ => false,
+        };
         let mut open = calls.iter().filter(|call| !call.status.is_final());
         // A tool may have begun since it came to rest. While an agent asks, none does.
-        let rests = self.rounds.is_heard(calls) && open.all(|call| waits.contains(&call.status));
+        let rests = self.rounds.is_heard(calls) && open.all(waits);
         if !rests && !questions.has_agents() {
             return None;
         }

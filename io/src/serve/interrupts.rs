@@ -1,17 +1,22 @@
 //! Questions to the user: how they are asked, and what an answer means.
 
+use super::asking::ToolAsks;
 use crate::{Decision, ToolInvocation, ToolRegistry};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_core::run::{Question, UserAnswer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// As much of a call's arguments as a question shows, in characters. The call itself has them whole.
 const SHOWN: usize = 200;
 
+/// The protocol's own value for a question whose answer a running call needs.
+pub(super) const INPUT_REQUIRED: &str = "input_required";
+
 /// Asks whether a tool may run.
-pub(super) fn question(
+pub(super) fn approval(
     id: String,
     call: &ToolInvocation,
     tools: &ToolRegistry,
@@ -45,6 +50,34 @@ pub(super) fn question(
     }
 }
 
+/// Asks what a running tool wants to know.
+pub(super) fn tool_question(
+    id: String,
+    asks: &ToolAsks,
+    expires: Option<OffsetDateTime>,
+) -> Interrupt {
+    let ToolAsks {
+        invocation,
+        question,
+        ..
+    } = asks;
+    let schema = match &question.schema {
+        Value::Object(schema) => schema.clone(),
+        // What a schema of the other form says, as an object.
+        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+        _ => Map::new(),
+    };
+    Interrupt {
+        id,
+        reason: INPUT_REQUIRED.to_owned(),
+        message: Some(question.message.clone()),
+        tool_call_id: Some(invocation.tool_call_id.clone()),
+        response_schema: Some(schema),
+        expires_at: expires.and_then(|expires| expires.format(&Rfc3339).ok()),
+        ..Interrupt::default()
+    }
+}
+
 fn shortened(arguments: &str) -> String {
     match arguments.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &arguments[..end]),
@@ -60,7 +93,7 @@ fn object(value: Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// An answer to [`question`]. Fields that it does not know are passed over.
+/// An answer to [`approval`]. Fields that it does not know are passed over.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Approval {
@@ -108,6 +141,28 @@ pub(super) fn decision(
     }
 }
 
+/// What an answer says to the question of a running tool, whose time may be over.
+///
+/// # Errors
+/// It does not fit the question.
+pub(super) fn tool_answer(
+    entry: &ResumeEntry,
+    question: &Question,
+    is_late: bool,
+) -> Result<UserAnswer, String> {
+    if entry.status == ResumeStatus::Cancelled {
+        return Ok(UserAnswer::declined(match is_late {
+            true => "the user was asked, and did not answer in time",
+            false => "the user would not answer",
+        }));
+    }
+    let value = entry.payload.clone().unwrap_or(Value::Null);
+    question
+        .check(&value)
+        .map_err(|misfit| format!("the payload is not as the responseSchema has it: {misfit}"))?;
+    Ok(UserAnswer::Given { value })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +202,46 @@ mod tests {
         );
         let waved = decided(json!({"status": "cancelled"}));
         assert!(matches!(waved, Ok(Decision::Denied { .. })));
+    }
+
+    #[test]
+    fn a_tool_is_told_the_payload_that_fits_and_why_there_is_none() {
+        let question = Question::choice("How fast?", ["today", "later"]);
+        let answer = |mut entry: Value, is_late| {
+            entry["interruptId"] = json!("i");
+            let entry = serde_json::from_value(entry).expect("an entry");
+            tool_answer(&entry, &question, is_late)
+        };
+        let given = |payload: &str| {
+            let entry = json!({"status": "resolved", "payload": payload});
+            answer(entry, false)
+        };
+        assert_eq!(given("today"), Ok(UserAnswer::given("today")));
+        let misfit = given("never").expect_err("it does not fit");
+        assert!(misfit.contains("responseSchema"), "{misfit}");
+        assert!(answer(json!({"status": "resolved"}), false).is_err());
+        let declined = |is_late| match answer(json!({"status": "cancelled"}), is_late) {
+            Ok(UserAnswer::Declined { reason }) => reason.expect("a reason"),
+            other => panic!("{other:?}"),
+        };
+        assert!(declined(false).contains("would not"));
+        assert!(declined(true).contains("in time"));
+    }
+
+    #[test]
+    fn a_schema_that_is_no_object_is_told_as_one() {
+        let told = |schema: Value| {
+            let asks = ToolAsks {
+                invocation: ToolInvocation::new("send", json!({})),
+                number: 0,
+                question: Question::new("What?", schema),
+            };
+            let interrupt = tool_question("i".to_owned(), &asks, None);
+            Value::from(interrupt.response_schema.expect("a schema"))
+        };
+        assert_eq!(told(json!(true)), json!({}));
+        assert_eq!(told(json!(false)), json!({"not": {}}));
+        assert_eq!(told(json!({"type": "null"})), json!({"type": "null"}));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod agent;
 mod answers;
+mod asking;
 mod client_tools;
 mod drive;
 mod encoding;
@@ -21,6 +22,7 @@ mod open_turn;
 mod places;
 mod questions;
 mod refused;
+mod resumed;
 mod rounds;
 mod run;
 mod run_clock;
@@ -45,12 +47,13 @@ pub use ui_message::{ChatRequest, ChatStream, ChatStreams, UiMessageEncoder};
 /// any version.
 #[doc(hidden)]
 pub mod parts {
-    pub use super::answers::{Answers, Question};
+    pub use super::answers::{Answers, Asker, Question};
+    pub use super::asking::{Asking, ToolAsks, approver};
     pub use super::client_tools::{UnusableTools, build, offer};
     pub use super::ending::{Ending, LIMIT_REACHED, custom, usage_since};
     pub use super::input::LONGEST_ID;
     pub use super::lawful::Lawful;
-    pub use super::questions::{Asked, Asking, Questions, approver};
+    pub use super::questions::{Asked, Questions};
     pub use super::rounds::Rounds;
     pub use super::run_clock::RunClock;
     pub use super::shared_state::{CHANGE_STATE, SharedState, offered_by, tool};

@@ -1,22 +1,57 @@
 //! A turn that waits for the user, between the run that asked and the run that brings the answers.
 
 use super::answers::{Answers, Question, Unresumable};
+use super::asking::Asking;
+use super::questions::Questions;
 use super::rounds::Told;
-use crate::ToolRegistry;
+use super::shared_state::SharedState;
+use crate::{ToolRegistry, Turn};
 use stepwell_core::event::{ResumeEntry, TokenUsage};
 use time::OffsetDateTime;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+/// About how many bytes a turn takes that runs, beside what was said in it.
+const RUNNING: usize = 64 << 10;
 
 /// A turn that waits for the user.
 #[derive(Debug)]
 pub(super) struct OpenTurn {
-    /// The turn itself, to be revived.
-    pub(super) snapshot: String,
+    /// The turn itself.
+    pub(super) held: Held,
     /// What is asked; never empty.
     pub(super) questions: Vec<Question>,
     /// What the turn had cost, which its run has reported.
     pub(super) usage: TokenUsage,
     /// What its client knows of its calls.
     pub(super) told: Told,
+}
+
+/// How a turn is held that waits for the user.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// As text, to be revived: none of its tools runs.
+    Suspended(String),
+    /// As it is: a tool that asks still runs, and goes on with the answer.
+    Running(Box<Running>),
+    /// It was running, and was stopped when the time for the answers was over.
+    Stopped,
+}
+
+/// A turn with tools that run, and wait for the user.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) turn: Turn,
+    /// Where the answers go.
+    pub(super) questions: Questions,
+    /// What its tools ask from here on.
+    pub(super) asked: mpsc::UnboundedReceiver<Asking>,
+    /// The state that its tools change.
+    pub(super) state: SharedState,
+    /// About how many bytes what was said in it takes.
+    pub(super) size: usize,
+    /// Stops it when the time for the answers is over.
+    pub(super) stops: Option<AbortOnDropHandle<()>>,
 }
 
 impl OpenTurn {
@@ -45,12 +80,31 @@ impl OpenTurn {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        self.snapshot.len() + 1024 * self.questions.len()
+        let turn = match &self.held {
+            Held::Suspended(snapshot) => snapshot.len(),
+            Held::Running(running) => RUNNING + running.size,
+            Held::Stopped => 0,
+        };
+        turn + 1024 * self.questions.len()
+    }
+
+    /// When the time for the answers is over.
+    pub(super) fn expires(&self) -> Option<OffsetDateTime> {
+        let questions = self.questions.iter();
+        questions.filter_map(|question| question.expires).min()
+    }
+
+    /// Stops its tools, if any run: it can only be gone on from without it.
+    pub(super) fn stop(&mut self) {
+        if matches!(self.held, Held::Running(_)) {
+            self.held = Held::Stopped;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::answers::Asker;
     use super::*;
     use crate::{Decision, Tool};
     use serde_json::{Value, json};
@@ -66,14 +120,14 @@ mod tests {
                 tool_call_id: tool.map(|_| format!("call-{id}").into()),
                 ..Interrupt::default()
             },
-            tool: tool.map(str::to_owned),
+            asker: tool.map_or(Asker::Agent, |tool| Asker::Call(tool.to_owned())),
             expires: Some(NOW + Duration::SECOND),
         }
     }
 
     fn turn() -> OpenTurn {
         OpenTurn {
-            snapshot: String::new(),
+            held: Held::Suspended(String::new()),
             questions: vec![asked("a", Some("send")), asked("b", None)],
             usage: TokenUsage::default(),
             told: Told::default(),

@@ -1,18 +1,20 @@
 //! Who may run: one run a thread, so many in all, and the turns that wait for the user.
 
 use super::answers::{Answers, Unresumable};
-use super::open_turn::OpenTurn;
+use super::open_turn::{Held, OpenTurn};
 use super::refused::{Refused, RefusedReason};
 use crate::{RunId, ToolRegistry};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use stepwell_core::event::RunAgentInput;
 use stepwell_core::registry::ThreadKey;
 use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 /// The most memory that turns may take which wait for the user. The oldest make room: their questions are then
 /// unknown.
@@ -55,15 +57,15 @@ struct Current {
 #[derive(Debug)]
 pub struct Permit {
     _room: OwnedSemaphorePermit,
-    _held: Held,
+    _held: Holds,
 }
 
 /// What is held as long as the run goes on, and dropped with it: a count of the user's runs, say.
-struct Held(#[expect(dead_code, reason = "it is held")] Option<Box<dyn Any + Send + Sync>>);
+struct Holds(#[expect(dead_code, reason = "it is held")] Option<Box<dyn Any + Send + Sync>>);
 
-impl fmt::Debug for Held {
+impl fmt::Debug for Holds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Held").finish_non_exhaustive()
+        f.debug_tuple("Holds").finish_non_exhaustive()
     }
 }
 
@@ -99,9 +101,14 @@ impl Places {
         }
     }
 
-    /// Takes no more runs.
+    /// Takes no more runs. Nobody can answer the tools that wait for their users any more: they are stopped.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        let mut inner = self.lock();
+        inner.is_closed = true;
+        let keys: Vec<_> = inner.threads.keys().cloned().collect();
+        for key in keys {
+            inner.stop(&key, None);
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -119,7 +126,7 @@ impl Places {
         let permit = Arc::clone(&self.room).try_acquire_owned();
         let permit = permit.map(|room| Permit {
             _room: room,
-            _held: Held(held),
+            _held: Holds(held),
         });
         permit.map_err(|_| {
             let message = format!(
@@ -217,6 +224,8 @@ impl Thread {
         }
         match turn.answers(entries, tools, now) {
             Err(error) => Beginning::Refused(error),
+            // It is over: the conversation goes on without it.
+            Ok(_) if matches!(turn.held, Held::Stopped) => Beginning::Fresh,
             Ok(answers) => match self.open.take() {
                 Some((_, turn)) => Beginning::Resumed(Box::new(turn), answers),
                 None => Beginning::Fresh,
@@ -247,6 +256,18 @@ impl Inner {
         turn.map_or(0, |(_, turn)| turn.size())
     }
 
+    /// Stops the tools of the turn that waits on the thread: the one that the run of this number left.
+    fn stop(&mut self, key: &ThreadKey, number: Option<u64>) {
+        let thread = self.threads.get_mut(key);
+        if let Some((left, turn)) = thread.and_then(|thread| thread.open.as_mut())
+            && number.is_none_or(|number| number == *left)
+        {
+            let before = turn.size();
+            turn.stop();
+            self.open_bytes -= before - turn.size();
+        }
+    }
+
     fn forget_open(&mut self, key: &ThreadKey) {
         self.open_bytes -= self.lapsed(key);
         if self
@@ -261,7 +282,7 @@ impl Inner {
 
 impl Place {
     /// Keeps the turn until the user has answered. `false` if another run has the thread by now.
-    pub(super) fn keep(&self, turn: OpenTurn) -> bool {
+    pub(super) fn keep(&self, mut turn: OpenTurn) -> bool {
         let mut inner = self.threads.lock();
         let Some(thread) = inner.threads.get_mut(&self.key) else {
             return false;
@@ -270,12 +291,32 @@ impl Place {
         if current.is_none_or(|current| current.number != self.number) {
             return false;
         }
+        let expires = turn.expires();
+        if let (Held::Running(running), Some(expires)) = (&mut turn.held, expires) {
+            running.stops = Some(self.stop_at(expires));
+        }
         let size = turn.size();
         let earlier = thread.open.replace((self.number, turn));
         inner.open_bytes += size;
         inner.open_bytes -= earlier.map_or(0, |(_, earlier)| earlier.size());
         inner.make_room(self.threads.most_open);
+        if inner.is_closed {
+            inner.stop(&self.key, Some(self.number));
+        }
         true
+    }
+
+    /// Stops the tools of the turn that is kept when the time for the answers is over.
+    fn stop_at(&self, expires: OffsetDateTime) -> AbortOnDropHandle<()> {
+        let (threads, key, number) = (Arc::downgrade(&self.threads), self.key.clone(), self.number);
+        let left = Duration::try_from(expires - OffsetDateTime::now_utc());
+        let left = left.unwrap_or_default();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            tokio::time::sleep(left).await;
+            if let Some(threads) = threads.upgrade() {
+                threads.lock().stop(&key, Some(number));
+            }
+        }))
     }
 }
 
@@ -300,7 +341,7 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answers::Question;
+    use super::super::answers::{Asker, Question};
     use super::*;
     use stepwell_core::event::{Interrupt, TokenUsage};
 
@@ -327,13 +368,13 @@ mod tests {
 
     fn open_turn(size: usize) -> OpenTurn {
         OpenTurn {
-            snapshot: "x".repeat(size),
+            held: Held::Suspended("x".repeat(size)),
             questions: vec![Question {
                 interrupt: Interrupt {
                     id: "i".to_owned(),
                     ..Interrupt::default()
                 },
-                tool: None,
+                asker: Asker::Agent,
                 expires: None,
             }],
             usage: TokenUsage::default(),

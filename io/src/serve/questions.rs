@@ -1,27 +1,53 @@
 //! What a turn asks the user, until they have answered.
 
-use super::answers::{Answers, Question, Unresumable};
+use super::answers::{Answers, Asker, Question, Unresumable};
+use super::asking::ToolAsks;
 use super::interrupts;
-use crate::{Approver, Decision, ToolInvocation, ToolRegistry};
+use crate::{Decision, ToolInvocation, ToolRegistry};
 use std::collections::HashMap;
 use std::time::Duration;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_core::run::{EffectId, UserAnswer};
 use stepwell_core::{CallKey, ToolCallId};
 use time::OffsetDateTime;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
-
-/// A tool that asks to run, and where the decision goes. It is boxed since each run has a queue with room for many.
-pub type Asking = (Box<ToolInvocation>, oneshot::Sender<Decision>);
 
 /// A question that is open.
 #[derive(Debug)]
 struct Open {
     question: Question,
-    /// When it lapses, for the clock; that of a tool is the turn's own business.
+    /// When it lapses, for the clock; whether a tool may run is the turn's own business.
     lapses: Option<Instant>,
-    /// The call that asks to run, and where its answer goes; none if the agent behind the server asks.
-    asking: Option<(CallKey, oneshot::Sender<Decision>)>,
+    /// Where its answer goes; none if the agent behind the server asks.
+    waits: Option<Waits>,
+}
+
+/// Who waits for an answer.
+#[derive(Debug)]
+enum Waits {
+    /// A call that asks to run.
+    Call(CallKey, oneshot::Sender<Decision>),
+    /// A running tool, with its question of this number.
+    Tool(CallKey, u32, oneshot::Sender<UserAnswer>),
+}
+
+impl Waits {
+    fn effect(&self) -> EffectId {
+        match self {
+            Self::Call(call, _) => EffectId::Approve(*call),
+            Self::Tool(call, number, _) => EffectId::Ask {
+                call: *call,
+                number: *number,
+            },
+        }
+    }
+
+    fn call(&self) -> CallKey {
+        match self {
+            Self::Call(call, _) | Self::Tool(call, ..) => *call,
+        }
+    }
 }
 
 /// The questions that are open.
@@ -41,18 +67,42 @@ impl Questions {
     /// A tool asks to run: the question as it is told.
     pub fn ask(
         &mut self,
-        (invocation, answer): Asking,
+        invocation: ToolInvocation,
+        answer: oneshot::Sender<Decision>,
         tools: &ToolRegistry,
         asked: Asked,
     ) -> Interrupt {
         let Asked { id, expires } = asked;
-        let interrupt = interrupts::question(id, &invocation, tools, expires);
+        let interrupt = interrupts::approval(id, &invocation, tools, expires);
         let question = Question {
             interrupt: interrupt.clone(),
-            tool: Some(invocation.name),
+            asker: Asker::Call(invocation.name),
             expires,
         };
-        self.open(question, Some((invocation.call, answer)));
+        self.open(question, Some(Waits::Call(invocation.call, answer)));
+        interrupt
+    }
+
+    /// A running tool asks: the question as it is told.
+    pub fn ask_for_tool(
+        &mut self,
+        asks: ToolAsks,
+        answer: oneshot::Sender<UserAnswer>,
+        asked: Asked,
+    ) -> Interrupt {
+        let Asked { id, expires } = asked;
+        let interrupt = interrupts::tool_question(id, &asks, expires);
+        let ToolAsks {
+            invocation,
+            number,
+            question,
+        } = asks;
+        let question = Question {
+            interrupt: interrupt.clone(),
+            asker: Asker::RunningTool(question),
+            expires,
+        };
+        self.open(question, Some(Waits::Tool(invocation.call, number, answer)));
         interrupt
     }
 
@@ -60,14 +110,15 @@ impl Questions {
     pub fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
         let question = Question {
             interrupt,
-            tool: None,
+            asker: Asker::Agent,
             expires,
         };
         self.open(question, None);
     }
 
-    fn open(&mut self, question: Question, asking: Option<(CallKey, oneshot::Sender<Decision>)>) {
-        let expires = question.expires.filter(|_| asking.is_none());
+    fn open(&mut self, question: Question, waits: Option<Waits>) {
+        let is_approval = matches!(question.asker, Asker::Call(_));
+        let expires = question.expires.filter(|_| !is_approval);
         let left = expires.map(|expires| {
             let left = expires - OffsetDateTime::now_utc();
             Duration::try_from(left).unwrap_or_default()
@@ -78,7 +129,7 @@ impl Questions {
         self.0.push(Open {
             question,
             lapses: left.and_then(|left| Instant::now().checked_add(left)),
-            asking,
+            waits,
         });
     }
 
@@ -89,7 +140,13 @@ impl Questions {
 
     /// Whether the agent behind the server asks something.
     pub fn has_agents(&self) -> bool {
-        self.0.iter().any(|open| open.asking.is_none())
+        self.0.iter().any(|open| open.waits.is_none())
+    }
+
+    /// Whether a running tool asks something.
+    pub(super) fn has_tools(&self) -> bool {
+        let mut waits = self.0.iter().filter_map(|open| open.waits.as_ref());
+        waits.any(|waits| matches!(waits, Waits::Tool(..)))
     }
 
     /// Whether the question of this id is open.
@@ -103,9 +160,9 @@ impl Questions {
         open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
     }
 
-    /// The questions as they stand: those of tools in the order of their calls.
+    /// The questions as they stand: those of calls in the order of the calls.
     pub fn to_vec(&self) -> Vec<Question> {
-        let call = |open: &&Open| open.asking.as_ref().map(|(call, _)| *call);
+        let call = |open: &&Open| open.waits.as_ref().map(Waits::call);
         let mut open: Vec<_> = self.0.iter().collect();
         open.sort_by_key(|open| (call(open).is_none(), call(open)));
         open.into_iter().map(|open| open.question.clone()).collect()
@@ -140,13 +197,13 @@ impl Questions {
         Answers::read(entries, &questions, tools, OffsetDateTime::now_utc())
     }
 
-    /// Nothing more is asked of what `answers` are to: whoever waits for a decision hears it. Gives the calls that do, by
-    /// the id of their question.
+    /// Nothing more is asked of what `answers` are to: whoever waits for one hears it. Gives what they waited with, by the
+    /// id of their question.
     pub fn close(
         &mut self,
         answers: &[ResumeEntry],
         read: &mut Answers,
-    ) -> HashMap<String, CallKey> {
+    ) -> HashMap<String, EffectId> {
         let is_answered = |open: &Open| {
             let mut answers = answers.iter();
             answers.any(|answer| answer.interrupt_id == open.question.interrupt.id)
@@ -154,40 +211,44 @@ impl Questions {
         let open = std::mem::take(&mut self.0);
         let (closed, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(is_answered);
         self.0 = rest;
-        let mut decided = HashMap::new();
+        let mut heard = HashMap::new();
         for open in closed {
+            let Some(waits) = open.waits else {
+                continue;
+            };
+            let effect = waits.effect();
             let Interrupt {
                 id, tool_call_id, ..
             } = open.question.interrupt;
-            let decision = tool_call_id.and_then(|call| read.decisions.remove(&call));
-            if let (Some((call, sender)), Some(decision)) = (open.asking, decision)
-                && sender.send(decision).is_ok()
-            {
-                decided.insert(id, call);
+            let has_heard = match waits {
+                Waits::Call(_, sender) => {
+                    let decision = tool_call_id.and_then(|call| read.decisions.remove(&call));
+                    decision.is_some_and(|decision| sender.send(decision).is_ok())
+                }
+                Waits::Tool(_, _, sender) => {
+                    let answer = read.given.remove(&id);
+                    answer.is_some_and(|answer| sender.send(answer).is_ok())
+                }
+            };
+            if has_heard {
+                heard.insert(id, effect);
             }
         }
-        decided
+        heard
     }
 
-    /// A call is over, or the user stopped it: nothing is asked about it any more. Its question's id, if there is one.
-    pub fn withdraw(&mut self, call: &ToolCallId) -> Option<String> {
-        let is_of_it = |open: &Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
-        let at = self.0.iter().position(is_of_it)?;
+    /// Nobody waits for an answer any more. The question's id, if it was open.
+    pub fn withdraw(&mut self, effect: EffectId) -> Option<String> {
+        let is_it = |open: &Open| open.waits.as_ref().map(Waits::effect) == Some(effect);
+        let at = self.0.iter().position(is_it)?;
         Some(self.0.remove(at).question.interrupt.id)
     }
-}
 
-/// Puts what tools ask to the user into a queue, and waits for the decision.
-pub fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
-    move |invocation: ToolInvocation| {
-        let (sender, decided) = oneshot::channel();
-        let is_asked = asking.send((Box::new(invocation), sender)).is_ok();
-        async move {
-            match decided.await {
-                Ok(decision) if is_asked => decision,
-                // Nobody is there to ask: the turn is about to be let go of.
-                _ => std::future::pending().await,
-            }
-        }
+    /// A call is over, or the user stopped it: nothing is asked about it any more. The ids of its questions.
+    pub fn withdraw_call(&mut self, call: &ToolCallId) -> Vec<String> {
+        let is_of_it =
+            |open: &mut Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
+        let withdrawn = self.0.extract_if(.., is_of_it);
+        withdrawn.map(|open| open.question.interrupt.id).collect()
     }
 }

@@ -125,10 +125,12 @@ impl Rounds {
     }
 
     /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
-    /// rest has a result that the client is still to be told.
+    /// rest has a result that the client is still to be told; of one that has not begun there is nothing to say.
     pub fn is_heard(&self, calls: &[LiveCall]) -> bool {
         calls.iter().all(|call| {
-            self.told.seen.get(&call.id) == Some(&call.status)
+            let seen = self.told.seen.get(&call.id);
+            seen == Some(&call.status)
+                || (call.status == ToolCallStatus::Pending && seen.is_none())
                 || (call.status.is_final() && self.told.reported.contains(&call.id))
         })
     }

@@ -1,29 +1,25 @@
 //! A run: a turn that is kept nowhere, and told to the one client that waits for it. Where it waits for somebody the run
 //! ends, and the client's next run goes on with it.
 
+use super::asking::Asking;
 use super::drive::{Drive, Over};
 use super::ending::{Ending, usage_since};
 use super::event_log::{EventStream, LogWriter, event_log};
 use super::format::Format;
-use super::open_turn::OpenTurn;
+use super::open_turn::{Held, OpenTurn, Running};
 use super::places::{Beginning, Place};
-use super::questions::Asking;
+use super::resumed::Work;
 use super::rounds::Rounds;
 use super::shared_state::SharedState;
 use super::writer::RunWriter;
-use crate::{
-    Agent, Endpoint, Event, Message, ResumeEntry, RunEvent, Start, ToolCallStatus, ToolFailure,
-    ToolOutput, ToolRegistry, ToolResult, Turn, TurnHandle,
-};
+use crate::{Agent, Endpoint, Event, RunEvent, Start, ToolRegistry, Turn};
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use stepwell_core::dialect::ClientVersion;
-use stepwell_core::event::{
-    PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage, ToolMessage,
-};
+use stepwell_core::event::{PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage};
 use stepwell_core::run::TurnOptions;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -143,6 +139,7 @@ pub fn run_of(mut turn: Turn, input: Option<RunAgentInput>, format: Format) -> E
             leave: CancellationToken::new(),
             state: SharedState::new(json!({})),
             decisions: HashMap::new(),
+            has_moved: false,
         };
         let (ending, usage) = match drive.run().await {
             Over::Ended(ending, usage) => (ending, usage),
@@ -151,7 +148,8 @@ pub fn run_of(mut turn: Turn, input: Option<RunAgentInput>, format: Format) -> E
                 turn, questions, ..
             } => {
                 let usage = turn.handle().usage().await.unwrap_or_default();
-                let interrupts = questions.into_iter().map(|question| question.interrupt);
+                let questions = questions.to_vec().into_iter();
+                let interrupts = questions.map(|question| question.interrupt);
                 let outcome = RunOutcome::Interrupt {
                     interrupts: interrupts.collect(),
                 };
@@ -191,7 +189,13 @@ impl Speaking<'_> {
     ) -> (Ending, Option<TokenUsage>) {
         let own_id = self.own_id();
         let mut rounds = Rounds::new(own_id.clone());
-        let (turn, before, decisions) = match beginning {
+        let Work {
+            turn,
+            before,
+            decisions,
+            asked,
+            state,
+        } = match beginning {
             Beginning::Refused(error) => {
                 return (Ending::failed(error.code(), error.to_string()), None);
             }
@@ -203,18 +207,32 @@ impl Speaking<'_> {
                     resume: Vec::new(),
                     options: TurnOptions::default(),
                 };
-                let turn = self.agent.start(start);
-                (turn, TokenUsage::default(), HashMap::new())
+                Work {
+                    turn: self.agent.start(start),
+                    before: TokenUsage::default(),
+                    decisions: HashMap::new(),
+                    asked,
+                    state,
+                }
             }
             Beginning::Resumed(open, answers) => {
                 rounds.go_on(&open);
                 for (call, decision) in &answers.decisions {
                     rounds.decided(call, decision);
                 }
-                let Some(turn) = self.resume(&open, answers.forwarded, &mut rounds).await else {
-                    return (Ending::internal(), None);
-                };
-                (turn, open.usage, answers.decisions)
+                let work = Work::resumed(
+                    *open,
+                    answers,
+                    asked,
+                    state,
+                    &self.agent,
+                    self.input,
+                    &mut rounds,
+                );
+                match Box::pin(work).await {
+                    Some(work) => work,
+                    None => return (Ending::internal(), None),
+                }
             }
         };
         let drive = Drive {
@@ -230,6 +248,7 @@ impl Speaking<'_> {
             leave,
             state,
             decisions,
+            has_moved: false,
         };
         let own = |all| usage_since(all, &before, Some(&self.endpoint));
         let (outcome, usage) = match drive.run().await {
@@ -239,16 +258,33 @@ impl Speaking<'_> {
                 turn,
                 rounds,
                 questions,
+                asked,
+                state,
             } => {
                 let usage = turn.handle().usage().await.unwrap_or_default();
-                let Ok(snapshot) = turn.suspend().await else {
+                let open = questions.to_vec();
+                let held = match questions.has_tools() {
+                    false => turn.suspend().await.map(Held::Suspended),
+                    // A tool that runs is in no snapshot.
+                    true => turn.handle().snapshot().await.map(|snapshot| {
+                        Held::Running(Box::new(Running {
+                            turn,
+                            questions,
+                            asked,
+                            state,
+                            size: snapshot.len(),
+                            stops: None,
+                        }))
+                    }),
+                };
+                let Ok(held) = held else {
                     return (Ending::internal(), own(usage));
                 };
-                let interrupts = questions.iter().map(|question| question.interrupt.clone());
+                let interrupts = open.iter().map(|question| question.interrupt.clone());
                 let interrupts = interrupts.collect();
                 let is_kept = self.place.keep(OpenTurn {
-                    snapshot,
-                    questions,
+                    held,
+                    questions: open,
                     usage: usage.clone(),
                     told: rounds.into_told(),
                 });
@@ -273,54 +309,5 @@ impl Speaking<'_> {
         } else {
             run_id.to_owned()
         }
-    }
-
-    /// Goes on with a turn that waited for the user, with what they said and what the client's tools gave meanwhile.
-    async fn resume(
-        &self,
-        open: &OpenTurn,
-        forwarded: Vec<ResumeEntry>,
-        rounds: &mut Rounds,
-    ) -> Option<Turn> {
-        let revived = self.agent.revive(&open.snapshot);
-        let revived = revived.inspect_err(|error| {
-            tracing::error!(target: "stepwell", %error, "a turn cannot be revived");
-        });
-        let revived = revived.ok()?;
-        let handle = revived.handle();
-        let stands = handle.conversation().await.ok()?;
-        let deferred = stands.calls().iter();
-        let deferred = deferred.filter(|call| call.status == ToolCallStatus::Deferred);
-        let deferred: HashSet<_> = deferred.map(|call| &call.id).collect();
-        for message in &self.input.messages {
-            // Most results are of calls that were answered long ago, and a question is not answered by a result.
-            if let Message::Tool(message) = message
-                && deferred.contains(&message.tool_call_id)
-            {
-                rounds.is_known(&message.tool_call_id);
-                bring(&handle, message).await;
-            }
-        }
-        if !forwarded.is_empty()
-            && let Err(error) = handle.resume(forwarded).await
-        {
-            tracing::error!(target: "stepwell", %error, "the agent's questions cannot be answered");
-            return None;
-        }
-        Some(revived)
-    }
-}
-
-/// Brings what the client's tool gave.
-async fn bring(handle: &TurnHandle, message: &ToolMessage) {
-    let result: ToolResult = match &message.error {
-        Some(error) => Err(ToolFailure::error(error)),
-        None => Ok(ToolOutput {
-            content: message.content.clone(),
-        }),
-    };
-    let call = message.tool_call_id.clone();
-    if let Err(error) = handle.finish_call(call, result).await {
-        tracing::debug!(target: "stepwell", %error, "a result was not taken");
     }
 }

@@ -1,8 +1,8 @@
 use super::agent::agent;
+use super::asking::Asking;
 use super::event_log::{EventStream, event_log};
 use super::format::Format;
 use super::places::{Permit, Places};
-use super::questions::Asking;
 use super::refused::{Refused, RefusedReason};
 use super::run::AgUiRun;
 use super::shared_state::{self, CHANGE_STATE, SharedState};
@@ -25,7 +25,8 @@ use tokio_util::task::TaskTracker;
 /// history. Clones are the same server.
 ///
 /// A run is given the agent's model, tools and settings; the client's conversation, tools, context and state; and asks the
-/// client, by an interrupt, about tools that need an approval. It uses neither the agent's thread nor its store.
+/// client, by an interrupt, about tools that need an approval and what a running tool wants to know. It uses neither the
+/// agent's thread nor its store.
 ///
 /// ```no_run
 /// # async fn example(agent: &stepwell_io::Agent, body: &[u8]) -> Result<(), stepwell_io::serve::Refused> {

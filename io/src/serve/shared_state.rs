@@ -31,6 +31,11 @@ impl SharedState {
         })))
     }
 
+    /// The client has changed it.
+    pub(super) fn replace(&self, state: Value) {
+        self.lock().holder = Conversation::default().with_shared_state(state);
+    }
+
     /// As it is now.
     pub fn value(&self) -> Value {
         self.lock().holder.shared_state().clone()

@@ -131,10 +131,11 @@ fn the_end_says_how_it_is() {
 }
 
 #[test]
-fn a_question_about_a_call_is_an_approval_and_any_other_is_data() {
+fn whether_a_call_may_run_is_an_approval_and_any_other_question_is_data() {
     let interrupts = json!([
         { "id": "i", "reason": "tool_call", "toolCallId": "c" },
         { "id": "j", "reason": "which" },
+        { "id": "k", "reason": "input_required", "toolCallId": "c" },
     ]);
     let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
     let (parts, _) = parts(&[finished(&outcome)], &[]);
@@ -145,6 +146,10 @@ fn a_question_about_a_call_is_an_approval_and_any_other_is_data() {
     assert_eq!(
         (&parts[1]["type"], &parts[1]["data"]["id"]),
         (&json!("data-interrupt"), &json!("j"))
+    );
+    assert_eq!(
+        (&parts[2]["type"], &parts[2]["data"]["id"]),
+        (&json!("data-interrupt"), &json!("k"))
     );
 }
 

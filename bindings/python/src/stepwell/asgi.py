@@ -31,8 +31,9 @@ class AgUiApp:
     """Serves an agent to AG-UI clients and to chats of the AI SDK, as an ASGI app.
 
     A run has the agent's model, tools and settings; the client's conversation, tools, context and state. Tools that need an
-    approval are asked about in the client. It uses neither the agent's own conversation nor its store. The agent's tools run
-    on the server's event loop.
+    approval are asked about in the client, and what a running tool asks is asked there too: the tool waits for the run that
+    brings the answer. It uses neither the agent's own conversation nor its store. The agent's tools run on the server's event
+    loop.
 
     All who ask share the threads: whoever knows a thread's id can answer what it asks. Check who asks before it, in a
     middleware; an app with users gives each a ``server`` and ``room`` of their own by ``agent_of``, which is called with the

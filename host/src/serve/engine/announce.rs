@@ -3,14 +3,15 @@
 use super::call_labels::CallLabels;
 use super::event_writer::{EventWriter, Written};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
-use stepwell_core::ToolCallId;
-use stepwell_core::conversation::{Conversation, shown_result};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use stepwell_core::conversation::{Conversation, LiveCall, shown_result};
 use stepwell_core::event::{
     Event, Interrupt, Message, MessagesSnapshot, PROTOCOL_VERSION, ResumeStatus, RunStarted,
     ToolCallResult, ToolMessage, ToolRole,
 };
+use stepwell_core::run::BlockContent;
 use stepwell_core::session::{SessionView, Turn, ViewOptions};
+use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::serve::parts::{Rounds, custom};
 use stepwell_io::store::{StoreError, TurnKey};
 use stepwell_io::{ToolCallStatus, ToolCallUpdate, ToolRegistry};
@@ -107,7 +108,7 @@ pub(super) async fn announce(
     labels.note(&snapshot);
     writer.append(snapshot).await;
     let told = told_statuses(&written.events);
-    for (call, name, status) in &statuses.0 {
+    for (call, name, status) in &statuses.calls {
         let is_told = told.get(call.as_str()).copied() == Some(status_name(*status));
         // Who brings the result waits to be told that it is awaited.
         let matters = status.is_final() || *status == ToolCallStatus::Deferred;
@@ -122,8 +123,11 @@ pub(super) async fn announce(
     let is_void = |id: &String| {
         let asks_again = asks.iter().any(|asked| asked.id == *id);
         let mut calls = conversation.calls().iter();
-        let is_of_call = calls.any(|call| {
-            call.status == ToolCallStatus::AwaitingApproval && *id == question_id(&call.id)
+        let is_of_call = calls.any(|call| match call.status {
+            ToolCallStatus::AwaitingApproval => *id == question_id(&call.id),
+            // Its tool is run again, and may ask the same.
+            ToolCallStatus::Executing => statuses.may_ask(call, id),
+            _ => false,
         });
         !asks_again && !is_of_call
     };
@@ -150,6 +154,11 @@ fn note_results(messages: &[Message], rounds: &mut Rounds) {
 /// The id of the question whether a call of a stored turn may run: the same after a restart.
 pub(super) fn question_id(call: &ToolCallId) -> String {
     format!("interrupt-{call}")
+}
+
+/// The id of a question that a running call of a stored turn asks: the same after a restart.
+pub(super) fn tool_question_id(call: &ToolCallId, number: u32) -> String {
+    format!("question-{number}-{call}")
 }
 
 /// The results of the round under way that were told. They have their place in the history once the round is over.
@@ -206,9 +215,14 @@ pub(super) fn progress(update: &ToolCallUpdate, label: &str) -> Event {
     tool_status(&update.tool_call_id, &update.name, label, update.status)
 }
 
-/// How the calls of a turn stand in the store: each with its tool.
+/// How the calls of a turn stand in the store.
 #[derive(Debug, Default)]
-pub(super) struct Statuses(Vec<(ToolCallId, String, ToolCallStatus)>);
+pub(super) struct Statuses {
+    /// Each with its tool.
+    calls: Vec<(ToolCallId, String, ToolCallStatus)>,
+    /// The questions of running tools that have answers, by their numbers.
+    answered: HashSet<(CallKey, u32)>,
+}
 
 impl Statuses {
     /// Those of the last turn of the path.
@@ -222,11 +236,30 @@ impl Statuses {
         let own = own.filter(|message| message.turn.as_ref() == turn);
         let calls = own.flat_map(|message| message.tool_executions);
         let calls = calls.map(|call| (call.tool_id, call.tool_name, call.status));
-        Ok(Self(calls.collect()))
+        let blocks = path.last().into_iter().flat_map(|turn| &turn.blocks);
+        let answered = blocks.filter_map(|block| match &block.block.content {
+            BlockContent::Answer { call, number, .. } => Some((*call, *number)),
+            _ => None,
+        });
+        Ok(Self {
+            calls: calls.collect(),
+            answered: answered.collect(),
+        })
+    }
+
+    /// Whether the question of this id is one that the call asks, and nobody has answered.
+    fn may_ask(&self, call: &LiveCall, id: &str) -> bool {
+        let question = id.strip_prefix("question-");
+        let question = question.and_then(|question| question.split_once('-'));
+        let Some((number, of)) = question else {
+            return false;
+        };
+        let number = number.parse().ok().filter(|_| of == call.id.as_str());
+        number.is_some_and(|number| !self.answered.contains(&(call.key, number)))
     }
 
     fn of(&self, call: &ToolCallId) -> Option<ToolCallStatus> {
-        let mut all = self.0.iter();
+        let mut all = self.calls.iter();
         all.find_map(|(known, _, status)| (known == call).then_some(*status))
     }
 }
@@ -286,4 +319,32 @@ fn told(result: &ToolMessage) -> Event {
         common: None,
     }
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_a_running_call_may_ask_again_is_its_own_and_has_no_answer() {
+        let id = ToolCallId::from("a-1");
+        let key = CallKey { hop: 0, index: 2 };
+        let call = LiveCall {
+            key,
+            id: id.clone(),
+            name: "work".to_owned(),
+            status: ToolCallStatus::Executing,
+            result: None,
+            edited: None,
+            restarts: 0,
+        };
+        let statuses = Statuses {
+            calls: Vec::new(),
+            answered: HashSet::from([(key, 0)]),
+        };
+        assert!(statuses.may_ask(&call, &tool_question_id(&id, 1)));
+        assert!(!statuses.may_ask(&call, &tool_question_id(&id, 0)));
+        assert!(!statuses.may_ask(&call, &tool_question_id(&"a".into(), 1)));
+        assert!(!statuses.may_ask(&call, &question_id(&id)));
+    }
 }

@@ -86,11 +86,11 @@ impl Drive<'_> {
         for (call, decision) in &answers.decisions {
             self.rounds.decided(call, decision);
         }
-        let decided = self.questions.close(entries, &mut answers);
+        let heard = self.questions.close(entries, &mut answers);
         let mut facts = Vec::new();
         for entry in entries {
             let id = &entry.interrupt_id;
-            let fact = decided.get(id).map(|call| Fact::Decision(*call));
+            let fact = heard.get(id).map(|effect| Fact::Answer(*effect));
             facts.extend(fact.clone());
             self.tell_answered(id, entry.status, fact).await;
         }

@@ -2,7 +2,7 @@
 //! `stepwell_io::serve`.
 
 use super::super::store_trouble::StoreTrouble;
-use super::announce::{progress, question_id};
+use super::announce::{progress, question_id, tool_question_id};
 use super::call_labels::CallLabels;
 use super::commands::Command;
 use super::event_writer::EventWriter;
@@ -16,7 +16,7 @@ use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Interrupt, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
 use stepwell_io::serve::parts::{Asked, Asking, Ending, Questions, Rounds, RunClock, Stop, custom};
-use stepwell_io::{Endpoint, RunEvent, Turn};
+use stepwell_io::{Endpoint, RunEvent, Turn, TurnHandle};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::{mpsc, watch};
@@ -126,22 +126,20 @@ impl Drive<'_> {
                 Next::Said(None) => break,
                 Next::Asked(asking) => {
                     Box::pin(self.ask(asking)).await;
-                    for command in std::mem::take(&mut self.early) {
-                        Box::pin(self.obey(command, &handle)).await;
-                    }
+                    self.obey_early(&handle).await;
                 }
                 Next::Said(Some(event)) => {
                     let mut said = Some(event);
                     for _ in 0..AT_ONCE {
                         let Some(event) = said.take() else { break };
-                        self.say(event).await;
+                        self.say(event, &handle).await;
                         if !self.writer.has_room() {
                             break;
                         }
                         said = self.turn.next().now_or_never().flatten();
                     }
                     if let Some(event) = said {
-                        self.say(event).await;
+                        self.say(event, &handle).await;
                     }
                 }
             }
@@ -158,7 +156,14 @@ impl Drive<'_> {
             .send_if_modified(|asks| std::mem::replace(asks, now) != now);
     }
 
-    async fn say(&mut self, event: RunEvent) {
+    /// Answers that came before what they are to was asked again, or was not.
+    async fn obey_early(&mut self, handle: &TurnHandle) {
+        for command in std::mem::take(&mut self.early) {
+            Box::pin(self.obey(command, handle)).await;
+        }
+    }
+
+    async fn say(&mut self, event: RunEvent, handle: &TurnHandle) {
         match event {
             RunEvent::AgUi(event) => {
                 if let Event::ToolCallResult(result) = &event {
@@ -167,7 +172,13 @@ impl Drive<'_> {
                 self.labels.note(&event);
                 self.writer.append(event).await;
             }
-            RunEvent::ToolCallUpdate(update) => Box::pin(self.tell_call(update)).await,
+            RunEvent::ToolCallUpdate(update) => {
+                let is_over = update.status.is_final();
+                Box::pin(self.tell_call(update)).await;
+                if is_over {
+                    self.obey_early(handle).await;
+                }
+            }
             RunEvent::Interrupted { interrupts } => {
                 for interrupt in interrupts {
                     Box::pin(self.ask_for_agent(interrupt)).await;
@@ -185,11 +196,11 @@ impl Drive<'_> {
 
     async fn tell_call(&mut self, update: ToolCallUpdate) {
         let call = update.tool_call_id.clone();
-        if update.status.is_final()
-            && let Some(id) = self.withdraw_question(&call)
-        {
-            // It has lapsed, or the user has stopped the call.
-            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+        if update.status.is_final() {
+            // They have lapsed, or the user has stopped the call.
+            for id in self.withdraw_questions(&call) {
+                self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+            }
         }
         let label = self.labels.label(&update, &self.setup.tools);
         let event = progress(&update, &label);
@@ -205,22 +216,46 @@ impl Drive<'_> {
         }
     }
 
-    /// A tool asks to run.
+    /// A tool asks, or asks no more.
     async fn ask(&mut self, asking: Asking) {
-        let call = &asking.0.tool_call_id;
-        // The same after a restart.
-        let id = question_id(call);
-        if let Some(told) = self.open.remove(&id) {
-            let expires = told.expires_at.as_deref();
-            let expires = expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok());
-            self.questions
-                .ask(asking, &self.setup.tools, Asked { id, expires });
-            return;
-        }
-        let expires = self.setup.expires();
+        // The ids are the same after a restart.
+        let id = match &asking {
+            Asking::Call(invocation, _) => question_id(&invocation.tool_call_id),
+            Asking::Tool(asks, _) => tool_question_id(&asks.invocation.tool_call_id, asks.number),
+            Asking::Withdrawn(effect) => {
+                if let Some(id) = self.questions.withdraw(*effect) {
+                    self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+                }
+                return;
+            }
+        };
+        let told = match self.open.remove(&id) {
+            // The tool went another way than before the restart.
+            Some(told) if !is_same(&told, &asking) => {
+                self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+                None
+            }
+            told => told,
+        };
+        let expires = match &told {
+            Some(told) => {
+                let expires = told.expires_at.as_deref();
+                expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok())
+            }
+            None => self.setup.expires(),
+        };
         let asked = Asked { id, expires };
-        let interrupt = self.questions.ask(asking, &self.setup.tools, asked);
-        self.tell_question(&interrupt).await;
+        let interrupt = match asking {
+            Asking::Call(invocation, answer) => {
+                let tools = &self.setup.tools;
+                self.questions.ask(*invocation, answer, tools, asked)
+            }
+            Asking::Tool(asks, answer) => self.questions.ask_for_tool(*asks, answer, asked),
+            Asking::Withdrawn(_) => return,
+        };
+        if told.is_none() {
+            self.tell_question(&interrupt).await;
+        }
     }
 
     /// The agent behind the server asks.
@@ -249,12 +284,28 @@ impl Drive<'_> {
         }
     }
 
-    fn withdraw_question(&mut self, call: &ToolCallId) -> Option<String> {
-        if let Some(told) = self.open.remove(&question_id(call)) {
-            return Some(told.id);
-        }
-        self.questions.withdraw(call)
+    /// The questions about a call that is over, whether they were asked again or not.
+    fn withdraw_questions(&mut self, call: &ToolCallId) -> Vec<String> {
+        let mut withdrawn = self.questions.withdraw_call(call);
+        self.open.retain(|id, asked| {
+            let is_of_it = asked.tool_call_id.as_ref() == Some(call);
+            if is_of_it && !withdrawn.contains(id) {
+                withdrawn.push(id.clone());
+            }
+            !is_of_it
+        });
+        withdrawn
     }
+}
+
+/// Whether what is asked is what was told before a restart. Whether a call may run is one question.
+fn is_same(told: &Interrupt, asking: &Asking) -> bool {
+    let Asking::Tool(asks, _) = asking else {
+        return true;
+    };
+    let question = &asks.question;
+    let schema = told.response_schema.as_ref();
+    told.message.as_ref() == Some(&question.message) && schema == question.schema.as_object()
 }
 
 /// The next event, once there is room for it.

@@ -5,6 +5,8 @@
 //! would run on an engine that makes them durable itself, behind the same trait.
 
 mod announce;
+#[cfg(test)]
+mod asked_again;
 mod call_labels;
 mod commands;
 mod drive;

@@ -1,11 +1,11 @@
-//! Which results and decisions of a turn are stored. They are told once they are: after a kill the tool may not be run
-//! again, nor the user asked, and they would see otherwise than they were told.
+//! Which results of a turn are stored, and which answers of its user. They are told once they are: after a kill the tool
+//! may not be run again, nor the user asked, and they would see otherwise than they were told.
 
 use super::super::kept::in_snapshot;
 use std::collections::HashSet;
 use std::sync::Arc;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Block, BlockContent};
+use stepwell_core::run::{Block, BlockContent, EffectId};
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{
     Claimed, Generation, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
@@ -17,8 +17,21 @@ use tokio::sync::watch;
 pub(super) enum Fact {
     /// What came of a call.
     Result(ToolCallId),
-    /// What the user said to a call that asked to run.
-    Decision(CallKey),
+    /// What the user said to a call that asked to run, or to a running tool.
+    Answer(EffectId),
+    /// The call is over: what it asked waits for no answer, the user may have been too late.
+    Over(CallKey),
+}
+
+impl Fact {
+    /// Whether it is so, as far as these go.
+    fn is_in(&self, stored: &HashSet<Self>) -> bool {
+        let call = match self {
+            Self::Answer(EffectId::Approve(call) | EffectId::Ask { call, .. }) => Some(*call),
+            _ => None,
+        };
+        stored.contains(self) || call.is_some_and(|call| stored.contains(&Self::Over(call)))
+    }
 }
 
 /// The store of one turn. Its writes tell what is there.
@@ -53,12 +66,12 @@ pub(super) fn watched(
 
 impl Stored {
     pub(super) fn has(&self, fact: &Fact) -> bool {
-        self.0.borrow().contains(fact)
+        fact.is_in(&self.0.borrow())
     }
 
     /// Waits until it is stored, or will not be. Whether it is.
     pub(super) async fn until(&mut self, fact: &Fact) -> bool {
-        let stored = self.0.wait_for(|stored| stored.contains(fact)).await;
+        let stored = self.0.wait_for(|stored| fact.is_in(stored)).await;
         stored.is_ok()
     }
 }
@@ -141,14 +154,17 @@ fn facts(block: &Block) -> [Option<Fact>; 2] {
             call, tool_call_id, ..
         } => [
             Some(Fact::Result(tool_call_id.clone())),
-            // One that has a result waits for no decision: the user may have been too late.
-            Some(Fact::Decision(*call)),
+            Some(Fact::Over(*call)),
         ],
         BlockContent::Message { message } => match &**message {
             Message::Tool(result) => [Some(Fact::Result(result.tool_call_id.clone())), None],
             _ => [None, None],
         },
-        BlockContent::Approval { call, .. } => [Some(Fact::Decision(*call)), None],
+        BlockContent::Approval { call, .. } => [Some(Fact::Answer(EffectId::Approve(*call))), None],
+        BlockContent::Answer { call, number, .. } => {
+            let (call, number) = (*call, *number);
+            [Some(Fact::Answer(EffectId::Ask { call, number })), None]
+        }
         _ => [None, None],
     }
 }

@@ -4,6 +4,7 @@ use super::event_writer::{EventWriter, Log, Written};
 use super::stored::{Fact, watched};
 use super::{Engine, EngineError, LocalEngine, LocalSetup, NewTurn, Parent};
 use crate::metrics::Metrics;
+use crate::serve::Backend;
 use crate::serve::agent;
 use crate::serve::client_tools::TurnTools;
 use crate::serve::scripted::scripted;
@@ -137,12 +138,21 @@ pub(super) async fn engine_on(
 ) -> (MockLlm, LocalEngine) {
     let client = HttpClient::new().unwrap();
     let (model, backend) = scripted(None, client).await.unwrap();
+    let setup = setup_of(&backend, store, store_timeout);
+    (model, LocalEngine::new(setup))
+}
+
+pub(super) fn setup_of(
+    backend: &Backend,
+    store: Arc<dyn Store>,
+    store_timeout: Duration,
+) -> LocalSetup {
     let metrics = Metrics::new([]);
     let time = Duration::from_secs(3_600);
-    let engine = LocalEngine::new(LocalSetup {
+    LocalSetup {
         store,
         owner: Uuid::new_v4().to_string(),
-        base: agent::base(&backend, &metrics),
+        base: agent::base(backend, &metrics),
         instructions: None,
         tools: backend.registry().unwrap(),
         endpoint: backend.endpoint.clone(),
@@ -153,8 +163,7 @@ pub(super) async fn engine_on(
         run_time: time,
         interrupt_time: time,
         store_timeout,
-    });
-    (model, engine)
+    }
 }
 
 pub(super) fn new_turn() -> NewTurn {

@@ -1,3 +1,4 @@
+use super::super::interrupts::INPUT_REQUIRED;
 use crate::{Event, ToolCallStatus};
 use serde::Serialize;
 use serde_json::Value;
@@ -8,8 +9,8 @@ use stepwell_core::{MessageId, ToolCallId};
 /// Writes the AG-UI events of one run as the parts of a UI message stream, of version 1 as the AI SDK 6 and 7 read it: one
 /// frame of server-sent events for each part, and `[DONE]` behind the last.
 ///
-/// Text, reasoning, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What an
-/// agent asks besides is a `data-interrupt`, and a custom event a `data-NAME`. The stream has no place for the shared
+/// Text, reasoning, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What a
+/// running tool asks, or an agent besides, is a `data-interrupt`, and a custom event a `data-NAME`. The stream has no place for the shared
 /// state.
 #[derive(Debug)]
 pub struct UiMessageEncoder {
@@ -320,14 +321,14 @@ impl UiMessageEncoder {
             Some(RunOutcome::Interrupt { interrupts }) => {
                 for interrupt in interrupts {
                     match &interrupt.tool_call_id {
-                        Some(call) => {
+                        Some(call) if interrupt.reason != INPUT_REQUIRED => {
                             let asks = Part::ToolApprovalRequest {
                                 approval_id: &interrupt.id,
                                 tool_call_id: call.as_str(),
                             };
                             part(frames, &asks)?;
                         }
-                        None => data(frames, "interrupt", interrupt)?,
+                        _ => data(frames, "interrupt", interrupt)?,
                     }
                 }
                 "tool-calls"

@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// A request of the AI SDK's `DefaultChatTransport`, as a run: the chat is the thread, the UI messages are the history.
 ///
 /// Beside what the transport sends, its `body` may have `tools`, the client's own tools as AG-UI defines them, and `resume`,
-/// answers to what an agent asked by a `data-interrupt`.
+/// answers to what a running tool or an agent asked by a `data-interrupt`.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
     /// What is to be run.
