@@ -31,13 +31,13 @@ def send() -> str:
 
 
 @tool
-async def ship(context: ToolContext) -> str:
+async def ship(context: ToolContext[Any]) -> str:
     """Ships."""
     return f"it goes {await context.ask('How fast?', Literal['today', 'later'])}"
 
 
 def agent_of(model: MockLlm) -> Agent:
-    tools = [get_secret_number, send, ship]
+    tools: list[Any] = [get_secret_number, send, ship]
     return Agent(provider="openai-compatible", model="m", base_url=model.base_url, tools=tools)
 
 
