@@ -72,6 +72,7 @@ impl Agent {
             approver: Arc::new(Runner(Arc::clone(&runner))),
             run_source: Some(Arc::new(Runner(Arc::clone(&runner)))),
             credentials: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            hooks: Some(Arc::new(Runner(Arc::clone(&runner)))),
             instructions: makes_instructions.map(|runner| Arc::new(runner) as _),
             trimmer: Some(Arc::new(Runner(Arc::clone(&runner)))),
             decoder: Some(Arc::new(Runner(runner))),

@@ -1,4 +1,5 @@
 use crate::event::Event;
+use crate::hook::HookSubject;
 use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
 use crate::question::{Question, UserAnswer};
@@ -133,6 +134,16 @@ pub enum Effect {
         id: String,
         /// The provider has refused what was given last, with a 401: it is to be got anew.
         rejected: bool,
+    },
+    /// Ask a hook of the app's; answer with `hook_answered`. Only with `RunConfig.hooks`. It may be asked again after a
+    /// restore.
+    RunHook {
+        /// The effect's id.
+        id: String,
+        /// The hook's name. Empty if the configuration has it no more: answer that it failed.
+        hook: String,
+        /// What it looks at.
+        subject: HookSubject,
     },
 }
 
@@ -423,6 +434,11 @@ impl Effect {
                 value: JsonValue::of(&value),
             },
             run::Effect::Authorize { rejected } => Self::Authorize { id, rejected },
+            run::Effect::RunHook { hook, subject } => Self::RunHook {
+                id,
+                hook,
+                subject: subject.into(),
+            },
         }
     }
 }

@@ -18,6 +18,7 @@ mod credentials;
 mod effect;
 mod error;
 mod event;
+mod hook;
 #[cfg(feature = "agent")]
 mod instructions;
 #[cfg(feature = "uniffi")]
@@ -90,6 +91,9 @@ pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
 };
+#[cfg(feature = "agent")]
+pub use hook::{AgentHook, Hook, HookTask};
+pub use hook::{HookAnswer, HookMoment, HookSpec, HookSubject};
 #[cfg(feature = "agent")]
 pub use instructions::{InstructionsRequest, InstructionsSource};
 #[cfg(feature = "agent")]

@@ -1,6 +1,7 @@
 mod into_core;
 mod problem;
 
+use crate::hook::HookMoment;
 use crate::same::same;
 use crate::time::Duration;
 pub use problem::{Problem, ProblemKind, problem_of};
@@ -189,6 +190,15 @@ pub enum Failure {
         /// The app's words.
         message: String,
     },
+    /// A hook of the app's refused the request or the answer, or failed.
+    RefusedByHook {
+        /// The hook's name.
+        hook: String,
+        /// When.
+        moment: HookMoment,
+        /// The hook's words.
+        reason: String,
+    },
 }
 
 /// The kinds of a provider's errors that an app acts on.
@@ -328,6 +338,15 @@ impl From<run::Failure> for Failure {
             run::Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
             run::Failure::NoInstructions { message } => Self::NoInstructions { message },
             run::Failure::NotAuthorized { message } => Self::NotAuthorized { message },
+            run::Failure::RefusedByHook {
+                hook,
+                moment,
+                reason,
+            } => Self::RefusedByHook {
+                hook,
+                moment: moment.into(),
+                reason,
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::config::{ContextPolicy, Credentials, RunConfig, RunIds};
 use crate::credentials::{self, CredentialSource};
 use crate::error::StepwellError;
+use crate::hook::AgentHook;
 use crate::instructions::{Instructing, InstructionsSource};
 use crate::journal::{JournalSink, Sink};
 use crate::json_value::JsonValue;
@@ -61,6 +62,9 @@ pub struct AgentSetup {
     /// Gives the key and the headers of each request, for tokens that expire. They are those of the configuration if absent.
     #[uniffi(default = None)]
     pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// The hooks, each with its code, in the order in which they are asked.
+    #[uniffi(default)]
+    pub hooks: Vec<AgentHook>,
     /// Makes the instructions of each turn. They are those of the configuration if absent.
     #[uniffi(default = None)]
     pub instructions_from: Option<Arc<dyn InstructionsSource>>,
@@ -133,6 +137,9 @@ impl AgentSetup {
         if let Some(source) = self.credentials {
             builder = builder.credentials(credentials::Credentials(source));
         }
+        for hook in self.hooks {
+            builder = builder.hook(hook.into());
+        }
         if let Some(source) = self.instructions_from {
             builder = builder.instructions_from(Instructing(source));
         }
@@ -160,6 +167,12 @@ impl AgentSetup {
             return Err(StepwellError::configuration(
                 &"the agent has no source of credentials",
                 "give it `credentials`, or leave those of the configuration out",
+            ));
+        }
+        if let Some(hook) = config.hooks.first() {
+            return Err(StepwellError::configuration(
+                &format!("the hook `{}` has no code", hook.name),
+                "give the agent its hooks in its setup, each with its code, and leave those of the configuration empty",
             ));
         }
         let at_limit = config.context_guard.at_limit;
@@ -193,6 +206,7 @@ impl AgentSetup {
             ("trim_context", self.trim_context.is_some()),
             ("output_decoder", self.output_decoder.is_some()),
             ("credentials", self.credentials.is_some()),
+            ("hooks", !self.hooks.is_empty()),
             ("instructions_from", self.instructions_from.is_some()),
         ];
         let is_given = |(_, is_given): &&(_, bool)| *is_given;

@@ -13,6 +13,8 @@ pub enum StateKind {
     Streaming,
     /// Tools are running, or wait for the user to allow them.
     ExecutingTools,
+    /// Hooks of the app's look at the answer.
+    Reviewing,
     /// The app decodes the typed answer.
     Decoding,
     /// A request failed and is tried again: soon, or when there is a network.
@@ -32,6 +34,7 @@ impl From<run::StateKind> for StateKind {
             run::StateKind::Opening => Self::Opening,
             run::StateKind::Waiting => Self::Waiting,
             run::StateKind::Streaming => Self::Streaming,
+            run::StateKind::Reviewing => Self::Reviewing,
             run::StateKind::Decoding => Self::Decoding,
             run::StateKind::ExecutingTools => Self::ExecutingTools,
             run::StateKind::Interrupted => Self::Interrupted,

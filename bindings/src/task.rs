@@ -5,6 +5,7 @@ use crate::credentials::{Authorization, CredentialRequest};
 use crate::effect::ToolInvocation;
 use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
+use crate::hook::HookTask;
 use crate::instructions::InstructionsRequest;
 use crate::json_value::JsonValue;
 use crate::machine::parse_parts;
@@ -45,6 +46,8 @@ pub trait TaskRunner: Send + Sync {
     fn decode_output(&self, task: Arc<DecodeOutputTask>) -> Result<(), CallbackError>;
     /// Gets the key and the headers of a request, for an agent whose configuration says so.
     fn give_credentials(&self, task: Arc<CredentialsTask>) -> Result<(), CallbackError>;
+    /// Has a hook look, for an agent whose configuration has hooks.
+    fn run_hook(&self, task: Arc<HookTask>) -> Result<(), CallbackError>;
     /// Has a turn's instructions made, for an agent that was made to have them so.
     fn make_instructions(&self, task: Arc<InstructionsTask>) -> Result<(), CallbackError>;
     /// Begins to send a request, for an agent that was made to send its requests so.
@@ -502,6 +505,27 @@ impl stepwell_io::CredentialSource for Runner {
             answer
                 .unwrap_or_else(|error| Err(error.to_string()))
                 .map(Into::into)
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::HookHandler for Runner {
+    fn look(&self, hook: &str, subject: run::HookSubject) -> BoxFuture<'static, run::HookAnswer> {
+        let runner = Arc::clone(&self.0);
+        let hook = hook.to_owned();
+        async move {
+            let subject = subject.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.run_hook(Arc::new(HookTask {
+                    id,
+                    hook,
+                    subject,
+                    reply,
+                }))
+            };
+            let answer = answered(runner, "it ended without an answer", begin).await;
+            answer.map(run::HookAnswer::from).into()
         }
         .boxed()
     }

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
-    CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HttpTask, InstructionsTask,
-    JournalSink, JsonValue, Listener, Outcome, QuestionTask, RegistryEvent, RunIds, StepwellError,
-    TaskRunner, ThreadKey, ToolContext, ToolError, ToolFailureKind, ToolHandler, ToolInvocation,
-    ToolResult, ToolTask, TrimContextTask, TurnOptions, replay_journal,
+    CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HookTask, HttpTask,
+    InstructionsTask, JournalSink, JsonValue, Listener, Outcome, QuestionTask, RegistryEvent,
+    RunIds, StepwellError, TaskRunner, ThreadKey, ToolContext, ToolError, ToolFailureKind,
+    ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask, TurnOptions,
+    replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -159,6 +160,10 @@ impl TaskRunner for Watching {
 
     fn give_credentials(&self, _task: Arc<CredentialsTask>) -> Result<(), CallbackError> {
         unreachable!("the key is the configuration's")
+    }
+
+    fn run_hook(&self, _task: Arc<HookTask>) -> Result<(), CallbackError> {
+        unreachable!("there are no hooks")
     }
 
     fn make_instructions(&self, _task: Arc<InstructionsTask>) -> Result<(), CallbackError> {

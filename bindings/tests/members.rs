@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError, ContextOverflow,
-    CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask, DecodeOutputTask, Event,
-    Failure, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
+    Agent, AgentHook, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError,
+    ContextOverflow, CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask,
+    DecodeOutputTask, Event, Failure, Hook, HookAnswer, HookMoment, HookSpec, HookSubject,
+    HookTask, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
     NewRun, Outcome, OutputDecoder, OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry,
     RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext,
     ToolError, ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer,
@@ -142,6 +143,12 @@ impl TaskRunner for ByTasks {
 
     fn give_credentials(&self, task: Arc<CredentialsTask>) -> Result<(), CallbackError> {
         assert!(task.finish(credentials(&task.request())));
+        Ok(())
+    }
+
+    fn run_hook(&self, task: Arc<HookTask>) -> Result<(), CallbackError> {
+        assert_eq!(task.hook(), "guard");
+        assert!(task.finish(looked(task.subject())));
         Ok(())
     }
 
@@ -622,4 +629,74 @@ async fn a_turn_has_options_of_its_own() {
     };
     let refused = agent.start_turn("Hi".into(), unknown, Vec::new());
     assert!(refused.is_err_and(|error| error.to_string().contains("wrok")));
+}
+
+/// Says "***" to the model in the place of the user's words, and refuses what it says.
+fn looked(subject: HookSubject) -> HookAnswer {
+    match subject {
+        HookSubject::HookedRequest { .. } => HookAnswer::ChangeRequest {
+            instructions: None,
+            messages: Some(JsonValue::of(
+                &json!([{ "id": "user", "role": "user", "content": "***" }]),
+            )),
+        },
+        HookSubject::HookedAnswer { text, .. } => HookAnswer::Refused {
+            reason: format!("it says {text}"),
+        },
+        HookSubject::HookedCall { .. } | HookSubject::HookedResult { .. } => HookAnswer::GoOn,
+    }
+}
+
+struct Guard;
+
+#[async_trait::async_trait]
+impl Hook for Guard {
+    async fn look(&self, subject: HookSubject) -> Result<HookAnswer, CallbackError> {
+        Ok(looked(subject))
+    }
+}
+
+#[tokio::test]
+async fn the_app_has_hooks_here_and_by_tasks() {
+    let moments = vec![HookMoment::BeforeRequest, HookMoment::AfterAnswer];
+    for by_tasks in [false, true] {
+        let server = serve(Script::new().hop(says("Yes."))).await;
+        let mut config = config(&server.base_url());
+        let hook = AgentHook {
+            name: "guard".to_owned(),
+            moments: moments.clone(),
+            hook: Arc::new(Guard),
+        };
+        let setup = AgentSetup {
+            hooks: vec![hook],
+            ..AgentSetup::default()
+        };
+        let agent = if by_tasks {
+            config.hooks = vec![HookSpec {
+                name: "guard".to_owned(),
+                moments: moments.clone(),
+            }];
+            let without = Agent::new(config.clone(), AgentSetup::default());
+            assert!(without.is_err_and(|error| error.to_string().contains("has no code")));
+            let runner = Arc::new(ByTasks(Backend::default()));
+            let agent = Agent::for_runners(config, AgentSetup::default()).unwrap();
+            agent.with_runner(runner, None, false, false)
+        } else {
+            Agent::new(config, setup).unwrap()
+        };
+        let turn = agent.start(start("turn-1", "Hi"), Vec::new()).unwrap();
+        let finished = turn.finish().await.unwrap();
+        let Outcome::Failed { failure, .. } = finished.outcome else {
+            panic!("it was refused");
+        };
+        assert_eq!(
+            failure,
+            Failure::RefusedByHook {
+                hook: "guard".to_owned(),
+                moment: HookMoment::AfterAnswer,
+                reason: "it says Yes.".to_owned(),
+            }
+        );
+        assert_eq!(server.requests()[0].body["messages"][0]["content"], "***");
+    }
 }

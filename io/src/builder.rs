@@ -2,13 +2,14 @@ use crate::agent::Agent;
 use crate::asking::{Answerer, Approver, WithAnswerer};
 use crate::credentials::CredentialSource;
 use crate::durable::{Attendance, StoreSetup};
+use crate::hooks::Hook;
 use crate::http_client::{HttpClient, HttpClientError};
 use crate::instructions::InstructionsSource;
 use crate::journal::JournalSink;
 use crate::observer::{MakeObserver, TurnObserver};
 use crate::output::OutputDecoder;
 use crate::run_source::RunSource;
-use crate::setup::{MakeMiddleware, Setup};
+use crate::setup::{HookHandlers, MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
 use crate::store::Store;
 use crate::threads::Shared;
@@ -24,7 +25,8 @@ use stepwell_core::middleware::Middleware;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{
-    ContextPolicy, Credentials, Durability, Question, RunConfig, RunIds, ToolInvocation, UserAnswer,
+    ContextPolicy, Credentials, Durability, HookSpec, Question, RunConfig, RunIds, ToolInvocation,
+    UserAnswer,
 };
 #[cfg(feature = "serve")]
 use stepwell_core::tool::ToolRegistry;
@@ -46,6 +48,7 @@ pub struct AgentBuilder {
     trimmer: Option<Arc<dyn Trimmer>>,
     decoder: Option<Arc<dyn OutputDecoder>>,
     credentials: Option<Arc<dyn CredentialSource>>,
+    hooks: HookHandlers,
     instructions: Option<Arc<dyn InstructionsSource>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
@@ -81,6 +84,9 @@ pub enum BuildError {
         "a middleware is for AG-UI agents: this endpoint speaks {0}, whose streams are no events"
     )]
     Middleware(&'static str),
+    /// Two hooks have one name.
+    #[error("there are two hooks named `{0}`: give each a name of its own")]
+    HookTwice(String),
     /// There is a limit on what a turn may cost, and its model has no price.
     #[error(transparent)]
     Price(#[from] UnknownPrice),
@@ -106,6 +112,7 @@ impl AgentBuilder {
             trimmer: None,
             decoder: None,
             credentials: None,
+            hooks: HookHandlers::new(),
             instructions: None,
             journal: None,
             middleware: None,
@@ -135,6 +142,7 @@ impl AgentBuilder {
             trimmer,
             decoder,
             credentials,
+            hooks,
             instructions,
             journal,
             middleware,
@@ -153,6 +161,7 @@ impl AgentBuilder {
             trimmer,
             decoder,
             credentials,
+            hooks,
             instructions,
             journal,
             middleware,
@@ -544,6 +553,15 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a hook, after those that were added before. Its name is its own: another of the same name is an error.
+    #[must_use]
+    pub fn hook(mut self, hook: Hook) -> Self {
+        let name = hook.name().to_owned();
+        self.config.hooks.push(hook.spec());
+        self.hooks.insert(name, Arc::new(hook));
+        self
+    }
+
     /// Sets the most rounds of tools in a turn: 10 if not set.
     #[must_use]
     pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
@@ -631,6 +649,13 @@ impl AgentBuilder {
         if self.middleware.is_some() && dialect != Dialect::AgUi {
             return Err(BuildError::Middleware(dialect.name()));
         }
+        let hooks = &self.config.hooks;
+        let is_twice = |(at, hook): &(usize, &HookSpec)| {
+            hooks[..*at].iter().any(|other| other.name == hook.name)
+        };
+        if let Some((_, hook)) = hooks.iter().enumerate().find(is_twice) {
+            return Err(BuildError::HookTwice(hook.name.clone()));
+        }
         self.config.check_price()?;
         let client = match self.client {
             Some(client) => client,
@@ -651,6 +676,7 @@ impl AgentBuilder {
             trimmer: self.trimmer,
             decoder: self.decoder,
             credentials: self.credentials,
+            hooks: self.hooks,
             instructions: self.instructions,
             journal: self.journal,
             middleware: self.middleware,

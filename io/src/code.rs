@@ -3,6 +3,7 @@
 use crate::asking::Approver;
 use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
+use crate::hooks::HookHandler;
 use crate::http_client::HttpClient;
 use crate::instructions::InstructionsSource;
 use crate::output::OutputDecoder;
@@ -38,6 +39,8 @@ pub struct TurnCode {
     /// Gives the key and the headers of the turn's requests, where
     /// [`Credentials::Host`](stepwell_core::run::Credentials::Host) says so. The agent's own source does if there is none.
     pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// Looks as the hooks that the agent's configuration has. The agent's own code does if there is none.
+    pub hooks: Option<Arc<dyn HookHandler>>,
     /// Makes the turn's instructions. The agent's own source does if there is none, or they are as it was built with.
     pub instructions: Option<Arc<dyn InstructionsSource>>,
 }
@@ -72,6 +75,11 @@ impl TurnCode {
         }
         if let Some(credentials) = &self.credentials {
             setup.credentials = Some(Arc::clone(credentials));
+        }
+        if let Some(handler) = &self.hooks {
+            for hook in &setup.config.hooks {
+                setup.hooks.insert(hook.name.clone(), Arc::clone(handler));
+            }
         }
         if let Some(instructions) = &self.instructions {
             setup.instructions = Some(Arc::clone(instructions));

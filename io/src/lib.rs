@@ -46,6 +46,7 @@ mod device;
 mod driver;
 mod durable;
 mod handle;
+mod hooks;
 mod http;
 mod http_client;
 mod instructions;
@@ -83,6 +84,7 @@ pub use code::TurnCode;
 pub use credentials::{CredentialRequest, CredentialSource};
 pub use durable::{Recovered, StoredTurn};
 pub use handle::{TurnError, TurnHandle};
+pub use hooks::{Hook, HookHandler};
 pub use http_client::{HttpClient, HttpClientError, SendError};
 pub use instructions::{InstructionsRequest, InstructionsSource};
 pub use journal::JournalSink;
@@ -111,11 +113,13 @@ pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
     Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-    Deadline, Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse,
-    NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, PartialOutputUpdate,
-    Problem, ProblemKind, Question, QuestionError, RepeatLimit, RetryPolicy, RunConfig, RunEvent,
-    SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation,
-    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, UserAnswer,
+    Deadline, Decision, DevicePolicy, Failure, HookAnswer, HookMoment, HookPlace, HookSpec,
+    HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete, LimitPolicy, Limits,
+    Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate,
+    PartialOutputUpdate, Problem, ProblemKind, Question, QuestionError, RepeatLimit, RetryPolicy,
+    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
+    ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions,
+    UserAnswer,
 };
 pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,

@@ -1,6 +1,7 @@
 use crate::asking::Approver;
 use crate::credentials::CredentialSource;
 use crate::durable::StoreSetup;
+use crate::hooks::HookHandler;
 use crate::http_client::HttpClient;
 use crate::instructions::InstructionsSource;
 use crate::journal::JournalSink;
@@ -10,10 +11,14 @@ use crate::run_source::RunSource;
 use crate::tool_context::Deps;
 use crate::tools::Handlers;
 use crate::trim::Trimmer;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::middleware::Middleware;
 use stepwell_core::run::RunConfig;
+
+/// The code of the agent's hooks, by their names.
+pub(crate) type HookHandlers = HashMap<String, Arc<dyn HookHandler>>;
 
 /// Makes the functions on the events of one hop's stream.
 pub(crate) type MakeMiddleware = Arc<dyn Fn() -> Middleware + Send + Sync>;
@@ -29,6 +34,7 @@ pub(crate) struct Setup {
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,
     pub(crate) credentials: Option<Arc<dyn CredentialSource>>,
+    pub(crate) hooks: HookHandlers,
     pub(crate) instructions: Option<Arc<dyn InstructionsSource>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,

@@ -8,14 +8,15 @@ use crate::spans::HopSpan;
 use crate::threads::lock;
 use crate::tool_context::{Answers, Link, ToolContext};
 use crate::tool_notes::Notes;
-use crate::{asking, http, output, spans, tools, trim};
+use crate::{asking, hooks, http, output, spans, tools, trim};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::middleware::Middleware;
 use stepwell_core::run::{
-    ContextOverflow, Effect, EffectId, Input, Question, RunMachine, ToolInvocation, UserAnswer,
+    ContextOverflow, Effect, EffectId, HookSubject, Input, Question, RunMachine, ToolInvocation,
+    UserAnswer,
 };
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -114,6 +115,7 @@ impl Work {
             Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
             Effect::DecodeOutput { value } => self.decode(id, value),
             Effect::Authorize { rejected } => self.authorize(id, rejected, machine),
+            Effect::RunHook { hook, subject } => self.run_hook(id, hook, subject),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
                 return;
@@ -291,6 +293,16 @@ impl Work {
         let answers = self.answers.clone();
         let work = async move {
             let answer = credentials::authorize(source, id, request).await;
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work.in_current_span()).abort_handle()
+    }
+
+    fn run_hook(&self, id: EffectId, hook: String, subject: HookSubject) -> AbortHandle {
+        let handler = self.setup.hooks.get(&hook).cloned();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = hooks::ask(handler, id, hook, subject).await;
             let _ = answers.send(answer).await;
         };
         tokio::spawn(work.in_current_span()).abort_handle()

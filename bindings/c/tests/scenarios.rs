@@ -110,7 +110,10 @@ fn snake(name: &str) -> String {
 fn renamed(value: &Value, name: &str) -> Value {
     match value {
         Value::String(text)
-            if matches!(name, "resumption" | "at_limit" | "background" | "encoding") =>
+            if matches!(
+                name,
+                "resumption" | "at_limit" | "background" | "encoding" | "moments"
+            ) =>
         {
             camel(text).into()
         }
@@ -119,7 +122,7 @@ fn renamed(value: &Value, name: &str) -> Value {
             let field = |(name, value): (&String, &Value)| (camel(name), renamed(value, name));
             Value::Object(fields.iter().map(field).collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(|item| renamed(item, "")).collect(),
+        Value::Array(items) => items.iter().map(|item| renamed(item, name)).collect(),
         other => other.clone(),
     }
 }
@@ -290,6 +293,14 @@ fn input(step: &Value) -> Value {
         "refused" => {
             input.insert("body".to_owned(), compact(&step["body"]).into());
             input.into()
+        }
+        "hook_answered" => {
+            let mut answer = input;
+            answer.remove("input");
+            let effect = answer.remove("effect");
+            let says = answer.remove("says").unwrap();
+            answer.insert("type".to_owned(), camel(says.as_str().unwrap()).into());
+            json!({ "input": "hookAnswered", "effect": effect, "answer": answer })
         }
         "tool_asks" => {
             let question = json!({ "message": step["message"], "schema": step["schema"] });

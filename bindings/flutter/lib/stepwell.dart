@@ -21,6 +21,7 @@ export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';
 export 'src/finished.dart';
+export 'src/hooks.dart' hide runHook;
 export 'src/json.dart' show JsonObject;
 export 'src/machine.dart';
 export 'src/native.dart' show stepwellVersion;

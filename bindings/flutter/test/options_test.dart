@@ -74,6 +74,23 @@ void main() {
     expect(failed.outcome.problem!.message, contains('nobody has signed in'));
   });
 
+  test('hooks look, change and refuse', () async {
+    final model = Model([for (final answer in ['Yes.', 'The secret.']) Stream.value(says(answer))]);
+    final said = <String>[];
+    final watch = Hook('watch', afterAnswer: (answer) => said.add(answer.text));
+    expect((await Agent(config, client: model.client, hooks: [watch]).sendAndWait('Hello')).text, 'Yes.');
+    expect(said, ['Yes.']);
+    final guard = Hook('guard', afterAnswer: (_) => throw const HookRefusal('it tells the secret'));
+    final refused = await Agent(config, client: model.client, hooks: [guard]).send('Hello').finish();
+    expect(refused.outcome.problem!.kind, ProblemKind.refusedByHook);
+    expect(refused.outcome.problem!.message, contains('it tells the secret'));
+    final broken = Hook('broken', beforeRequest: (_) => throw Exception('no such table'));
+    await expectLater(
+      Agent(config, client: model.client, hooks: [broken]).sendAndWait('Hello'),
+      throwsA(isA<RefusedByHookException>()),
+    );
+  });
+
   test('instructions are made for each turn', () async {
     final model = Model([for (final answer in ['Yes.', 'No.']) Stream.value(says(answer))]);
     final agent = Agent(

@@ -14,7 +14,7 @@ use stepwell_core::run::{
     self, Authorization, Decision, EffectId, Input, Refusal, RunConfig, RunMachine,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
-use stepwell_ffi::{Outcome, StateKind};
+use stepwell_ffi::{HookAnswer, Outcome, StateKind};
 
 /// An input: each of the core's, but for the bytes of a stream.
 #[derive(Deserialize)]
@@ -130,6 +130,10 @@ pub(crate) enum Told {
     NotAuthorized {
         effect: String,
         message: String,
+    },
+    HookAnswered {
+        effect: String,
+        answer: HookAnswer,
     },
     Persisted {
         effect: String,
@@ -349,6 +353,10 @@ impl Told {
             Self::NotAuthorized { effect, message } => Input::NotAuthorized {
                 effect: id(&effect)?,
                 message,
+            },
+            Self::HookAnswered { effect, answer } => Input::HookAnswered {
+                effect: id(&effect)?,
+                answer: answer.into(),
             },
             Self::Persisted { effect } => Input::Persisted {
                 effect: id(&effect)?,

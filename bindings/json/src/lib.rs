@@ -24,4 +24,6 @@ pub use refused::Refused;
 pub use registry::Registry;
 pub use session::{no_instructions, not_stored, session};
 pub use start::Start;
-pub use stepwell_ffi::{Outcome, RunConfig, RunHandle, RunRegistry, StateKind, ThreadKey};
+pub use stepwell_ffi::{
+    HookAnswer, Outcome, RunConfig, RunHandle, RunRegistry, StateKind, ThreadKey,
+};

@@ -17,6 +17,7 @@ from stepwell import (
     ContextGuard,
     DevicePolicy,
     GenerationSettings,
+    HookSpec,
     JsonSchema,
     Limits,
     Outcome,
@@ -90,6 +91,7 @@ def config(said: dict[str, Any]) -> RunConfig:
     return RunConfig(
         **given,
         output=output,
+        hooks=[HookSpec(hook["name"], hook["moments"]) for hook in said.get("hooks", [])],
         run_ids=said.get("run_ids", "derived"),
         credentials=said.get("credentials", "fixed"),
         tools=_tools(said),
@@ -244,6 +246,8 @@ def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
             return kind, None, f"{_key(event.call)}{percent}" + (f" {event.message}" if event.message else "")
         case stepwell.ToolPartialResult():
             return kind, None, f"{_key(event.call)} {event.content}"
+        case stepwell.HookRefused():
+            return kind, None, f"{event.hook} {event.moment.value}, {event.reason}"
         case stepwell.ContextTrimmed():
             return kind, None, f"{event.tokens}, without {' '.join(event.left_out)}"
     return kind, None, ""
@@ -283,8 +287,23 @@ def _effect(effect: stepwell.Effect) -> dict[str, Any]:
             fields["messages"] = [{"message_id": each.message_id, "tokens": each.tokens} for each in effect.messages]
         case stepwell.Authorize():
             fields = {"rejected": effect.rejected}
+        case stepwell.RunHook():
+            fields = _subject(effect.subject) | {"hook": effect.hook}
     named = {"id": effect.id, "effect": _snake(type(effect).__name__)}
     return named | {name: value for name, value in fields.items() if value is not None}
+
+
+def _subject(subject: stepwell.HookSubject) -> dict[str, Any]:
+    match subject:
+        case stepwell.HookedRequest():
+            return {"instructions": subject.instructions, "messages": subject.messages}
+        case stepwell.HookedAnswer():
+            return {"text": subject.text}
+        case stepwell.HookedCall():
+            return {"name": subject.invocation.name, "arguments": subject.invocation.arguments}
+        case stepwell.HookedResult():
+            return {"name": subject.invocation.name, "content": subject.content, "is_error": subject.is_error}
+    raise TypeError(subject)
 
 
 class Host:
@@ -379,6 +398,10 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
         case "authorized":
             arguments.append(step.get("key"))
             named = {"headers": step.get("headers")}
+        case "hook_answered":
+            names = {"reason": "refused", "message": "failed", "content": "result"}
+            given = ("instructions", "messages", "arguments", "content", "reason", "message")
+            named = {names.get(name, name): step[name] for name in given if name in step}
         case "opened":
             arguments.append(step.get("content_type"))
         case "refused":

@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "budget.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "ship.py", "traced.py"])
+@pytest.mark.parametrize("name", ["ask.py", "budget.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "guard.py", "ship.py", "traced.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -58,6 +58,12 @@ def test_the_program_with_a_token_gets_another_one(mock_llm: Start) -> None:
     last = mock.requests()[-1]
     assert last["headers"]["authorization"] == "Bearer new"
     assert last["body"]["messages"][0]["content"] == "Answer in one word."
+
+
+def test_the_program_with_a_guard_refuses_a_call_and_an_answer(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("get_secret_number", {"name": "bob"})), text("Alice's is 42."))
+    assert run(str(EXAMPLES / "guard.py"), mock.base_url).startswith("the hook `Guard` refused")
+    assert "Bob's is his own" in json.dumps(mock.requests()[1]["body"]["messages"])
 
 
 CASES = json.loads((ROOT / "tests/first-contact.json").read_text(encoding="utf-8"))

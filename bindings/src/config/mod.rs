@@ -19,6 +19,7 @@ pub use tool_definition::ToolDefinition;
 pub use turn_options::TurnOptions;
 
 use crate::error::StepwellError;
+use crate::hook::HookSpec;
 use crate::json_value::JsonValue;
 use crate::same::same;
 use serde::{Deserialize, Deserializer};
@@ -126,6 +127,10 @@ pub struct RunConfig {
     /// What the answer is to be, if it is to be more than text.
     #[uniffi(default = None)]
     pub output: Option<OutputType>,
+    /// The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
+    #[uniffi(default)]
+    #[serde(default)]
+    pub hooks: Vec<HookSpec>,
 }
 
 impl fmt::Debug for RunConfig {
@@ -352,6 +357,7 @@ impl RunConfig {
             text: self.text.into(),
             context_guard: self.context_guard.into(),
             output: self.output.map(OutputType::into_core).transpose()?,
+            hooks: self.hooks.into_iter().map(Into::into).collect(),
         };
         config.check_price().map_err(|error| {
             StepwellError::configuration(&error, "give `price`, or leave out `max_cost`")

@@ -3,6 +3,7 @@ use super::parts::{
     TextMessageRole, ToolCallStatus, ToolResult,
 };
 use crate::effect::CallKey;
+use crate::hook::HookMoment;
 use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
 use crate::time::Duration;
@@ -190,6 +191,18 @@ pub enum Event {
         /// `correction` in its metadata, which the history has from now on.
         #[serde(skip_serializing_if = "Option::is_none")]
         correction: Option<JsonValue>,
+    },
+    /// A hook of the app's has refused, or failed.
+    HookRefused {
+        /// The hook's name.
+        hook: String,
+        /// When.
+        moment: HookMoment,
+        /// The hook's words.
+        reason: String,
+        /// The provider's id for the call, where the hook was asked about one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<String>,
     },
     /// A running tool says how far it has come.
     ToolProgress {

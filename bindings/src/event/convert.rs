@@ -85,6 +85,17 @@ impl From<RunEvent> for Event {
                 retries_left,
                 correction: correction.as_ref().map(JsonValue::of),
             },
+            RunEvent::HookRefused {
+                hook,
+                moment,
+                reason,
+                tool_call_id,
+            } => Self::HookRefused {
+                hook,
+                moment: moment.into(),
+                reason,
+                tool_call_id: tool_call_id.map(stepwell_core::ToolCallId::into_string),
+            },
             RunEvent::ToolProgress(progress) => Self::ToolProgress {
                 call: progress.call.into(),
                 tool_call_id: progress.tool_call_id.into_string(),

@@ -7,6 +7,7 @@ use super::{RunMachine, id};
 use crate::effect::{CallKey, Outputs};
 use crate::error::StepwellError;
 use crate::event::ToolFailureKind;
+use crate::hook::HookAnswer;
 use crate::json_value::JsonValue;
 use crate::question::Question;
 use crate::time::Duration;
@@ -357,6 +358,17 @@ impl RunMachine {
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         self.handle(Input::NotAuthorized { effect, message }, now)
+    }
+
+    /// A hook has looked. An answer that changes something else than it was asked about is none to the effect.
+    pub fn hook_answered(
+        &self,
+        effect: &str,
+        answer: HookAnswer,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let (effect, answer) = (id(effect)?, answer.into());
+        self.handle(Input::HookAnswered { effect, answer }, now)
     }
 
     /// Blocks are stored.

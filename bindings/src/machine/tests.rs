@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::TurnOptions;
+use crate::hook::HookAnswer;
 use crate::question::Question;
 use crate::state::StateKind;
 use std::collections::HashMap;
@@ -157,6 +158,9 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
             vec![run.authorized("authorize:0:0", Some(words()), at(1), HashMap::new())]
         }
         Input::NotAuthorized { .. } => vec![run.not_authorized("authorize:0:0", words(), at(1))],
+        Input::HookAnswered { .. } => {
+            vec![run.hook_answered("hook:after_answer:0:0", HookAnswer::GoOn, at(1))]
+        }
         Input::OutputDecoded { .. } => vec![run.output_decoded("output:0", at(1))],
         Input::OutputRefused { .. } => vec![run.output_refused("output:0", words(), at(1))],
         Input::Timeout => vec![run.timeout(at(1))],
@@ -263,6 +267,10 @@ fn each_method_is_the_input_of_its_name() {
         Input::NotAuthorized {
             effect,
             message: words(),
+        },
+        Input::HookAnswered {
+            effect,
+            answer: run::HookAnswer::GoOn,
         },
         Input::OutputDecoded { effect },
         Input::OutputRefused {

@@ -1,4 +1,5 @@
 use crate::effect::CallKey;
+use crate::hook::HookMoment;
 use stepwell_core::run;
 
 /// What a timer of a run is for.
@@ -35,6 +36,13 @@ pub enum TimerKey {
         /// The question's place among those of the call, from 0.
         number: u32,
     },
+    /// A hook has taken too long.
+    Hook {
+        /// What it was asked about.
+        moment: HookMoment,
+        /// The call, where it is about one.
+        call: Option<CallKey>,
+    },
 }
 
 impl From<run::TimerKey> for TimerKey {
@@ -52,6 +60,13 @@ impl From<run::TimerKey> for TimerKey {
             run::TimerKey::Question(call, number) => Self::Question {
                 call: call.into(),
                 number,
+            },
+            run::TimerKey::Hook(place) => Self::Hook {
+                moment: place.moment().into(),
+                call: match place {
+                    run::HookPlace::Call(call) | run::HookPlace::Result(call) => Some(call.into()),
+                    run::HookPlace::Request { .. } | run::HookPlace::Answer { .. } => None,
+                },
             },
         }
     }

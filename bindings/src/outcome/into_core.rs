@@ -70,6 +70,15 @@ impl From<Failure> for run::Failure {
             Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
             Failure::NoInstructions { message } => Self::NoInstructions { message },
             Failure::NotAuthorized { message } => Self::NotAuthorized { message },
+            Failure::RefusedByHook {
+                hook,
+                moment,
+                reason,
+            } => Self::RefusedByHook {
+                hook,
+                moment: moment.into(),
+                reason,
+            },
         }
     }
 }

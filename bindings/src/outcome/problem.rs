@@ -111,6 +111,8 @@ kinds! {
     AgentFailed
     /// The app's own code for the turn failed.
     AppFailed
+    /// A hook of the app's refused the request or the answer, or failed.
+    RefusedByHook
     /// What was said could not be stored.
     NotStored
     /// The user, or the agent, stopped it.

@@ -2,6 +2,7 @@
 
 import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
+import { look } from "./hooks.js";
 import type { Setup } from "./setup.js";
 import type { Effect, Message, Question, RunMachine, ToolInvocation, UserAnswer } from "./stepwell.js";
 import { Deferred, shown, type Tool, type ToolContext, ToolError, words } from "./tools.js";
@@ -48,6 +49,8 @@ export async function answer(setup: Setup, effect: Effect, turn: TurnOf, message
       return writer?.write(effect) ?? ((machine) => machine.persistFailed(id, "this agent has no store", now()));
     case "authorize":
       return authorize(setup, effect, turn, signal);
+    case "runHook":
+      return look(setup, effect, signal);
     case "trimContext":
       return trim(setup, effect, messages, signal);
     case "decodeOutput":

@@ -4,6 +4,7 @@ export * from "./agent.js";
 export { ContextOverflow, type NewRun, type OutputDecoder, type RunSource, type Trimmed, type Trimmer } from "./context.js";
 export type { Authorization, CredentialRequest, CredentialSource, InstructionsRequest, InstructionsSource } from "./credentials.js";
 export type { StoredTurn } from "./durable.js";
+export { type Hook, type HookedAnswer, type HookedRequest, type HookedResult, HookRefusal } from "./hooks.js";
 export { type Finished, TurnError } from "./finished.js";
 export type { DeepPartial, JsonOutput, Output, StandardResult, StandardSchema } from "./output.js";
 export { init as default, initSync, RunMachine } from "./module.js";

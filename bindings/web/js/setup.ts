@@ -3,6 +3,7 @@
 import type { OutputDecoder, RunSource, Trimmer } from "./context.js";
 import type { CredentialSource, InstructionsSource } from "./credentials.js";
 import { Durable } from "./durable.js";
+import { type Hook, specs } from "./hooks.js";
 import { misuse } from "./module.js";
 import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
 import type { Store } from "./store.js";
@@ -17,7 +18,7 @@ export interface Clock {
 }
 
 /** How an agent is set up: all of `RunConfig` that an agent can do, and what the page has for it. */
-export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "credentials"> {
+export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "credentials" | "hooks"> {
   /** The tools on offer, with their code. */
   tools?: Tool[];
   /** Asks the user about tools with `requiresApproval`; without one they are denied. */
@@ -38,6 +39,8 @@ export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "cred
    * the provider refuses what it gave with a 401. They are `key` and `headers` if left out.
    */
   credentials?: CredentialSource;
+  /** Look at requests, answers and tools, change them, or refuse them with a reason, in this order. */
+  hooks?: Hook[];
   /** Makes the instructions of each turn. They are `instructions` if left out. */
   instructionsFrom?: InstructionsSource;
   /** One that the page has stored, or that several agents share. A new one if left out. */
@@ -75,6 +78,7 @@ export interface Setup {
   outputDecoder: OutputDecoder | undefined;
   runSource: RunSource | undefined;
   credentials: CredentialSource | undefined;
+  hooks: Hook[];
   instructionsFrom: InstructionsSource | undefined;
   fetch: typeof globalThis.fetch;
   clock: Clock;
@@ -91,7 +95,7 @@ const wrong = (reason: string, advice: string): Error => Object.assign(misuse(re
 
 /** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
 export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
-  const { tools = [], approver, answerer, trimContext, outputDecoder, runSource, credentials, instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
+  const { tools = [], approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks = [], instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
   const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
   if (store) config.persistAttempts ??= 6;
@@ -108,7 +112,9 @@ export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "shar
   }
   if (runSource) config.runIds = "host";
   if (credentials) config.credentials = "host";
+  config.hooks = specs(hooks);
+  if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw wrong("two hooks have one name", "give each a name of its own");
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const setup = { config, tools: byName, approver, answerer, trimContext, outputDecoder, runSource, credentials, instructionsFrom, fetch, clock, journal };
+  const setup = { config, tools: byName, approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks, instructionsFrom, fetch, clock, journal };
   return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
 }

@@ -3,8 +3,8 @@
 use crate::error::Thrown;
 use crate::machine::RunMachine;
 use crate::{
-    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, HeadersValue, JsonValue,
-    MessageValue, MessagesValue, OutputsValue, QuestionValue, StartValue, from_js,
+    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, HeadersValue, HookAnswerValue,
+    JsonValue, MessageValue, MessagesValue, OutputsValue, QuestionValue, StartValue, from_js,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Authorization, Decision, EffectId, Input, Refusal, UserAnswer};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
-use stepwell_json::Start;
+use stepwell_json::{HookAnswer, Start};
 use wasm_bindgen::prelude::*;
 
 type Given = Result<OutputsValue, JsValue>;
@@ -379,6 +379,19 @@ impl RunMachine {
     ) -> Given {
         let effect = id(effect)?;
         Ok(self.handle(Input::NotAuthorized { effect, message }, now_ms)?)
+    }
+
+    /// A hook has looked. An answer that changes something else than it was asked about is none to the effect.
+    #[wasm_bindgen(js_name = hookAnswered)]
+    pub fn hook_answered(
+        &mut self,
+        effect: &str,
+        answer: &HookAnswerValue,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let answer: HookAnswer = from_js("the hook's answer", answer)?;
+        let (effect, answer) = (id(effect)?, answer.into());
+        Ok(self.handle(Input::HookAnswered { effect, answer }, now_ms)?)
     }
 
     /// Blocks are stored.

@@ -54,6 +54,8 @@ extern "C" {
     pub type ContentValue;
     #[wasm_bindgen(typescript_type = "Question")]
     pub type QuestionValue;
+    #[wasm_bindgen(typescript_type = "HookAnswer")]
+    pub type HookAnswerValue;
     #[wasm_bindgen(typescript_type = "Outcome")]
     pub type EndValue;
     #[wasm_bindgen(typescript_type = "ThreadKey | string")]

@@ -73,6 +73,8 @@ function eventLine(event) {
       return { kind, grows: event.toolCallId, detail: "" };
     case "partialOutput":
       return { kind, grows: String(event.hop), detail: "" };
+    case "hookRefused":
+      return said(`${event.hook} ${snake(event.moment)}, ${event.reason}`);
     case "outputRefused":
       return said(`${event.retriesLeft}, ${event.reason}`);
     case "TOOL_CALL_START":
@@ -172,6 +174,13 @@ function effectFields(effect) {
     }
     case "authorize":
       return { rejected: effect.rejected };
+    case "runHook": {
+      const { hook, subject } = effect;
+      const { instructions, messages, text, invocation, content, isError } = subject;
+      const call = invocation && { name: invocation.name };
+      const args = subject.type === "hookedCall" ? { arguments: invocation.arguments } : {};
+      return { hook, instructions, messages, text, content, is_error: isError, ...call, ...args };
+    }
     default:
       return {};
   }
@@ -283,6 +292,12 @@ export class Host {
         return machine.opened(effect, step.content_type, now);
       case "refused":
         return machine.refused(effect, step.status, encoder.encode(compact(step.body)), step.retry_after_ms, now);
+      case "hook_answered": {
+        const { says, reason, message, arguments: given, content, messages, instructions } = step;
+        const fields = { reason, message, arguments: given, content, messages, instructions };
+        const said = Object.fromEntries(Object.entries(fields).filter(([, field]) => field !== undefined));
+        return machine.hookAnswered(effect, { type: camel(says), ...said }, now);
+      }
       case "authorized":
         return machine.authorized(effect, step.key, now, step.headers);
       case "ended":

@@ -12,7 +12,8 @@ import { options } from "./options.mjs";
 import { programs } from "./programs.mjs";
 import { trip } from "./trip.mjs";
 import { scenarios } from "./scenarios.mjs";
-import { tokens } from "./tokens.mjs";
+import { hooks } from "./hooks.mjs";
+import { guard, tokens } from "./tokens.mjs";
 
 const stepwell = await import(pathToFileURL(resolve(process.argv[2], "node.js")));
 const beforeInit = unloaded(stepwell);
@@ -49,7 +50,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await tokens(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 // The program of `examples/web/tokens.mjs`, as it stands there.
 
 import { readFileSync } from "node:fs";
-import { answer, says } from "./agent.mjs";
+import { answer, calls, says } from "./agent.mjs";
 
 const AsyncFunction = (async () => {}).constructor;
 
@@ -21,4 +21,23 @@ export async function tokens({ Agent }) {
   globalThis.fetch = before;
   const isRight = said === "Oslo." && keys.join() === "Bearer old,Bearer new" && source.split("\n").length <= 25;
   return isRight ? [] : [`tokens.mjs: ${said}, ${keys}`];
+}
+
+/** What is wrong with the program of `examples/web/guard.mjs`. */
+export async function guard({ Agent, HookRefusal }) {
+  const source = readFileSync(new URL("../../../examples/web/guard.mjs", import.meta.url), "utf8");
+  const program = source.replace(/^import .*$/m, "");
+  const bodies = [calls("get_secret_number", '{"name":"bob"}'), says("Alice's is 42.")];
+  const requests = [];
+  const before = globalThis.fetch;
+  globalThis.fetch = async (_, { body }) => {
+    requests.push(body);
+    return answer(bodies.shift());
+  };
+  let said = "";
+  const page = [async () => {}, Agent, HookRefusal, { argv: ["node", "guard.mjs", "http://localhost/v1"] }, { log: (text) => (said += text) }];
+  await new AsyncFunction("init", "Agent", "HookRefusal", "process", "console", program)(...page);
+  globalThis.fetch = before;
+  const isRight = said.includes("it tells the number") && requests[1]?.includes("Bob's is his own") && source.split("\n").length <= 25;
+  return isRight ? [] : [`guard.mjs: ${said}`];
 }

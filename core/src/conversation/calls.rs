@@ -51,6 +51,7 @@ impl Conversation {
                 status: ToolCallStatus::Streaming,
                 result: None,
                 edited: None,
+                changed: None,
                 restarts: 0,
             });
         }
@@ -128,6 +129,7 @@ impl Conversation {
                 status: ToolCallStatus::Pending,
                 result: None,
                 edited: None,
+                changed: None,
                 restarts: 0,
             });
         }

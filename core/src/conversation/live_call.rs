@@ -18,6 +18,9 @@ pub struct LiveCall {
     /// The arguments that the user put in the place of the model's, when they let it run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
+    /// The arguments that a hook of the app's put in the place of the model's, before the user was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
     /// How often its tool was begun again since its host had died.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,

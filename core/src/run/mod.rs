@@ -8,6 +8,7 @@
 //!                └── continue ── ExecutingTools
 //! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
 //! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
+//! Streaming ─ hooks look at the answer ▶ Reviewing ─ they let it pass ▶ as from Streaming
 //! Streaming ─ a typed answer that the host decodes ▶ Decoding ─ decoded or refused ▶ Completed, Opening, ExecutingTools
 //! Streaming ─ the backend asks the user ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
 //! any active state ─ cancel, fail ▶ Completed
@@ -39,13 +40,14 @@ pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
     Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT, ContextGuard,
     ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy,
-    Durability, EdgeRow, Effect, EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy,
-    Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem, ProblemKind, Question,
-    QuestionError, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds,
-    Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
-    ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
-    UserAnswer, cut_messages,
+    Durability, EdgeRow, Effect, EffectId, Failure, HookAnswer, HookMoment, HookPlace, HookSpec,
+    HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete, Input, KilledPolicy,
+    LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
+    ParseEffectIdError, PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem,
+    ProblemKind, Question, QuestionError, REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy,
+    RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,
+    TimerKey, ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit,
+    TurnOptions, TurnStatus, UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
 pub use states::active::Active;
@@ -56,8 +58,9 @@ pub use states::executing_tools::Settled;
 pub use states::idle::Started;
 pub use states::interrupted::Resumed;
 pub use states::opening::{Refused, Shown};
+pub use states::reviewing::Reviewed;
 pub use states::streaming::{Ended, Flow, Lost};
 pub use states::{
-    Completed, Decoding, EDGES, ExecutingTools, Idle, Interrupted, Opening, Run, State, Statechart,
-    Streaming, Waiting, statechart, statechart_mermaid,
+    Completed, Decoding, EDGES, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
+    Statechart, Streaming, Waiting, statechart, statechart_mermaid,
 };

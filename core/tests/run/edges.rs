@@ -11,7 +11,8 @@ use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
-    EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart, statechart_mermaid,
+    EDGES, HookMoment, HookSpec, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart,
+    statechart_mermaid,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -49,7 +50,9 @@ fn lives() -> Vec<World> {
         })
         .tool("work", |_| Work::gives("ok"))
     };
-    use StateKind::{Decoding, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
+    use StateKind::{
+        Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Waiting,
+    };
     life(
         World::chat().answers(Answer::Unreachable).says([text("x")]),
         Waiting,
@@ -184,6 +187,32 @@ fn lives() -> Vec<World> {
     life(beside, Decoding, go_on);
     life(answers(&[]), Decoding, go_on);
     life(answers(&[]), Decoding, cancel);
+    // Hooks look at the answer, and let it pass, or not.
+    let hooked = |mut world: World| {
+        let mut config = (*world.config).clone();
+        config.hooks = vec![HookSpec::new("guard", [HookMoment::AfterAnswer])];
+        let hooked = World::with(config.endpoint.dialect, |c| *c = config);
+        world.machine = hooked.machine;
+        world.config = hooked.config;
+        world
+    };
+    let (calls, unknown) = (call("c", "work", "{}"), call("c", "invented", "{}"));
+    life(hooked(working()).says([text("x"), calls]), Reviewing, go_on);
+    let then = hooked(working()).says([text("x"), unknown]);
+    life(then.says([text("x")]), Reviewing, go_on);
+    life(
+        hooked(working()).says([text("x"), asks(&["a"])]),
+        Reviewing,
+        go_on,
+    );
+    let mut typed = hooked(answers(&[]));
+    typed.decodes.push_back(|_| Ok(()));
+    life(typed, Reviewing, go_on);
+    life(hooked(World::chat()).says([text("x")]), Reviewing, go_on);
+    life(hooked(World::chat()).says([text("x")]), Reviewing, cancel);
+    let mut silent = hooked(working()).says([text("x")]);
+    silent.hooks.push_back(Box::new(|_| None));
+    life(silent, Reviewing, go_on);
     let mut idle = World::chat();
     idle.cancel();
     lives.push(idle);
@@ -215,7 +244,7 @@ fn no_edge_stands_twice_in_the_table() {
 fn nothing_leaves_the_end_and_every_other_state_can_be_cancelled() {
     assert!(EDGES.iter().all(|row| row.from != StateKind::Completed));
     let states: BTreeSet<_> = EDGES.iter().map(|row| row.from).collect();
-    assert_eq!(states.len(), 7);
+    assert_eq!(states.len(), 8);
     for state in states {
         assert!(
             EDGES
@@ -230,7 +259,7 @@ fn the_chart_as_data_has_every_state_and_edge_and_where_they_begin_and_end() {
     let chart = statechart();
     assert_eq!(chart.initial, StateKind::Idle);
     assert_eq!(chart.r#final, [StateKind::Completed]);
-    assert_eq!(chart.states.len(), 8);
+    assert_eq!(chart.states.len(), 9);
     assert_eq!(chart.edges, EDGES);
 }
 

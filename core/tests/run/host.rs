@@ -3,7 +3,7 @@
 use crate::wire::body;
 use crate::world::{Answer, Cut, Then, Work, World};
 use std::borrow::Cow;
-use stepwell_core::run::{Effect, EffectId, Input, ToolInvocation, TurnStatus};
+use stepwell_core::run::{Effect, EffectId, HookAnswer, Input, ToolInvocation, TurnStatus};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 
 impl World {
@@ -113,6 +113,16 @@ impl World {
                     },
                 };
                 self.enter(2, answer);
+            }
+            Effect::RunHook { subject, .. } => {
+                let answer = match self.hooks.pop_front() {
+                    None => HookAnswer::GoOn,
+                    Some(mut look) => match look(&subject) {
+                        Some(answer) => answer,
+                        None => return,
+                    },
+                };
+                self.enter(2, Input::HookAnswered { effect: id, answer });
             }
             Effect::AskUser { .. } => {}
             other => panic!("the world does not know {other:?}"),

@@ -5,7 +5,7 @@ use crate::wire::{Say, call, text};
 use crate::world::{Answer, Cut, Work, World, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Event;
-use stepwell_core::run::{EffectId, RunEvent};
+use stepwell_core::run::{EffectId, HookPlace, RunEvent};
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, RunId};
 
@@ -116,6 +116,7 @@ fn odd_things_in_a_stream_are_said_and_stop_nothing() {
 #[test]
 fn an_effects_id_survives_being_written_and_read() {
     let call = CallKey { hop: 3, index: 4 };
+    let hook = |place| EffectId::Hook { place, hook: 5 };
     let ids = [
         EffectId::CreateRun { hop: 1 },
         EffectId::Open { hop: 1, attempt: 2 },
@@ -125,6 +126,10 @@ fn an_effects_id_survives_being_written_and_read() {
         EffectId::Trim { hop: 5 },
         EffectId::Output { hop: 5 },
         EffectId::Authorize { hop: 6, attempt: 7 },
+        hook(HookPlace::Request { hop: 1 }),
+        hook(HookPlace::Answer { hop: 2 }),
+        hook(HookPlace::Call(call)),
+        hook(HookPlace::Result(call)),
     ];
     for id in ids {
         assert_eq!(id.to_string().parse(), Ok(id));

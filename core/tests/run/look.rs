@@ -37,6 +37,7 @@ impl Seen {
             Effect::Authorize { rejected: true } => "authorize anew",
             Effect::AskUser { .. } => "ask_user",
             Effect::AnswerTool { .. } => "answer",
+            Effect::RunHook { .. } => "hook",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

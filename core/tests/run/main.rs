@@ -24,6 +24,7 @@ mod dispose;
 mod durability;
 mod edges;
 mod failures;
+mod hooks;
 mod host;
 mod ids_and_outputs;
 mod incomplete;

@@ -14,8 +14,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
-    ContextOverflow, Decision, EffectId, Input, Misuse, Outcome, Output, Refusal, RunConfig,
-    RunEvent, RunMachine, Start, StateKind, TimerKey, ToolInvocation,
+    ContextOverflow, Decision, EffectId, HookAnswer, HookSubject, Input, Misuse, Outcome, Output,
+    Refusal, RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey, ToolInvocation,
 };
 use stepwell_core::tool::{Tool, ToolFailure, ToolResult};
 use stepwell_core::{MessageId, RunId, Timestamp, provider};
@@ -100,6 +100,9 @@ pub type Trim = fn(&ContextOverflow) -> (Vec<MessageId>, Option<String>);
 /// What the host's decoder makes of a typed answer.
 pub type Decode = fn(&serde_json::Value) -> Result<(), String>;
 
+/// What a hook says of what it looks at; nothing if it never does.
+pub type Look = Box<dyn FnMut(&HookSubject) -> Option<HookAnswer>>;
+
 type ToolCode = Box<dyn FnMut(&ToolInvocation) -> Work>;
 
 pub struct World {
@@ -123,6 +126,8 @@ pub struct World {
     pub decodes: VecDeque<Decode>,
     /// What the host says when it is asked for a key, a key or why there is none; it says nothing once it is empty.
     pub keys: VecDeque<Result<&'static str, &'static str>>,
+    /// What the hooks say, in the order in which they are asked; they let pass what comes once it is empty.
+    pub hooks: VecDeque<Look>,
     pub cut: Cut,
     /// Whether tools that were told to stop give their results all the same.
     pub deaf_tools: bool,
@@ -186,6 +191,7 @@ impl World {
             trims: VecDeque::new(),
             decodes: VecDeque::new(),
             keys: VecDeque::new(),
+            hooks: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,
             journal: None,

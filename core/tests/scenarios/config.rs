@@ -74,6 +74,9 @@ pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
         Some(other) => panic!("no context policy {other}"),
     };
     config.output = said.get("output").map(output);
+    if let Some(hooks) = said.get("hooks") {
+        config.hooks = serde_json::from_value(hooks.clone()).expect("hooks");
+    }
     Arc::new(config)
 }
 

@@ -12,8 +12,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{
-    Authorization, Decision, Effect, EffectId, Input, Output, Question, Refusal, RunConfig,
-    RunMachine, Start, UserAnswer,
+    Authorization, Decision, Effect, EffectId, HookAnswer, Input, Output, Question, Refusal,
+    RunConfig, RunMachine, Start, UserAnswer,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
@@ -208,6 +208,26 @@ fn headers(said: &Value) -> Vec<(String, String)> {
     headers
 }
 
+fn hook_answer(step: &Value) -> HookAnswer {
+    let text = |name: &str| step[name].as_str().expect("a text").to_owned();
+    match step["says"].as_str().expect("what the hook says") {
+        "go_on" => HookAnswer::GoOn,
+        "change_request" => HookAnswer::ChangeRequest {
+            instructions: step["instructions"].as_str().map(str::to_owned),
+            messages: step.get("messages").map(|messages| {
+                serde_json::from_value(messages.clone()).expect("messages of AG-UI")
+            }),
+        },
+        "change_arguments" => HookAnswer::arguments(&step["arguments"]),
+        "change_result" => HookAnswer::result(text("content")),
+        "refused" => HookAnswer::refuse(text("reason")),
+        "failed" => HookAnswer::Failed {
+            message: text("message"),
+        },
+        other => panic!("no hook says {other}"),
+    }
+}
+
 fn input(step: &Value, config: &RunConfig) -> Input<'static> {
     let text = |name: &str| step[name].as_str().map(str::to_owned);
     let message = || text("message").expect("a message");
@@ -322,6 +342,10 @@ fn input(step: &Value, config: &RunConfig) -> Input<'static> {
         "not_authorized" => Input::NotAuthorized {
             effect: effect(step),
             message: message(),
+        },
+        "hook_answered" => Input::HookAnswered {
+            effect: effect(step),
+            answer: hook_answer(step),
         },
         "persisted" => Input::Persisted {
             effect: effect(step),

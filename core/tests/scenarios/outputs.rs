@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use stepwell_core::CallKey;
 use stepwell_core::event::Event;
 use stepwell_core::run::{
-    Effect, EffectId, Failure, Outcome, Output, RunEvent, TurnLimit, UserAnswer,
+    Effect, EffectId, Failure, HookSubject, Outcome, Output, RunEvent, TurnLimit, UserAnswer,
 };
 use stepwell_core::tool::ToolResult;
 
@@ -166,6 +166,12 @@ fn line(event: RunEvent) -> Line {
             "tool_partial_result",
             format!("{} {}", key(partial.call), partial.output.content.to_text()),
         ),
+        RunEvent::HookRefused {
+            hook,
+            moment,
+            reason,
+            ..
+        } => plain("hook_refused", format!("{hook} {moment}, {reason}")),
         RunEvent::ContextTrimmed { left_out, tokens } => {
             let ids: Vec<_> = left_out.iter().map(|id| id.as_str()).collect();
             plain(
@@ -266,6 +272,26 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
         }
         Effect::DecodeOutput { value } => json!({ "value": value }),
         Effect::Authorize { rejected } => json!({ "rejected": rejected }),
+        Effect::RunHook { hook, subject } => {
+            let mut fields = match subject {
+                HookSubject::Request(request) => json!({
+                    "instructions": request.instructions,
+                    "messages": request.messages,
+                }),
+                HookSubject::Answer(answer) => json!({ "text": answer.text }),
+                HookSubject::Call(call) => json!({
+                    "name": call.name,
+                    "arguments": call.arguments.value,
+                }),
+                HookSubject::Result(result) => json!({
+                    "name": result.invocation.name,
+                    "content": result.content,
+                    "is_error": result.is_error,
+                }),
+            };
+            fields["hook"] = hook.into();
+            fields
+        }
         Effect::CloseStream | Effect::CancelTool => json!({}),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {

@@ -107,6 +107,29 @@ async fn the_program_with_a_token_gets_another_one() {
 }
 
 #[tokio::test]
+async fn the_program_with_a_guard_refuses_a_call_and_an_answer() {
+    let script = Script::new()
+        .hop(Hop::new().tool_call("get_secret_number", json!({"name": "bob"})))
+        .hop(Hop::new().text("Alice's is 42."));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_guard"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("it tells the number"),
+        "{said}"
+    );
+    let told = model.requests()[1].body["messages"].to_string();
+    assert!(told.contains("Bob's is his own"), "{told}");
+}
+
+#[tokio::test]
 async fn the_program_whose_tool_asks_brings_the_answer_to_the_model() {
     let script = Script::new()
         .hop(Hop::new().tool_call("ship", json!({})))

@@ -211,6 +211,10 @@ fn told(failure: &Failure) -> (&'static str, String) {
             "the server has no key for its model's provider",
         ),
         Failure::AttachmentRefused { .. } => ("attachment_refused", failure.to_string()),
+        Failure::RefusedByHook { .. } => plain(
+            "refused_by_hook",
+            "the server does not let the request or its answer pass",
+        ),
         _ => plain("internal_error", "the server failed: see its log"),
     }
 }

@@ -10,6 +10,7 @@ mod context;
 mod dialects;
 mod failures;
 mod guide;
+mod hooks;
 mod journal;
 mod options;
 mod responses;

@@ -60,7 +60,7 @@ pub(super) struct Known {
 }
 
 /// Fields of the bindings' configuration that are no options of an agent, as their generator has it.
-const NO_OPTIONS: [&str; 3] = ["tools", "run_ids", "credentials"];
+const NO_OPTIONS: [&str; 4] = ["tools", "run_ids", "credentials", "hooks"];
 /// What Kotlin's function `agent` takes itself.
 const OF_KOTLINS_FUNCTION: [&str; 4] = ["provider", "model", "base_url", "key"];
 

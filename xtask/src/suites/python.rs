@@ -53,6 +53,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "../../examples/python/ask.py",
             "../../examples/python/tokens.py",
             "../../examples/python/budget.py",
+            "../../examples/python/guard.py",
             "../../examples/python/hello.py",
             "../../examples/python/scripted.py",
             "../../examples/python/ship.py",

@@ -96,6 +96,9 @@ const STALLS: &str = r#"{"hops": [{"steps": [{"text": "Well"}, "stall"]}]}"#;
 const EXPIRED: &str =
     r#"{"hops": [{"status": 401, "error": "Expired"}, {"steps": [{"text": "Oslo."}]}]}"#;
 
+/// A model that asks for a call that is refused, and tells what it should not.
+const GUARDED: &str = r#"{"hops": [{"steps": [{"tool_call": {"name": "get_secret_number", "arguments": {"name": "bob"}}}]}, {"steps": [{"text": "Alice's is 42."}]}]}"#;
+
 /// A model that counts its tokens.
 const PRICED: &str =
     r#"{"hops": [{"steps": [{"text": "Hi."}], "usage": {"input": 100, "output": 10}}]}"#;
@@ -145,6 +148,13 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
     ensure!(
         output.stdout == b"Oslo.\n",
         "the program with a token: {output:?}"
+    );
+    let model = mock_llm::start(context, log, Some(GUARDED))?;
+    let output = start_one("Guard", model.base_url())?.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        said.contains("it tells the number"),
+        "the program with a guard: {output:?}"
     );
     let model = mock_llm::start(context, log, Some(PRICED))?;
     let output = start_one("Budget", model.base_url())?.wait_with_output()?;

@@ -12,6 +12,7 @@ import 'effects.dart';
 import 'errors.dart';
 import 'events.dart';
 import 'finished.dart';
+import 'hooks.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'outcomes.dart';
@@ -58,7 +59,8 @@ final class Agent {
   /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns. `trimContext`
   /// shortens a conversation that does not fit the model's context any more; `runSource` is where the runs of the hops come
   /// from, for a backend that creates each before its stream is opened. `credentials` gives the key and the headers of each
-  /// request, for tokens that expire, and `instructionsFrom` makes the instructions of each turn. `outputDecoder` decodes the
+  /// request, for tokens that expire, and `instructionsFrom` makes the instructions of each turn. `hooks` look at requests,
+  /// answers and tools, change them, or refuse them with a reason, in their order. `outputDecoder` decodes the
   /// typed answers, before they count. `registry` is one that the app has stored, or that
   /// several agents share.
   factory Agent(
@@ -77,6 +79,7 @@ final class Agent {
     OutputDecoder? outputDecoder,
     RunSource? runSource,
     CredentialSource? credentials,
+    List<Hook> hooks = const [],
     InstructionsSource? instructionsFrom,
     RunRegistry? registry,
   }) {
@@ -85,6 +88,13 @@ final class Agent {
         StepwellErrorKind.configuration,
         'the tool `${tool.name}` has no code',
         'give the agent its tools as `tools`, and leave those of the configuration empty',
+      );
+    }
+    if ({for (final hook in hooks) hook.name}.length < hooks.length) {
+      throw const StepwellException(
+        StepwellErrorKind.configuration,
+        'two hooks have one name',
+        'give each a name of its own',
       );
     }
     if (store == null && config.persistAttempts != null) {
@@ -116,6 +126,7 @@ final class Agent {
       contextGuard: trimContext == null ? null : config.contextGuard.copyWith(atLimit: ContextPolicy.trim),
       runIds: runSource == null ? null : RunIds.host,
       credentials: credentials == null ? null : Credentials.host,
+      hooks: [for (final hook in hooks) hook.spec],
     );
     final shared = _Shared(
       settings,
@@ -126,6 +137,7 @@ final class Agent {
       outputDecoder: outputDecoder,
       runSource: runSource,
       credentials: credentials,
+      hooks: hooks,
       instructionsFrom: instructionsFrom,
       client: client ?? http.Client(),
       ownsClient: client == null,

@@ -4,6 +4,7 @@ import 'dart:typed_data';
 
 import 'effects.dart';
 import 'events.dart';
+import 'hooks.dart';
 import 'json.dart';
 import 'native.dart';
 import 'outcomes.dart';
@@ -235,6 +236,10 @@ final class RunMachine implements Finalizable {
   /// The key of the next request, and headers to send besides. Neither is stored.
   Outputs authorized(String effect, String? key, {Map<String, String> headers = const {}, int? nowMs}) =>
       _input('authorized', nowMs, {'effect': effect, 'key': key, 'headers': headers});
+
+  /// A hook has looked. An answer that changes something else than it was asked about is none to the effect.
+  Outputs hookAnswered(String effect, HookAnswer answer, {int? nowMs}) =>
+      _input('hookAnswered', nowMs, {'effect': effect, 'answer': answer.toJson()});
 
   /// There are no credentials for the next request: the turn fails.
   Outputs notAuthorized(String effect, String message, {int? nowMs}) =>

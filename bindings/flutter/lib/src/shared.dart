@@ -11,6 +11,7 @@ final class _Shared {
     required this.outputDecoder,
     required this.runSource,
     required this.credentials,
+    required this.hooks,
     required this.instructionsFrom,
     required this.client,
     required this.ownsClient,
@@ -27,6 +28,7 @@ final class _Shared {
   final OutputDecoder? outputDecoder;
   final RunSource? runSource;
   final CredentialSource? credentials;
+  final List<Hook> hooks;
   final InstructionsSource? instructionsFrom;
   final http.Client client;
   final JournalSink? journal;

@@ -397,6 +397,8 @@ final class Turn {
       case Authorize(:final id):
         final RunMachine(:threadId, :turn) = machine;
         unawaited(_work(id, (_) => authorize(credentials, effect, threadId, turn)));
+      case RunHook(:final id):
+        unawaited(_work(id, (_) => runHook(_shared.hooks, effect)));
       case Persist():
         _written = _store(effect);
       case TrimContext(:final id, :final messages):

@@ -23,6 +23,7 @@ sealed class TurnException implements Exception {
         ProblemKind.outputInvalid => OutputInvalidException(problem, finished),
         ProblemKind.agentFailed => AgentFailedException(problem, finished),
         ProblemKind.appFailed => AppFailedException(problem, finished),
+        ProblemKind.refusedByHook => RefusedByHookException(problem, finished),
         ProblemKind.notStored => NotStoredException(problem, finished),
         ProblemKind.stopped => StoppedException(problem, finished),
       };
@@ -120,6 +121,11 @@ final class AgentFailedException extends TurnException {
 /// The app's own code for the turn failed.
 final class AppFailedException extends TurnException {
   const AppFailedException(super.problem, super.finished);
+}
+
+/// A hook of the app's refused the request or the answer, or failed.
+final class RefusedByHookException extends TurnException {
+  const RefusedByHookException(super.problem, super.finished);
 }
 
 /// What was said could not be stored.

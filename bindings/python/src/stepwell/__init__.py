@@ -63,6 +63,7 @@ from .errors import (
     OutputInvalidError,
     OverloadedError,
     RateLimitError,
+    RefusedByHookError,
     RefusedError,
     ServerError,
     SnapshotError,
@@ -76,11 +77,13 @@ from .errors import (
     UnavailableError,
     UnreadableError,
 )
+from .hooks import Hook, HookedAnswer, HookedCall, HookedRequest, HookedResult, Refused
 from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from .machine import (
     ApprovalTimer,
     ClosingTimer,
     CredentialsTimer,
+    HookTimer,
     NetworkTimer,
     QuestionTimer,
     RetryTimer,
@@ -146,6 +149,12 @@ __all__ = [
     "CutError",
     "Decision",
     "Deferred",
+    "Hook",
+    "HookTimer",
+    "HookedAnswer",
+    "HookedCall",
+    "HookedRequest",
+    "HookedResult",
     "HttpClient",
     "HttpHeaders",
     "HttpResponse",
@@ -173,6 +182,8 @@ __all__ = [
     "QuestionTimer",
     "RateLimitError",
     "Recovered",
+    "Refused",
+    "RefusedByHookError",
     "RefusedError",
     "Registered",
     "RegistryEvent",

@@ -16,6 +16,7 @@ from .config import RunConfig
 from .display import TurnCard
 from .errors import ConfigurationError, MisuseError, told, translates
 from .events import Event
+from .hooks import Hook, spec_of
 from .journals import JournalSink, Sink
 from .machine import lower_start
 from .options import TurnOptions, Unpack, lower_options
@@ -77,6 +78,7 @@ class Agent(AgentOptions):
         output_type: Any,
         output_decoder: OutputDecoder | None,
         credentials: CredentialSource | None,
+        hooks: Sequence[Hook],
         instructions_from: InstructionsSource | None,
         registry: RunRegistry | None,
     ) -> None:
@@ -113,10 +115,14 @@ class Agent(AgentOptions):
         self._run_source = run_source
         if credentials is not None:
             lowered.credentials = _ffi.Credentials.HOST
+        lowered.hooks = [spec_of(hook) for hook in hooks]
+        if len({hook.name for hook in lowered.hooks}) < len(hooks):
+            raise ConfigurationError("two hooks have one name", "give each a `name` of its own")
         self._trimmer = trim_context
         self._decoder = None if self._typed else output_decoder
         self._credentials = credentials
         self._instructions = instructions_from
+        self._hooks = tuple(hooks)
         self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
@@ -309,6 +315,7 @@ class Agent(AgentOptions):
             self._decoder if typed is None else typed.read,
             self._credentials,
             self._instructions,
+            self._hooks,
         )
         of_type = self._agent
         if typed is not None and typed is not self._typed:

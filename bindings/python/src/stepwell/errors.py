@@ -150,6 +150,10 @@ class AppFailedError(TurnError):
     """The app's own code for the turn failed."""
 
 
+class RefusedByHookError(TurnError):
+    """A hook of the app's refused the request or the answer, or failed."""
+
+
 class NotStoredError(TurnError):
     """What was said could not be stored."""
 
@@ -176,6 +180,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
     "output_invalid": OutputInvalidError,
     "agent_failed": AgentFailedError,
     "app_failed": AppFailedError,
+    "refused_by_hook": RefusedByHookError,
     "not_stored": NotStoredError,
     "stopped": StoppedError,
 }

@@ -247,6 +247,36 @@ class RunMachine:
         """There are no credentials for the next request: the turn fails."""
         return _call(self._machine.not_authorized, effect, message, _now(now))
 
+    def hook_answered(
+        self,
+        effect: str,
+        *,
+        instructions: str | None = None,
+        messages: Sequence[Mapping[str, Json]] | None = None,
+        arguments: Mapping[str, Json] | None = None,
+        result: str | Parts | None = None,
+        refused: str | None = None,
+        failed: str | None = None,
+        now: datetime | None = None,
+    ) -> Outputs:
+        """A hook has looked: it lets pass what it was asked about, with what is given here in its place; or it has
+        ``refused``, for this reason; or its code has ``failed``, with these words."""
+        answers: Any = _ffi.HookAnswer
+        if failed is not None:
+            answer = answers.FAILED(failed)
+        elif refused is not None:
+            answer = answers.REFUSED(refused)
+        elif instructions is not None or messages is not None:
+            changed = None if messages is None else [dict(message) for message in messages]
+            answer = answers.CHANGE_REQUEST(instructions, changed)
+        elif arguments is not None:
+            answer = answers.CHANGE_ARGUMENTS(dict(arguments))
+        elif result is not None:
+            answer = answers.CHANGE_RESULT(list(result) if isinstance(result, Parts) else result)
+        else:
+            answer = answers.GO_ON()
+        return _call(self._machine.hook_answered, effect, answer, _now(now))
+
     def persisted(self, effect: str, *, now: datetime | None = None) -> Outputs:
         """Blocks are stored."""
         return _call(self._machine.persisted, effect, _now(now))

@@ -16,6 +16,7 @@ from .authorization import Authorization
 from .effects import AnswerDeclined, Question, ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
+from .hooks import Hook, Refused, looking, lower_answer, name_of
 from .questions import Questions, asking
 from .schema import jsonable
 from .tool_context import ToolContext
@@ -80,6 +81,7 @@ class TurnRunner(_ffi.TaskRunner):
         decoder: OutputDecoder | None,
         credentials: CredentialSource | None,
         instructions: InstructionsSource | None,
+        hooks: Iterable[Hook],
     ) -> None:
         self.loop = loop
         """Where the app's code runs."""
@@ -96,6 +98,7 @@ class TurnRunner(_ffi.TaskRunner):
         self._decoder = decoder
         self._credentials = credentials
         self._instructions = instructions
+        self._hooks = {name_of(hook): hook for hook in hooks}
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run_tool(self, task: _ffi.ToolTask) -> None:
@@ -125,6 +128,10 @@ class TurnRunner(_ffi.TaskRunner):
     def give_credentials(self, task: _ffi.CredentialsTask) -> None:
         """Gets the key and the headers of a request."""
         self._on_loop(self._begin, task.id(), self._give_credentials, task)
+
+    def run_hook(self, task: _ffi.HookTask) -> None:
+        """Has a hook look."""
+        self._on_loop(self._begin, task.id(), self._run_hook, task)
 
     def make_instructions(self, task: _ffi.InstructionsTask) -> None:
         """Has a turn's instructions made."""
@@ -244,6 +251,26 @@ class TurnRunner(_ffi.TaskRunner):
             task.finish(_ffi.Authorization(key=authorization.key, headers=dict(authorization.headers)))
 
         await _told(task, "the credentials were not given", self._credentials, lift(task.request()), given)
+
+    async def _run_hook(self, task: _ffi.HookTask) -> None:
+        answers: Any = _ffi.HookAnswer
+        subject: object = lift(task.subject())
+        try:
+            given = looking(self._hooks[task.hook()], subject)
+            if inspect.isawaitable(given):
+                given = await given
+            task.finish(lower_answer(subject, given))
+        except Refused as refused:
+            task.finish(answers.REFUSED(str(refused) or "no reason given"))
+        except asyncio.CancelledError:
+            task.finish(answers.FAILED("it was cancelled"))
+            raise
+        except KeyboardInterrupt:
+            task.finish(answers.FAILED("the program was interrupted"))
+            raise
+        except BaseException as error:
+            logger.warning("the hook %r failed", task.hook(), exc_info=True)
+            task.finish(answers.FAILED(f"{type(error).__name__}: {error}"))
 
     async def _make_instructions(self, task: _ffi.InstructionsTask) -> None:
         if self._instructions is None:

@@ -211,9 +211,9 @@ impl Ty {
     }
 }
 
-/// What of the configuration is no option of an agent: it has tools with their code, and its source of runs says whose
+/// What of the configuration is no option of an agent: it has tools and hooks with their code, and its source of runs says whose
 /// ids there are.
-const NO_OPTIONS: [&str; 3] = ["tools", "run_ids", "credentials"];
+const NO_OPTIONS: [&str; 4] = ["tools", "run_ids", "credentials", "hooks"];
 
 impl Shapes {
     /// The fields of the configuration that are options of an agent.

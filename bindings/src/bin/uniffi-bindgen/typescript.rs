@@ -23,10 +23,11 @@ const BEGINNING: &str = "\
 const WIDTH: usize = 120;
 
 /// What the package's own functions take and give; the other types are those that these name.
-const ROOTS: [&str; 13] = [
+const ROOTS: [&str; 14] = [
     "RunConfig",
     "Start",
     "StateKind",
+    "HookAnswer",
     "Outputs",
     "Problem",
     "TokenUsage",

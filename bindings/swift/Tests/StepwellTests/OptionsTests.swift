@@ -29,11 +29,11 @@ private func sent(_ mock: MockLlm) async throws -> [Sent] {
 
 private func agent(
     _ mock: MockLlm, instructions: String? = nil, tools: [AgentTool] = [], credentials: CredentialSource? = nil,
-    instructionsFrom: InstructionsSource? = nil
+    hooks: [AgentHook] = [], instructionsFrom: InstructionsSource? = nil
 ) throws -> Agent {
     try Agent(
         provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, instructions: instructions, tools: tools,
-        threadId: "garden", credentials: credentials, instructionsFrom: instructionsFrom)
+        threadId: "garden", credentials: credentials, hooks: hooks, instructionsFrom: instructionsFrom)
 }
 
 @Test("a turn is otherwise than its agent, and the next one is not")
@@ -74,6 +74,22 @@ func credentials() async throws {
     let failed = try await agent(mock, credentials: Nobody()).startTurn(text: "Hello").finish()
     #expect(failed.outcome.problem?.kind == .authentication)
     #expect(failed.outcome.problem?.message.contains("nobody has signed in") == true)
+}
+
+@Test("hooks look, change and refuse")
+func hooks() async throws {
+    let mock = try MockLlm(MockLlm.text("Yes."))
+    let brief = AgentHook("brief", beforeRequest: { _ in [["id": "u", "role": "user", "content": "***"]] })
+    let refusing = AgentHook("guard", afterAnswer: { answer in throw HookRefusal("it says \(answer.text)") })
+    let turn = try agent(mock, hooks: [brief, refusing]).startTurn(text: "A secret")
+    let finished = try await turn.finish()
+    #expect(finished.outcome.problem?.kind == .refusedByHook)
+    #expect(finished.outcome.problem?.message.contains("it says Yes.") == true)
+    struct Broken: Error {}
+    let broken = AgentHook("broken", beforeRequest: { _ in throw Broken() })
+    let failed = try await agent(mock, hooks: [broken]).startTurn(text: "Hello").finish()
+    #expect(failed.outcome.problem?.kind == .refusedByHook)
+    #expect(failed.outcome.problem?.message.contains("Broken") == true)
 }
 
 @Test("instructions are made for each turn")

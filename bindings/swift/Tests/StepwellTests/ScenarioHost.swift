@@ -88,8 +88,31 @@ func config(_ said: Fields) throws -> RunConfig {
         text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
         contextGuard: contextGuard(said.part("context_guard")),
         agUi: agUi(said.part("ag_ui")),
-        output: try said["output"].map { try output($0 as? Fields ?? [:]) }
+        output: try said["output"].map { try output($0 as? Fields ?? [:]) },
+        hooks: try said.list("hooks").map { try hook($0 as? Fields ?? [:]) }
     )
+}
+
+private func hook(_ said: Fields) throws -> HookSpec {
+    let moments = said.list("moments").compactMap { $0 as? String }.compactMap {
+        [
+            "before_request": HookMoment.beforeRequest, "after_answer": .afterAnswer, "before_tool": .beforeTool,
+            "after_tool": .afterTool,
+        ][$0]
+    }
+    return HookSpec(name: try said.needed("name"), moments: moments)
+}
+
+private func hookAnswer(_ step: Fields) throws -> HookAnswer {
+    switch try step.needed("says") {
+    case "go_on": .goOn
+    case "change_request": .changeRequest(instructions: step.text("instructions"), messages: try step.json("messages"))
+    case "change_arguments": .changeArguments(arguments: try step.json("arguments") ?? nil)
+    case "change_result": .changeResult(content: try step.json("content") ?? nil)
+    case "refused": .refused(reason: try step.needed("reason"))
+    case "failed": .failed(message: try step.needed("message"))
+    case let says: throw Unplayable(description: "no hook says \(says)")
+    }
 }
 
 private func output(_ said: Fields) throws -> OutputType {
@@ -280,6 +303,7 @@ private func line(_ event: Event) -> Line {
     case .toolCallArgs(let it): return said(it.delta, grows: it.toolCallId)
     case .partialArguments(let it): return said("", grows: it.toolCallId)
     case .partialOutput(let it): return said("", grows: "\(it.hop)")
+    case .hookRefused(let it): return said("\(it.hook) \(name(it.moment)), \(it.reason)")
     case .outputRefused(let it): return said("\(it.retriesLeft), \(it.reason)")
     case .toolCallStart(let it): return said(it.toolCallName)
     case .toolCallResult(let it): return said(it.content)
@@ -372,6 +396,22 @@ private func fields(_ effect: Effect) throws -> Fields {
         let messages: [Fields] = it.messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
         fields = ["id": it.id, "tokens": it.tokens, "window": it.window, "messages": messages]
     case .authorize(let it): fields = ["id": it.id, "rejected": it.rejected]
+    case .runHook(let it):
+        switch it.subject {
+        case .hookedRequest(let request):
+            fields = ["messages": try parsed(request.messages.text)]
+            fields["instructions"] = request.instructions
+        case .hookedAnswer(let answer): fields = ["text": answer.text]
+        case .hookedCall(let call):
+            fields = ["name": call.invocation.name, "arguments": try parsed(call.invocation.arguments.text)]
+        case .hookedResult(let result):
+            fields = [
+                "name": result.invocation.name, "content": try parsed(result.content.text),
+                "is_error": result.isError,
+            ]
+        }
+        fields["id"] = it.id
+        fields["hook"] = it.hook
     }
     fields["effect"] = name(effect)
     return fields
@@ -518,6 +558,8 @@ final class ScenarioHost {
             return try machine.authorized(
                 effect: effect(), key: step.text("key"), now: now, headers: texts(step.part("headers")))
         case "not_authorized": return try machine.notAuthorized(effect: effect(), message: message(), now: now)
+        case "hook_answered":
+            return try machine.hookAnswered(effect: effect(), answer: hookAnswer(step), now: now)
         case "persisted": return try machine.persisted(effect: effect(), now: now)
         case "persist_failed": return try machine.persistFailed(effect: effect(), message: message(), now: now)
         case "resume": return try machine.resume(answers: answers(step), now: now)

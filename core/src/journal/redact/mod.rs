@@ -17,11 +17,12 @@ use super::format::{Entry, Gives, Journal, Origin, Step};
 use crate::dialect::{GenerationSettings, Offer, Resumption};
 use crate::event::protobuf;
 use crate::provider;
-use crate::run::{EffectId, Input, Question, RunConfig, TurnOptions, UserAnswer};
+use crate::run::{EffectId, HookAnswer, Input, Question, RunConfig, TurnOptions, UserAnswer};
 use crate::tool::{OutputType, Tool, ToolRegistry};
 use alias::{Aliases, hidden, hide_bytes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -305,6 +306,12 @@ fn redacted_input(
     if let Some(redacted) = redacted_question(&input, aliases) {
         return Ok(redacted);
     }
+    if let Input::HookAnswered { effect, answer } = &input {
+        return Ok(Input::HookAnswered {
+            effect: *effect,
+            answer: redacted_hook(answer, aliases)?,
+        });
+    }
     let mut redacted = again(
         &WithInput {
             input: input.clone(),
@@ -367,6 +374,36 @@ fn redacted_question(input: &Input<'static>, aliases: &mut Aliases) -> Option<In
         }),
         _ => None,
     }
+}
+
+/// What a hook says, with what it puts in the place of messages, arguments and results.
+fn redacted_hook(answer: &HookAnswer, aliases: &mut Aliases) -> Result<HookAnswer, RedactError> {
+    Ok(match answer {
+        HookAnswer::GoOn => HookAnswer::GoOn,
+        HookAnswer::ChangeRequest {
+            instructions,
+            messages,
+        } => HookAnswer::ChangeRequest {
+            instructions: instructions.as_deref().map(hidden),
+            messages: messages
+                .as_ref()
+                .map(|messages| again(messages, aliases))
+                .transpose()?,
+        },
+        HookAnswer::ChangeArguments { arguments } => HookAnswer::ChangeArguments {
+            arguments: match crate::json::from_str::<Value>(arguments) {
+                Ok(value) => walk::value(&value, Area::Own, aliases).to_string(),
+                Err(_) => hidden(arguments),
+            },
+        },
+        HookAnswer::ChangeResult { output } => HookAnswer::ChangeResult {
+            output: again(output, aliases)?,
+        },
+        HookAnswer::Refused { reason } => HookAnswer::refuse(hidden(reason)),
+        HookAnswer::Failed { message } => HookAnswer::Failed {
+            message: hidden(message),
+        },
+    })
 }
 
 /// The key tells an input that is nothing but its name from a text.

@@ -1,8 +1,16 @@
-use crate::run::protocol::{EffectId, RunEvent, RunIds};
+use crate::run::protocol::{EffectId, HookPlace, RunEvent, RunIds};
 use crate::run::turn::Turn;
 
-/// The request for the hop's stream goes out, or the host is asked to create its run.
+/// The hop's request goes out once the hooks have looked at it.
 pub(super) fn ask_model(turn: &mut Turn) {
+    let hop = turn.hop();
+    if !turn.ask_hooks(HookPlace::Request { hop }) {
+        send(turn);
+    }
+}
+
+/// The request for the hop's stream goes out, or the host is asked to create its run.
+pub(in crate::run) fn send(turn: &mut Turn) {
     let hop = turn.hop();
     if hop > 0 {
         turn.enter_next_run();

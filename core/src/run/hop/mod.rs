@@ -6,7 +6,8 @@ mod request;
 mod trim;
 mod window;
 
-pub(super) use request::request;
+pub(super) use ask::send;
+pub(super) use request::{request, request_subject};
 pub(super) use window::{cannot_trim, overflow, trimmed};
 
 use super::protocol::Failure;

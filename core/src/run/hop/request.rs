@@ -1,14 +1,14 @@
 use crate::dialect::{HttpRequest, ModelRequest};
-use crate::run::protocol::without_cut;
+use crate::event::Message;
+use crate::run::protocol::{HookSubject, HookedRequest, without_cut, without_refused};
 use crate::run::turn::Turn;
+use std::borrow::Cow;
 
 /// The request of the hop.
 pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
     let config = turn.config();
     let endpoint = turn.endpoint();
-    let window = turn.window();
-    let instructions = window.instructions(config.instructions.as_deref());
-    let messages = without_cut(window.kept(turn.asked_messages()));
+    let (instructions, messages) = (instructions(turn), messages(turn));
     let request = ModelRequest {
         endpoint: &endpoint,
         ids: turn.ids(),
@@ -32,4 +32,31 @@ pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
         request.headers.push(header);
     }
     request
+}
+
+/// What hooks look at before the request goes out.
+pub(in crate::run) fn request_subject(turn: &Turn) -> HookSubject {
+    HookSubject::Request(HookedRequest {
+        thread_id: turn.ids().thread_id.clone(),
+        turn: turn.id().clone(),
+        hop: turn.hop(),
+        instructions: instructions(turn).map(Cow::into_owned),
+        messages: messages(turn).into_owned(),
+    })
+}
+
+fn instructions(turn: &Turn) -> Option<Cow<'_, str>> {
+    let changed = turn.changed_request().instructions.as_deref();
+    let own = || {
+        turn.window()
+            .instructions(turn.config().instructions.as_deref())
+    };
+    changed.map(Cow::Borrowed).or_else(own)
+}
+
+fn messages(turn: &Turn) -> Cow<'_, [Message]> {
+    match &turn.changed_request().messages {
+        Some(changed) => Cow::Borrowed(changed),
+        None => without_refused(without_cut(turn.window().kept(turn.asked_messages()))),
+    }
 }

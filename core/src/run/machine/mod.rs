@@ -307,6 +307,7 @@ impl RunMachine {
             | StateKind::Opening
             | StateKind::Waiting
             | StateKind::Streaming
+            | StateKind::Reviewing
             | StateKind::Decoding
             | StateKind::Completed => false,
         };

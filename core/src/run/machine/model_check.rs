@@ -40,6 +40,7 @@ macro_rules! in_any_state {
             AnyRun::Opening($run) => $do,
             AnyRun::Waiting($run) => $do,
             AnyRun::Streaming($run) => $do,
+            AnyRun::Reviewing($run) => $do,
             AnyRun::Decoding($run) => $do,
             AnyRun::ExecutingTools($run) => $do,
             AnyRun::Interrupted($run) => $do,

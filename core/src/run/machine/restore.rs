@@ -5,8 +5,8 @@ use crate::json;
 use crate::run::protocol::{Input, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming,
-    VERSION, Waiting, tools_digest,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
+    Streaming, VERSION, Waiting, hooks_digest, tools_digest,
 };
 use crate::run::turn::Turn;
 use serde::Deserialize;
@@ -47,6 +47,8 @@ struct Head {
     v: u64,
     dialect: String,
     tools: u64,
+    #[serde(default)]
+    hooks: Option<u64>,
     state: StateKind,
     run: Value,
 }
@@ -79,6 +81,9 @@ pub(super) fn read_any(
     if head.tools != tools_digest(turn.config()) {
         turn.warn("the tools have changed since the run was stored".to_owned());
     }
+    if head.hooks != hooks_digest(turn.config()) {
+        turn.warn("the hooks have changed since the run was stored".to_owned());
+    }
 
     fn with<S: State + DeserializeOwned>(
         turn: Box<Turn>,
@@ -95,6 +100,7 @@ pub(super) fn read_any(
         StateKind::Opening => with::<Opening>(turn, &mut run),
         StateKind::Waiting => with::<Waiting>(turn, &mut run),
         StateKind::Streaming => with::<Streaming>(turn, &mut run),
+        StateKind::Reviewing => with::<Reviewing>(turn, &mut run),
         StateKind::Decoding => with::<Decoding>(turn, &mut run),
         StateKind::ExecutingTools => with::<ExecutingTools>(turn, &mut run),
         StateKind::Interrupted => with::<Interrupted>(turn, &mut run),

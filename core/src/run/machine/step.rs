@@ -6,8 +6,8 @@ use crate::run::states::active::Active;
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::streaming::Flow;
 use crate::run::states::{
-    Completed, Decoding, Edge, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming,
-    Waiting, on,
+    Completed, Decoding, Edge, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
+    Streaming, Waiting, on,
 };
 
 /// What a state makes of an input: the machine after it, and whether the input was right.
@@ -48,7 +48,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted Completed }
+dispatch! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
 
 fn wrong<S: State>(run: Run<S>, input: &Input<'_>) -> Step
 where
@@ -109,6 +109,7 @@ where
     match timer {
         TimerKey::Turn => run.turn_timed_out(now).into(),
         TimerKey::Network => run.network_timed_out(now).into(),
+        TimerKey::Hook(place) => run.hook_timed_out(place, now).into(),
         TimerKey::Silence
         | TimerKey::Retry
         | TimerKey::Tool(_)
@@ -172,6 +173,13 @@ impl Node for Run<Opening> {
                 Err(run) => run.into(),
             },
             Input::NotAuthorized { message, .. } => self.not_authorized(message, now).into(),
+            Input::HookAnswered {
+                effect: EffectId::Hook { hook, .. },
+                answer,
+            } => match self.request_reviewed(hook, answer, now) {
+                Ok(run) => run.into(),
+                Err(run) => run.into(),
+            },
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
             Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
@@ -253,6 +261,34 @@ impl Node for Run<Streaming> {
     }
 }
 
+impl Node for Run<Reviewing> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::HookAnswered {
+                effect: EffectId::Hook { hook, .. },
+                answer,
+            } => self.reviewed(hook, answer, now).into(),
+            Input::CancelCall { call } if self.turn().has_open_call(call) => {
+                self.cancel_call(call, now);
+                self.into()
+            }
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        fire_active(self, timer, now)
+    }
+}
+
 impl Node for Run<Decoding> {
     fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
@@ -296,6 +332,10 @@ impl Node for Run<ExecutingTools> {
                 Ok(settled) => settled.into(),
                 Err((run, rejection)) => Step(run.into(), Err(Misuse::EditedArguments(rejection))),
             },
+            Input::HookAnswered {
+                effect: EffectId::Hook { place, hook },
+                answer,
+            } => self.call_reviewed(place, hook, answer, now).into(),
             Input::ToolDeferred {
                 effect: EffectId::Tool(call),
             } => {

@@ -1,6 +1,7 @@
 use super::context::ContextGuard;
 use super::credentials::Credentials;
 use super::device::DevicePolicy;
+use super::hook::HookSpec;
 use super::text_options::TextOptions;
 use crate::Usd;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
@@ -59,6 +60,10 @@ pub struct RunConfig {
     /// What the answer is to be, if it is to be more than text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputType>,
+    /// The hooks that the host has, in the order in which they are asked. Their code is never stored: a run that comes back
+    /// asks those of the configuration that it is given then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookSpec>,
 }
 
 impl RunConfig {
@@ -81,6 +86,7 @@ impl RunConfig {
             text: TextOptions::default(),
             context_guard: ContextGuard::default(),
             output: None,
+            hooks: Vec::new(),
         }
     }
 
@@ -263,7 +269,7 @@ impl RetryPolicy {
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     pub silence: Option<Duration>,
-    /// How long a tool may take, if it does not say so itself; and the host's decoder of a typed answer.
+    /// How long a tool may take, if it does not say so itself; the host's decoder of a typed answer; and each hook.
     pub tool: Option<Duration>,
     /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,

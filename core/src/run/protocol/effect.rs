@@ -1,6 +1,7 @@
 use super::block::{Block, TurnStatus};
 use super::call::ToolInvocation;
 use super::context::ContextOverflow;
+use super::hook::{HookPlace, HookSubject};
 use super::outcome::Outcome;
 use super::question::{Question, UserAnswer};
 use crate::dialect::HttpRequest;
@@ -59,6 +60,13 @@ pub enum EffectId {
         /// The question's place among those of the call, from 0.
         number: u32,
     },
+    /// Asks a hook.
+    Hook {
+        /// What about.
+        place: HookPlace,
+        /// The hook's place among those of the configuration, from 0.
+        hook: u32,
+    },
 }
 
 impl fmt::Display for EffectId {
@@ -74,6 +82,17 @@ impl fmt::Display for EffectId {
             Self::Output { hop } => write!(f, "output:{hop}"),
             Self::Authorize { hop, attempt } => write!(f, "authorize:{hop}:{attempt}"),
             Self::Ask { call, number } => write!(f, "ask:{}:{}:{number}", call.hop, call.index),
+            Self::Hook { place, hook } => {
+                let moment = place.moment();
+                match place {
+                    HookPlace::Request { hop } | HookPlace::Answer { hop } => {
+                        write!(f, "hook:{moment}:{hop}:{hook}")
+                    }
+                    HookPlace::Call(call) | HookPlace::Result(call) => {
+                        write!(f, "hook:{moment}:{}:{}:{hook}", call.hop, call.index)
+                    }
+                }
+            }
         }
     }
 }
@@ -88,6 +107,7 @@ impl EffectId {
                 | Self::Approve(_)
                 | Self::Authorize { .. }
                 | Self::Ask { .. }
+                | Self::Hook { .. }
         )
     }
 
@@ -112,6 +132,10 @@ impl FromStr for EffectId {
         let parsed = || {
             let mut parts = text.split(':');
             let kind = parts.next()?;
+            let moment = match kind {
+                "hook" => parts.next()?,
+                _ => "",
+            };
             let mut number = || parts.next()?.parse::<u64>().ok();
             let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
             let id = match kind {
@@ -150,6 +174,24 @@ impl FromStr for EffectId {
                     },
                     number: small(number())?,
                 },
+                "hook" => {
+                    let hop = small(number())?;
+                    let place = match moment {
+                        "before_request" => HookPlace::Request { hop },
+                        "after_answer" => HookPlace::Answer { hop },
+                        "before_tool" => HookPlace::Call(CallKey {
+                            hop,
+                            index: small(number())?,
+                        }),
+                        "after_tool" => HookPlace::Result(CallKey {
+                            hop,
+                            index: small(number())?,
+                        }),
+                        _ => return None,
+                    };
+                    let hook = small(number())?;
+                    Self::Hook { place, hook }
+                }
                 _ => return None,
             };
             parts.next().is_none().then_some(id)
@@ -202,7 +244,7 @@ pub enum Effect {
         /// What the user said.
         answer: UserAnswer,
     },
-    /// Stop the tool, or stop asking (the user, or for credentials), under this id. Needs no answer; a late one is dropped.
+    /// Stop the tool, or stop asking (the user, a hook, or for credentials), under this id. Needs no answer; a late one is dropped.
     CancelTool,
     /// Store the blocks and the snapshot in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
     /// [`PersistFailed`](crate::run::Input::PersistFailed).
@@ -241,5 +283,13 @@ pub enum Effect {
     Authorize {
         /// The provider has refused what the try before was sent with, with a 401: it is to be got anew.
         rejected: bool,
+    },
+    /// Ask a hook of the app's; answer with [`HookAnswered`](crate::run::Input::HookAnswered). Only with
+    /// [`RunConfig::hooks`](crate::run::RunConfig::hooks). It may be asked again after a restore.
+    RunHook {
+        /// The hook's name. Empty if the configuration has none any more under this number: answer that it failed.
+        hook: String,
+        /// What it looks at.
+        subject: HookSubject,
     },
 }

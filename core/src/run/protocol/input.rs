@@ -1,6 +1,7 @@
 use super::call::Decision;
 use super::credentials::Authorization;
 use super::effect::EffectId;
+use super::hook::HookAnswer;
 use super::question::{Question, UserAnswer};
 use super::turn_options::TurnOptions;
 use crate::event::{Message, ResumeEntry};
@@ -218,6 +219,13 @@ pub enum Input<'a> {
         /// Why.
         message: String,
     },
+    /// A hook has looked.
+    HookAnswered {
+        /// The effect answered.
+        effect: EffectId,
+        /// What it says. One that changes something else than it was asked about is no answer to the effect.
+        answer: HookAnswer,
+    },
 }
 
 impl Input<'_> {
@@ -260,6 +268,7 @@ impl Input<'_> {
             Self::ContextNotTrimmed { .. } => "ContextNotTrimmed",
             Self::OutputDecoded { .. } => "OutputDecoded",
             Self::OutputRefused { .. } => "OutputRefused",
+            Self::HookAnswered { .. } => "HookAnswered",
         }
     }
 
@@ -289,7 +298,8 @@ impl Input<'_> {
             | Self::OutputDecoded { effect }
             | Self::OutputRefused { effect, .. }
             | Self::Authorized { effect, .. }
-            | Self::NotAuthorized { effect, .. } => Some(*effect),
+            | Self::NotAuthorized { effect, .. }
+            | Self::HookAnswered { effect, .. } => Some(*effect),
             Self::Start(_)
             | Self::Resume(_)
             | Self::Cancel
@@ -335,6 +345,9 @@ impl Input<'_> {
             }
             Self::Authorized { .. } | Self::NotAuthorized { .. } => {
                 matches!(effect, EffectId::Authorize { .. })
+            }
+            Self::HookAnswered { answer, .. } => {
+                matches!(effect, EffectId::Hook { place, .. } if answer.fits(place))
             }
             Self::Start(_)
             | Self::Resume(_)

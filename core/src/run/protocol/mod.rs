@@ -9,6 +9,7 @@ mod credentials;
 mod cut;
 mod device;
 mod effect;
+mod hook;
 mod input;
 mod limit;
 mod misuse;
@@ -17,6 +18,7 @@ mod output;
 mod problem;
 mod progress;
 mod question;
+mod refused;
 mod state_kind;
 mod text_options;
 mod timer_key;
@@ -40,6 +42,11 @@ pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
 };
 pub use effect::{Effect, EffectId, ParseEffectIdError};
+pub(super) use hook::ChangedRequest;
+pub use hook::{
+    HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
+    HookedResult,
+};
 pub use input::{Input, Refusal, Start};
 pub use limit::TurnLimit;
 pub use misuse::{Misuse, ResumeError};
@@ -52,6 +59,8 @@ pub use problem::{Problem, ProblemKind};
 pub(in crate::run) use progress::MOST_MESSAGE;
 pub use progress::{PartialTooLarge, ToolPartialResult, ToolProgress};
 pub use question::{Question, QuestionError, UserAnswer};
+pub use refused::REFUSED;
+pub(super) use refused::{mark_as_refused, without_refused};
 pub use state_kind::{EdgeRow, StateKind};
 pub use text_options::TextOptions;
 pub use timer_key::TimerKey;

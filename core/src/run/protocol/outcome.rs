@@ -1,4 +1,5 @@
 use super::block::TurnStatus;
+use super::hook::HookMoment;
 use super::limit::TurnLimit;
 use crate::conversation::RunFailure;
 use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream};
@@ -243,6 +244,16 @@ pub enum Failure {
         /// The app's words.
         message: String,
     },
+    /// A hook of the app's refused the request or the answer, or failed.
+    #[error("the hook `{hook}` refused ({moment}): {reason}")]
+    RefusedByHook {
+        /// The hook's name.
+        hook: String,
+        /// When.
+        moment: HookMoment,
+        /// The hook's words.
+        reason: String,
+    },
 }
 
 /// [`Failure`] as it is read.
@@ -295,6 +306,11 @@ enum ReadFailure {
     },
     NotAuthorized {
         message: String,
+    },
+    RefusedByHook {
+        hook: String,
+        moment: HookMoment,
+        reason: String,
     },
 }
 

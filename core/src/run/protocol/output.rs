@@ -1,4 +1,5 @@
 use super::effect::{Effect, EffectId};
+use super::hook::HookMoment;
 use super::outcome::Outcome;
 use super::progress::{ToolPartialResult, ToolProgress};
 use crate::conversation::ToolCallStatus;
@@ -140,6 +141,17 @@ pub enum RunEvent {
     ToolProgress(ToolProgress),
     /// A running tool shows what it has so far.
     ToolPartialResult(ToolPartialResult),
+    /// A hook has refused, or failed.
+    HookRefused {
+        /// The hook's name.
+        hook: String,
+        /// When.
+        moment: HookMoment,
+        /// The hook's words.
+        reason: String,
+        /// The provider's id for the call, where the hook was asked about one.
+        tool_call_id: Option<ToolCallId>,
+    },
 }
 
 /// Where a tool call of this turn stands now.

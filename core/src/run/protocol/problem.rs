@@ -86,6 +86,8 @@ kinds! {
     AgentFailed: "see what it says; send the message again if that may help"
     /// The app's own code for the turn failed.
     AppFailed: "see to the app's own code, which says why"
+    /// A hook of the app's refused the request or the answer, or failed.
+    RefusedByHook: "ask for something else, or see to the hook, which says why"
     /// What was said could not be stored.
     NotStored: "see to the store"
     /// The user, or the agent, stopped it.
@@ -160,6 +162,7 @@ impl Failure {
             Self::OutputInvalid { .. } => ProblemKind::OutputInvalid,
             Self::NotAuthorized { .. } => ProblemKind::Authentication,
             Self::NoInstructions { .. } => ProblemKind::AppFailed,
+            Self::RefusedByHook { .. } => ProblemKind::RefusedByHook,
         }
     }
 }

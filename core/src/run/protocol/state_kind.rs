@@ -13,6 +13,8 @@ pub enum StateKind {
     Streaming,
     /// Tools are running, or wait for the user to allow them.
     ExecutingTools,
+    /// Hooks look at the answer.
+    Reviewing,
     /// The host decodes the typed answer.
     Decoding,
     /// A request failed and is tried again: soon, or when there is a network.

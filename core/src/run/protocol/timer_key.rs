@@ -1,3 +1,4 @@
+use super::hook::HookPlace;
 use crate::CallKey;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,8 @@ pub enum TimerKey {
     Credentials,
     /// The user has taken too long to answer the call's question of this number.
     Question(CallKey, u32),
+    /// A hook has taken too long.
+    Hook(HookPlace),
 }
 
 impl TimerKey {
@@ -39,7 +42,8 @@ impl TimerKey {
             | Self::Network
             | Self::Closing
             | Self::Output
-            | Self::Credentials => true,
+            | Self::Credentials
+            | Self::Hook(_) => true,
             // The user's time runs on.
             Self::Approval(_) | Self::Question(..) => false,
         }

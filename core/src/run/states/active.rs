@@ -1,11 +1,12 @@
 use super::Run;
 use super::data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
+    Waiting,
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
 use crate::event::Message;
-use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, StateKind};
+use crate::run::protocol::{Deadline, EffectId, Failure, HookPlace, Outcome, StateKind};
 #[cfg(doc)]
 use crate::run::protocol::{RunEvent, TimerKey};
 
@@ -16,26 +17,38 @@ macro_rules! active {
     ($($state:ident)*) => { $( impl Active for $state {} )* };
 }
 
-active! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted }
+active! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted }
 
 impl<S: Active> Run<S> {
     /// The user stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
     /// The history stays legal: every call has a result, which says that it was cancelled.
     pub fn cancel(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
-        if S::KIND == StateKind::Streaming {
-            self.turn.leave_stream();
-        }
+        self.leave_unreviewed();
         self.turn.close(&Outcome::Cancelled);
         self.goto(on::Cancel, Completed::new(Outcome::Cancelled))
     }
 }
 
+impl<S: Active> Run<S> {
+    /// The turn is over before hooks could look at what the model has said: it is not sent it again.
+    fn leave_unreviewed(&mut self) {
+        match S::KIND {
+            StateKind::Streaming => {
+                self.turn.mark_as_refused();
+                self.turn.leave_stream();
+            }
+            StateKind::Reviewing => self.turn.refuse_answer(),
+            // What came of a stream that was to be opened again.
+            _ if self.turn.broken_stream().is_some() => drop(self.turn.mark_as_refused()),
+            _ => {}
+        }
+    }
+}
+
 impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     pub(super) fn fail(mut self, failure: Failure) -> Run<Completed> {
-        if S::KIND == StateKind::Streaming {
-            self.turn.leave_stream();
-        }
+        self.leave_unreviewed();
         let outcome = Outcome::Failed { failure };
         self.turn.close(&outcome);
         self.goto(on::Fail, Completed::new(outcome))
@@ -62,6 +75,13 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
         }
         self.turn.give_write_up();
         Err(self.fail(Failure::NotStored { message }))
+    }
+
+    /// A hook has taken too long ([`TimerKey::Hook`]).
+    pub fn hook_timed_out(mut self, place: HookPlace, now: Timestamp) -> Run<Completed> {
+        self.turn.tick(now);
+        let failure = self.turn.hook_timed_out(place);
+        self.fail(failure)
     }
 
     /// The turn has taken too long ([`TimerKey::Turn`]).

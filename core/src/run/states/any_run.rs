@@ -1,6 +1,6 @@
 use super::Run;
 use super::data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming, Waiting,
 };
 use super::dispose::Disposed;
 use crate::run::protocol::{Output, StateKind};
@@ -72,7 +72,7 @@ macro_rules! any_run {
     };
 }
 
-any_run! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted Completed }
+any_run! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
 
 /// Makes an enum of the runs that a call can lead to.
 macro_rules! next {

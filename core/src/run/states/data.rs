@@ -39,6 +39,12 @@ pub struct ExecutingTools {}
 #[non_exhaustive]
 pub struct Decoding {}
 
+/// Hooks look at the answer, which has come to its end.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+#[non_exhaustive]
+pub struct Reviewing {}
+
 /// A request failed and is tried again: soon, or when there is a network.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
@@ -151,13 +157,13 @@ macro_rules! states {
     )*};
 }
 
-states! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted Completed }
+states! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
 
 macro_rules! not_over {
     ($($name:ident)*) => { $( impl sealed::Sealed for $name {} )* };
 }
 
-not_over! { Idle Opening Waiting Streaming Decoding ExecutingTools Interrupted }
+not_over! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted }
 
 impl sealed::Sealed for Completed {
     fn ended(&self) -> Option<&Outcome> {

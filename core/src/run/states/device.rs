@@ -4,7 +4,8 @@ use super::Run;
 use super::active::Active;
 use super::any_run::next;
 use super::data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
+    Waiting,
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
@@ -71,7 +72,7 @@ macro_rules! notes {
     )*};
 }
 
-notes! { Idle Decoding ExecutingTools Interrupted }
+notes! { Idle Reviewing Decoding ExecutingTools Interrupted }
 
 impl Run<Idle> {
     /// The app goes to the background.

@@ -1,7 +1,7 @@
 //! The table of edges: the one place that says which state may follow which. A move that is not in it does not compile.
 
 use super::data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming, Waiting,
 };
 use crate::run::protocol::{EdgeRow, StateKind};
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub mod on {
             )*
         };
     }
-    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Decode }
+    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Review Decode }
 }
 
 macro_rules! edges {
@@ -83,8 +83,18 @@ edges! {
         Continue => Opening,
         Reopen => Opening,
         Interrupt => Interrupted,
+        Review => Reviewing,
         Decode => Decoding,
         Retry => Waiting,
+        Finish => Completed,
+        Cancel => Completed,
+        Fail => Completed,
+    }
+    Reviewing {
+        Call => ExecutingTools,
+        Continue => Opening,
+        Interrupt => Interrupted,
+        Decode => Decoding,
         Finish => Completed,
         Cancel => Completed,
         Fail => Completed,

@@ -30,7 +30,7 @@ impl Run<ExecutingTools> {
     pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
         self.turn.tick(now);
         if self.is_under_way(call) {
-            self.turn.finish_call(call, result);
+            self.turn.take_result(call, result);
         }
         self.settled()
     }
@@ -39,7 +39,7 @@ impl Run<ExecutingTools> {
     /// [`tool_finished`](Self::tool_finished).
     pub fn tool_deferred(&mut self, call: CallKey, now: Timestamp) {
         self.turn.tick(now);
-        if self.turn.is_call(call, ToolCallStatus::Executing) {
+        if self.turn.is_call(call, ToolCallStatus::Executing) && !self.turn.holds_result(call) {
             self.turn.defer_call(call);
             self.turn.begin_waiting_calls();
             self.turn.set_turn_clock();
@@ -177,8 +177,9 @@ impl Run<ExecutingTools> {
     }
 
     fn is_under_way(&self, call: CallKey) -> bool {
-        self.turn.is_call(call, ToolCallStatus::Executing)
-            || self.turn.is_call(call, ToolCallStatus::Deferred)
+        let is_out = self.turn.is_call(call, ToolCallStatus::Executing)
+            || self.turn.is_call(call, ToolCallStatus::Deferred);
+        is_out && !self.turn.holds_result(call)
     }
 
     pub(super) fn settled(mut self) -> Settled {

@@ -1,6 +1,7 @@
 //! The states of a run, and what leads from one to the next.
 
 pub(super) mod active;
+mod answered;
 pub(super) mod any_run;
 mod completed;
 mod data;
@@ -13,6 +14,7 @@ pub(super) mod idle;
 pub(super) mod interrupted;
 pub(super) mod opening;
 mod retry;
+pub(super) mod reviewing;
 mod revive;
 mod snapshot;
 pub(super) mod streaming;
@@ -21,14 +23,17 @@ mod waiting;
 pub(super) mod walked;
 
 pub use data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
+    Waiting,
 };
 pub use edges::{EDGES, Statechart, statechart, statechart_mermaid};
 pub(super) use edges::{Edge, on};
-pub(super) use snapshot::{VERSION, tools_digest};
+pub(super) use snapshot::{VERSION, hooks_digest, tools_digest};
 
 use super::hop;
-use super::protocol::{Effect, EffectId, Failure, Output, RunConfig, StateKind, TimerKey};
+use super::protocol::{
+    Effect, EffectId, Failure, HookPlace, Output, RunConfig, StateKind, TimerKey,
+};
 use super::turn::Turn;
 use super::turn::effects::Taken;
 use crate::conversation::Conversation;
@@ -135,6 +140,13 @@ impl<S: State> Run<S> {
             },
             EffectId::Output { .. } => Effect::DecodeOutput {
                 value: turn.output_to_decode()?.clone(),
+            },
+            EffectId::Hook { place, hook } => Effect::RunHook {
+                hook: turn.hook_name(hook).to_owned(),
+                subject: match place {
+                    HookPlace::Request { .. } => hop::request_subject(turn),
+                    place => turn.hook_subject(place)?,
+                },
             },
             EffectId::Persist { .. } => turn.persist(self.state.ended(), self.snapshot()),
         })

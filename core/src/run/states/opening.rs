@@ -235,6 +235,7 @@ impl Run<Opening> {
     }
 
     fn withdraw_asked(&mut self) {
+        self.turn.end_request_hooks();
         for asked in [
             self.open_effect(),
             self.create_effect(),

@@ -2,7 +2,9 @@
 
 use super::Run;
 use super::any_run::AnyRun;
-use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
+use super::data::{
+    Completed, Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Waiting,
+};
 use crate::Timestamp;
 use crate::run::parts::Stage;
 use crate::run::protocol::{EffectId, Failure};
@@ -16,6 +18,7 @@ impl AnyRun {
             Self::Opening(run) => run.revive(),
             Self::Waiting(run) => run.revive(now),
             Self::Streaming(run) => run.revive(now),
+            Self::Reviewing(run) => run.revive(),
             Self::Decoding(run) => run.revive(),
             Self::ExecutingTools(run) => run.revive(),
             Self::Interrupted(run) => run.revive(),
@@ -48,6 +51,14 @@ impl Run<Streaming> {
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.turn.give_again();
         self.host_died(now).into()
+    }
+}
+
+impl Run<Reviewing> {
+    fn revive(mut self) -> AnyRun {
+        // A hook that looks twice sees the same.
+        self.turn.give_again();
+        self.into()
     }
 }
 

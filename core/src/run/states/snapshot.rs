@@ -12,6 +12,8 @@ struct Envelope<'a, S> {
     v: u64,
     dialect: &'static str,
     tools: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hooks: Option<u64>,
     state: StateKind,
     run: Stored<'a, S>,
 }
@@ -27,12 +29,19 @@ pub(crate) fn tools_digest(config: &RunConfig) -> u64 {
     fnv1a(&serde_json::to_vec(config.tools.definitions()).unwrap_or_default())
 }
 
+/// The same of the hooks; nothing if there are none.
+pub(crate) fn hooks_digest(config: &RunConfig) -> Option<u64> {
+    let hooks = Some(&config.hooks).filter(|hooks| !hooks.is_empty())?;
+    Some(fnv1a(&serde_json::to_vec(hooks).unwrap_or_default()))
+}
+
 /// The run as text.
 pub(super) fn write<S: Serialize>(turn: &Turn, kind: StateKind, state: &S) -> String {
     let envelope = Envelope {
         v: VERSION,
         dialect: turn.config().endpoint.dialect.name(),
         tools: tools_digest(turn.config()),
+        hooks: hooks_digest(turn.config()),
         state: kind,
         run: Stored { core: turn, state },
     };

@@ -1,14 +1,12 @@
 use super::Run;
 use super::any_run::next;
-use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Streaming, Waiting};
+use super::data::{Reviewing, Streaming, Waiting};
 use super::edges::on;
 use crate::conversation::RunFailure;
 use crate::event::RunOutcome;
 use crate::pipeline::StreamEnd;
 use crate::run::parts::Reading;
-use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, RunEvent, TimerKey};
-use crate::run::turn::rounds::Next;
-use crate::run::turn::typed::Judgement;
+use crate::run::protocol::{Deadline, EffectId, Failure, HookPlace, Outcome, TimerKey};
 use crate::{CallKey, Timestamp};
 
 /// Whether a stream goes on.
@@ -35,6 +33,8 @@ next! {
         Completed,
         /// The host is to decode the typed answer.
         Decoding,
+        /// Hooks look at the answer.
+        Reviewing,
         /// The body ended before the answer did, and the backend can resume it: it is opened again in a while.
         Waiting,
     }
@@ -53,6 +53,8 @@ next! {
         Interrupted,
         /// The same, and the host is to decode the typed answer.
         Decoding,
+        /// The same, and hooks look at the answer.
+        Reviewing,
         /// The turn is over.
         Completed,
     }
@@ -65,6 +67,7 @@ impl From<Ended> for Lost {
             Ended::Opening(run) => run.into(),
             Ended::Interrupted(run) => run.into(),
             Ended::Decoding(run) => run.into(),
+            Ended::Reviewing(run) => run.into(),
             Ended::Completed(run) => run.into(),
             Ended::Waiting(run) => run.into(),
         }
@@ -114,7 +117,10 @@ impl Run<Streaming> {
         }
         match self.turn.end_answer(self.state.answer_mut()) {
             Err(failure) => self.fail(failure).into(),
-            Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
+            Ok(StreamEnd::Truncated) => {
+                self.turn.mark_as_refused();
+                self.finish(Outcome::Truncated).into()
+            }
             Ok(StreamEnd::Errored) => {
                 let error = self.turn.conversation().summary().failure.clone();
                 let error = error.unwrap_or_else(|| RunFailure {
@@ -207,62 +213,19 @@ impl Run<Streaming> {
     }
 
     fn finished(mut self) -> Ended {
-        let turn = &mut *self.turn;
-        match turn.conversation().summary().outcome.clone() {
-            Some(RunOutcome::Interrupt { interrupts }) => {
-                turn.leave_stream();
-                turn.pause_turn_clock();
-                turn.event(RunEvent::Interrupted {
-                    interrupts: interrupts.clone(),
-                });
-                return self
-                    .goto(on::Interrupt, Interrupted::new(interrupts))
-                    .into();
-            }
-            Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
-            _ => {}
+        if !self.turn.is_to_be_reviewed() {
+            return self.answered();
         }
-        turn.leave_foreign_calls();
-        if let Some(outcome) = turn.cut_output() {
-            return self.finish(outcome).into();
+        let is_agents_end = matches!(
+            self.turn.conversation().summary().outcome,
+            Some(RunOutcome::Interrupt { .. } | RunOutcome::Cancelled)
+        );
+        if !is_agents_end {
+            self.turn.leave_foreign_calls();
         }
-        if !turn.has_open_calls() {
-            let stop_reason = turn.conversation().summary().stop_reason.as_deref();
-            if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
-                return self.fail(failure).into();
-            }
-            // The answer is whole, but the user has typed meanwhile: a hop answers them.
-            if turn.is_steered() {
-                turn.leave_stream();
-                turn.settle_round();
-                return self.ask_next(on::Continue);
-            }
-            if !turn.is_paused() {
-                let outcome = turn.answered_outcome();
-                if outcome != Outcome::Success || !turn.expects_output() {
-                    return self.finish(outcome).into();
-                }
-            }
-        }
-        turn.leave_stream();
-        let next = match turn.judge_answer() {
-            Some(Judgement::Decode) => return self.goto(on::Decode, Decoding {}).into(),
-            Some(Judgement::Next(next)) => next,
-            None => turn.begin_round(),
-        };
-        match next {
-            Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
-            Next::Ask => self.ask_next(on::Continue),
-            Next::Over(outcome) => {
-                turn.close(&outcome);
-                self.goto(on::Finish, Completed::new(outcome)).into()
-            }
-        }
-    }
-
-    fn finish(mut self, outcome: Outcome) -> Run<Completed> {
         self.turn.leave_stream();
-        self.turn.close(&outcome);
-        self.goto(on::Finish, Completed::new(outcome))
+        let hop = self.turn.hop();
+        self.turn.ask_hooks(HookPlace::Answer { hop });
+        self.goto(on::Review, Reviewing {}).into()
     }
 }

@@ -6,8 +6,8 @@ use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::id::result_id;
 use crate::run::parts::{Stage, call_digest};
 use crate::run::protocol::{
-    Attached, BlockContent, Decision, EffectId, Incomplete, RunEvent, TimerKey, ToolCallUpdate,
-    ToolInvocation,
+    Attached, BlockContent, Decision, EffectId, HookPlace, Incomplete, RunEvent, TimerKey,
+    ToolCallUpdate, ToolInvocation,
 };
 use crate::tool::{
     Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
@@ -59,12 +59,22 @@ impl Turn {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
                 self.finish_call(key, Err(failure));
             }
-            Ok((tool, _)) if tool.requires_approval => {
-                self.set_status(key, ToolCallStatus::AwaitingApproval, None);
-                self.emit(EffectId::Approve(key));
+            Ok(_) => {
+                if !self.ask_hooks(HookPlace::Call(key)) {
+                    self.allow_call(key);
+                }
             }
-            Ok(_) => self.run_call(key),
         }
+    }
+
+    /// Runs the call, once the user allows it where its tool says so.
+    pub(super) fn allow_call(&mut self, key: CallKey) {
+        let tool = self.config.tools.get(self.name_of(key));
+        if tool.is_some_and(|tool| tool.requires_approval) {
+            self.set_status(key, ToolCallStatus::AwaitingApproval, None);
+            return self.emit(EffectId::Approve(key));
+        }
+        self.run_call(key);
     }
 
     /// Whether the answer was cut off at the most tokens that it may have.
@@ -178,6 +188,7 @@ impl Turn {
     /// A call has come to its end.
     pub(in crate::run) fn finish_call(&mut self, key: CallKey, result: ToolResult) {
         self.end_questions(key);
+        self.end_hooks(key);
         self.answered(EffectId::Tool(key));
         let Some(call) = self
             .conversation
@@ -236,7 +247,8 @@ impl Turn {
     /// since, if the run was stored in between, but the call is given out all the same, so that it gets an answer.
     pub(in crate::run) fn invocation(&self, key: CallKey) -> Option<ToolInvocation> {
         let call = self.conversation.call(key)?;
-        let raw = call.edited.clone().or_else(|| {
+        let raw = call.edited.clone().or_else(|| call.changed.clone());
+        let raw = raw.or_else(|| {
             let call = self.conversation.tool_call(call)?;
             Some(call.function.arguments.clone())
         });

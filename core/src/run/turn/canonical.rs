@@ -55,6 +55,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         steering,
         typed,
         questions,
+        changed_request,
         beginnings,
         hop_state,
         status,
@@ -77,7 +78,15 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         clocks.paused_at().hash(out);
     }
     json(
-        &(steering, broken_stream, window, typed, options, access),
+        &(
+            steering,
+            broken_stream,
+            window,
+            typed,
+            options,
+            access,
+            changed_request,
+        ),
         out,
     );
     access.given().is_some().hash(out);
@@ -135,7 +144,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
             continue;
         }
         call.status.hash(out);
-        call.edited.hash(out);
+        (&call.edited, &call.changed).hash(out);
         json(&call.result, out);
         if let Some(asked) = conversation.tool_call(call) {
             asked.function.arguments.hash(out);

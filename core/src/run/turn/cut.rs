@@ -4,8 +4,8 @@ use super::Turn;
 use crate::conversation::ToolCallStatus;
 use crate::event::Message;
 use crate::run::protocol::{
-    BlockContent, NOT_RUN, RunEvent, ToolCallUpdate, asked, has_result, is_new, mark_as_cut,
-    not_run,
+    BlockContent, HookMoment, NOT_RUN, RunEvent, ToolCallUpdate, asked, has_result, is_new,
+    mark_as_cut, mark_as_refused, not_run,
 };
 use crate::tool::{ToolFailure, ToolFailureKind};
 use crate::{CallKey, ToolCallId};
@@ -22,6 +22,12 @@ impl Turn {
     /// Keeps what is there of the hop's answer, and `shown` beside it, and marks it as cut.
     pub(in crate::run) fn cut_answer(&mut self, mut shown: Vec<Message>) {
         shown.iter_mut().for_each(mark_as_cut);
+        if self.has_hook(HookMoment::AfterAnswer) {
+            for message in &mut shown {
+                mark_as_refused(message);
+            }
+        }
+        self.mark_as_refused();
         self.mark_stream_as_cut();
         self.leave_stream();
         for message in shown {

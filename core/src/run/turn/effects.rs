@@ -67,6 +67,9 @@ impl Turn {
                 .clocks
                 .set_from_now(TimerKey::Approval(call), timeouts.approval),
             EffectId::Output { .. } => self.clocks.set(TimerKey::Output, timeouts.tool),
+            EffectId::Hook { place, .. } => {
+                self.clocks.set(TimerKey::Hook(place), timeouts.tool);
+            }
             EffectId::Authorize { .. } => self.time_access(),
             EffectId::Ask { call, number } => {
                 if self.questions.answer(call, number).is_none() {
@@ -109,6 +112,7 @@ impl Turn {
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
             EffectId::Ask { call, number } => self.clocks.stop(TimerKey::Question(call, number)),
             EffectId::Output { .. } => self.clocks.stop(TimerKey::Output),
+            EffectId::Hook { place, .. } => self.clocks.stop(TimerKey::Hook(place)),
             EffectId::Open { .. } => self.forget_access(),
             EffectId::Authorize { .. } => self.clocks.stop(TimerKey::Credentials),
             EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}

@@ -8,6 +8,7 @@ mod cut;
 mod device;
 pub(super) mod effects;
 mod end;
+pub(super) mod hooks;
 mod questions;
 pub(super) mod rounds;
 mod stored;
@@ -19,7 +20,8 @@ use super::parts::{
     Recorder, Steering, TypedAnswer,
 };
 use super::protocol::{
-    BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions, TurnStatus,
+    BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
+    TurnStatus,
 };
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, Offer, Resumption};
@@ -58,6 +60,8 @@ pub(super) struct Turn {
     steering: Steering,
     typed: TypedAnswer,
     questions: Questions,
+    /// What hooks have put in the place of the hop's request.
+    changed_request: ChangedRequest,
     beginnings: Beginnings,
     /// The state that the hop's first request carried, where a stream may be opened again.
     hop_state: Option<Value>,
@@ -99,6 +103,7 @@ impl Turn {
             steering: Steering::default(),
             typed: TypedAnswer::default(),
             questions: Questions::default(),
+            changed_request: ChangedRequest::default(),
             beginnings: Beginnings::default(),
             hop_state: None,
             status: TurnStatus::Streaming,
@@ -175,6 +180,7 @@ impl Turn {
         self.stopped_calls.clear();
         self.network.count_from(0);
         self.access.accepted();
+        self.changed_request = ChangedRequest::default();
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.typed.begin_hop();

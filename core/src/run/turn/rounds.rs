@@ -220,7 +220,11 @@ impl Turn {
         let message = "the turn ended while the tool ran, and the tool was stopped: whether it did its work is not known";
         for key in self.open_calls() {
             let effect = EffectId::Tool(key);
-            if let Some(Stage::Given | Stage::Deferred) = self.stage(effect) {
+            if self.holds_result(key) {
+                let message = "the tool ran, and the turn ended before its result was looked at";
+                let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
+                self.finish_call(key, Err(failure));
+            } else if let Some(Stage::Given | Stage::Deferred) = self.stage(effect) {
                 self.withdraw(effect);
                 let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
                 self.finish_call(key, Err(failure));

@@ -9,7 +9,7 @@ use crate::run::parts::{
     Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network,
     Presenter, Questions, Recorder, Spent, Steering, TypedAnswer,
 };
-use crate::run::protocol::{RunConfig, TurnLimit, TurnOptions, TurnStatus};
+use crate::run::protocol::{ChangedRequest, RunConfig, TurnLimit, TurnOptions, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -98,6 +98,8 @@ struct Stored {
     access: Access,
     #[serde(default, skip_serializing_if = "Questions::is_empty")]
     questions: Questions,
+    #[serde(default, skip_serializing_if = "ChangedRequest::is_untouched")]
+    changed_request: ChangedRequest,
 }
 
 fn rounds(turn: &Turn) -> u32 {
@@ -178,6 +180,7 @@ impl From<Stored> for Turn {
             steering: stored.steering,
             typed: stored.typed,
             questions: stored.questions,
+            changed_request: stored.changed_request,
             beginnings: Beginnings::restored(stored.anchor, stored.hop_anchor),
             hop_state: stored.hop_state,
             status: stored.status,

@@ -204,7 +204,7 @@ impl Turn {
     }
 
     /// The calls of the final tool that have no result.
-    fn final_calls(&self) -> Vec<CallKey> {
+    pub(super) fn final_calls(&self) -> Vec<CallKey> {
         let Some(tool) = self.final_tool() else {
             return Vec::new();
         };
@@ -214,7 +214,7 @@ impl Turn {
     }
 
     /// Where the messages of the hop's answer begin.
-    fn answer_start(&self) -> usize {
+    pub(super) fn answer_start(&self) -> usize {
         // An agent's snapshot may have taken away what the stream began behind.
         let messages = self.conversation.messages().iter();
         let said = messages

@@ -7,7 +7,9 @@ use crate::wire::{body, numbered};
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Resumption;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Decision, EffectId, Input, Question, Refusal, Start, UserAnswer};
+use stepwell_core::run::{
+    Decision, EffectId, HookAnswer, HookPlace, Input, Question, Refusal, Start, UserAnswer,
+};
 use stepwell_core::tool::ToolFailure;
 
 impl Mad {
@@ -107,6 +109,22 @@ impl Mad {
             EffectId::Authorize { .. } => Input::Authorized {
                 effect,
                 authorization: "sk-of-now".into(),
+            },
+            EffectId::Hook { place, .. } => Input::HookAnswered {
+                effect,
+                answer: match (detail % 11, place) {
+                    (0, _) => HookAnswer::refuse("not so"),
+                    (1, _) if detail.is_multiple_of(5) => HookAnswer::Failed { message },
+                    (2, HookPlace::Request { .. }) => {
+                        HookAnswer::messages(vec![Message::user("u", "Hm")])
+                    }
+                    (2, HookPlace::Call(_)) => HookAnswer::arguments(&serde_json::json!({})),
+                    (3, HookPlace::Call(_)) if detail.is_multiple_of(4) => {
+                        HookAnswer::arguments(&serde_json::json!(7))
+                    }
+                    (2, HookPlace::Result(_)) => HookAnswer::result("another"),
+                    _ => HookAnswer::GoOn,
+                },
             },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
         }

@@ -49,6 +49,9 @@ impl Mad {
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted
                 ),
                 TimerKey::Credentials => has(&|id| matches!(id, EffectId::Authorize { .. })),
+                TimerKey::Hook(place) => {
+                    has(&|id| matches!(id, EffectId::Hook { place: at, .. } if at == place))
+                }
                 TimerKey::Network => {
                     core["device"]["is_offline"] == true
                         && (state == StateKind::Waiting

@@ -10,7 +10,8 @@ use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
-    KilledPolicy, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
+    HookMoment, HookSpec, KilledPolicy, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig,
+    RunIds, TextOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -30,6 +31,8 @@ pub struct Setting {
     context: u8,
     /// Whether the answer is typed, and how.
     output: u8,
+    /// Whether hooks look at each moment.
+    hooks: bool,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -44,7 +47,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<u8>(),
         any::<bool>(),
         any::<u8>(),
-        any::<u8>(),
+        (any::<u8>(), prop::bool::weighted(0.2)),
     )
         .prop_map(
             |(
@@ -57,7 +60,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                 device,
                 partial,
                 context,
-                output,
+                (output, hooks),
             )| {
                 Setting {
                     dialect: if ag_ui {
@@ -74,6 +77,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                     partial,
                     context,
                     output,
+                    hooks,
                 }
             },
         )
@@ -103,6 +107,11 @@ impl Setting {
         config.limits.max_parallel_tools = [8, 1, 2][usize::from(self.policy)];
         config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
             [usize::from(self.policy)];
+        if self.hooks {
+            config.hooks = ["first", "second"]
+                .map(|name| HookSpec::new(name, HookMoment::ALL))
+                .into();
+        }
         if self.stores {
             config.durability = Durability::Blocks { attempts: 2 };
         }

@@ -7,8 +7,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
-    BackgroundPolicy, Credentials, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy,
-    RepeatLimit, RunConfig, RunIds,
+    BackgroundPolicy, Credentials, Durability, HookMoment, HookSpec, LimitPolicy,
+    NetworkChangePolicy, OfflinePolicy, RepeatLimit, RunConfig, RunIds,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -112,6 +112,12 @@ impl Bounds {
 
     pub fn asks_for_keys(&self) -> bool {
         self.config.credentials == Credentials::Host
+    }
+
+    /// Whether a hook looks at what tools give.
+    pub fn looks_at_results(&self) -> bool {
+        let mut hooks = self.config.hooks.iter();
+        hooks.any(|hook| hook.moments.contains(&HookMoment::AfterTool))
     }
 
     /// I9: the last hop that there may be.
@@ -306,6 +312,42 @@ pub fn small() -> Vec<Bounds> {
                 config.limits.max_tool_calls = Some(3);
                 config.limits.at_limit = LimitPolicy::SumUp;
                 config.durability = Durability::None;
+            },
+        ),
+        Bounds::new(
+            "chat, a hook at each moment, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.crashes = 1;
+                bounds.failures = false;
+                config.hooks = vec![HookSpec::new("h", HookMoment::ALL)];
+            },
+        ),
+        Bounds::new(
+            "agent, questions and a hook on its answers",
+            Dialect::AgUi,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.questions = 1;
+                bounds.texts = true;
+                config.durability = Durability::None;
+                config.hooks = vec![HookSpec::new("h", [HookMoment::AfterAnswer])];
+            },
+        ),
+        Bounds::new(
+            "chat, typed in words, a hook on its answers, typing during the turn",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.steers = 1;
+                bounds.failures = false;
+                config.durability = Durability::None;
+                config.output = Some(typed(OutputMode::Prompt));
+                config.hooks = vec![HookSpec::new("h", [HookMoment::AfterAnswer])];
             },
         ),
         Bounds::new(

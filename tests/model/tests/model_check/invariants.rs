@@ -170,6 +170,7 @@ impl World {
                 }
                 (EffectId::Approve(call), _) => wanted.push(TimerKey::Approval(*call)),
                 (EffectId::Output { .. }, _) => wanted.push(TimerKey::Output),
+                (EffectId::Hook { place, .. }, _) => wanted.push(TimerKey::Hook(*place)),
                 _ => {}
             }
         }

@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Decision, Effect, EffectId, Input, Misuse, Output, Question, Refusal, RunEvent, RunMachine,
-    Start, StateKind, UserAnswer,
+    Decision, Effect, EffectId, HookAnswer, HookPlace, Input, Misuse, Output, Question, Refusal,
+    RunEvent, RunMachine, Start, StateKind, UserAnswer,
 };
 use stepwell_core::{CallKey, Timestamp};
 
@@ -221,6 +221,8 @@ impl World {
         let hop = self.machine.hop();
         for hop in hop.saturating_sub(1)..=hop + 1 {
             ids.extend([EffectId::CreateRun { hop }, EffectId::Output { hop }]);
+            let hooks = [HookPlace::Request { hop }, HookPlace::Answer { hop }];
+            ids.extend(hooks.map(|place| EffectId::Hook { place, hook: 0 }));
             for attempt in 0..self.bounds.config.retry.attempts + u32::from(self.bounds.device) {
                 ids.push(EffectId::Open { hop, attempt });
                 ids.push(EffectId::Authorize { hop, attempt });
@@ -229,6 +231,8 @@ impl World {
                 let call = CallKey { hop, index };
                 let ask = EffectId::Ask { call, number: 0 };
                 ids.extend([EffectId::Approve(call), EffectId::Tool(call), ask]);
+                let hooks = [HookPlace::Call(call), HookPlace::Result(call)];
+                ids.extend(hooks.map(|place| EffectId::Hook { place, hook: 0 }));
             }
         }
         let durable = self.machine.durable();
@@ -299,6 +303,9 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
                 reason: message(),
             },
         ],
+        EffectId::Hook { .. } => [HookAnswer::GoOn, HookAnswer::refuse("late")]
+            .map(|answer| Input::HookAnswered { effect, answer })
+            .into(),
         EffectId::Ask { .. } => vec![Input::UserAnswered {
             effect,
             answer: UserAnswer::declined(message()),

@@ -5,7 +5,7 @@ use crate::peer::Token;
 use crate::world::{Hand, World};
 use std::fmt;
 use stepwell_core::CallKey;
-use stepwell_core::run::{EffectId, StateKind, TimerKey};
+use stepwell_core::run::{EffectId, HookPlace, StateKind, TimerKey};
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +48,14 @@ pub enum Move {
     Decodes(EffectId),
     /// The host's decoder refuses it.
     Misdecodes(EffectId),
+    /// The hook lets pass what it looks at.
+    Passes(EffectId),
+    /// The hook puts something else in its place.
+    Changes(EffectId),
+    /// The hook refuses it.
+    Vetoes(EffectId),
+    /// The hook's code fails.
+    Raises(EffectId),
     /// The tool asks the user.
     Asks(EffectId),
     /// The user answers a tool's question.
@@ -85,6 +93,8 @@ impl Move {
             | Self::Unreachable(_)
             | Self::NotCreated(_)
             | Self::NotAuthorized(_)
+            | Self::Vetoes(_)
+            | Self::Raises(_)
             | Self::Refused(..) => false,
             _ => true,
         }
@@ -125,6 +135,10 @@ impl fmt::Display for Move {
             Self::Defers(id) => write!(f, "{id}: the tool's result will come later"),
             Self::Decodes(id) => write!(f, "{id}: the host decodes the answer"),
             Self::Misdecodes(id) => write!(f, "{id}: the host cannot decode the answer"),
+            Self::Passes(id) => write!(f, "{id}: the hook lets it pass"),
+            Self::Changes(id) => write!(f, "{id}: the hook changes it"),
+            Self::Vetoes(id) => write!(f, "{id}: the hook refuses it"),
+            Self::Raises(id) => write!(f, "{id}: the hook fails"),
             Self::Asks(id) => write!(f, "{id}: the tool asks the user"),
             Self::Answers(id) => write!(f, "{id}: the user answers the tool"),
             Self::Declines(id) => write!(f, "{id}: the user does not answer the tool"),
@@ -189,6 +203,18 @@ impl World {
                     }
                 }
                 Hand::Decoding => moves.extend([Move::Decodes(id), Move::Misdecodes(id)]),
+                Hand::Hook => {
+                    moves.extend([Move::Passes(id), Move::Vetoes(id), Move::Raises(id)]);
+                    if !matches!(
+                        id,
+                        EffectId::Hook {
+                            place: HookPlace::Answer { .. },
+                            ..
+                        }
+                    ) {
+                        moves.push(Move::Changes(id));
+                    }
+                }
                 Hand::Question => moves.extend([Move::Answers(id), Move::Declines(id)]),
                 Hand::Deferred => moves.extend([Move::Works(id), Move::Fails(id)]),
                 Hand::Write(_) => moves.extend([Move::Commits(id), Move::NotStored(id)]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stepwell_core::CallKey;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::run::{
-    Block, Effect, EffectId, Output, RunEvent, StateKind, ToolInvocation, TurnStatus,
+    Block, Effect, EffectId, HookPlace, Output, RunEvent, StateKind, ToolInvocation, TurnStatus,
 };
 
 impl World {
@@ -105,6 +105,20 @@ impl World {
                     self.wrong(format!("I6c: {id} is given before what it is of is stored"));
                 }
                 self.put(id, Hand::Decoding);
+            }
+            Effect::RunHook { .. } => {
+                let is_write = |hand: &Hand| matches!(hand, Hand::Write(_) | Hand::Committed);
+                let is_of_call = matches!(
+                    id,
+                    EffectId::Hook {
+                        place: HookPlace::Call(_) | HookPlace::Result(_),
+                        ..
+                    }
+                );
+                if !is_of_call && self.hands.iter().any(|(_, hand)| is_write(hand)) {
+                    self.wrong(format!("I6c: {id} is given before what it is of is stored"));
+                }
+                self.put(id, Hand::Hook);
             }
             Effect::AskUser { invocation, .. } => {
                 self.check_call(id, &invocation, ToolCallStatus::Executing);

@@ -216,6 +216,13 @@ impl File<'_> {
         self.push("      );\n");
     }
 
+    fn is_list_of_words(&self, of: &Ty) -> anyhow::Result<bool> {
+        match of {
+            Ty::Named(shape) => is_words(self.shapes, shape),
+            _ => Ok(false),
+        }
+    }
+
     fn form(&self, of: &str, field: &Field) -> anyhow::Result<Form> {
         if let Some(special) = special(of, field) {
             return Ok(Form {
@@ -270,6 +277,9 @@ impl File<'_> {
             }
             Ty::Named(_) => format!("{name}{mark}.toJson()"),
             Ty::List(inner) if **inner == Ty::Text => name.clone(),
+            Ty::List(inner) if self.is_list_of_words(inner)? => {
+                format!("[for (final each in {name}) each.name]")
+            }
             Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
             _ => name.clone(),
         };

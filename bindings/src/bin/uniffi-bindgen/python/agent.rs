@@ -104,6 +104,12 @@ const OWN: [Own; 18] = [
          before each and once more after a 401. They are those above if absent.",
     ),
     own(
+        "hooks",
+        "hooks",
+        "Sequence[Hook] = ()",
+        "Look at requests, answers and tools, change them, or refuse them with a reason, in this order.",
+    ),
+    own(
         "instructions_from",
         "instructions_from",
         "InstructionsSource | None = None",
@@ -122,6 +128,7 @@ from typing import Any, Literal
 
 from .._record import Json
 from ..arguments import checks_arguments
+from ..hooks import Hook
 from ..journals import JournalSink
 from ..registry import RunRegistry
 from ..runner import Answerer, Approver, OutputDecoder, CredentialSource, InstructionsSource, RunSource, Trimmer

@@ -269,7 +269,12 @@ impl File<'_> {
         let own = format!("self.{}", field.name);
         let lowered = match field.ty.inner() {
             Ty::Json(_) => format!("dict({own}) if {own} else None"),
-            Ty::List(_) => format!("[each.lower() for each in {own}]"),
+            Ty::List(inner) => match inner.shape() {
+                Some(name) if self.shapes.get(name)?.is_flat() => {
+                    format!("[_ffi.{name}[each.upper()] for each in {own}]")
+                }
+                _ => format!("[each.lower() for each in {own}]"),
+            },
             Ty::Named(name) if self.shapes.get(name)?.is_flat() => {
                 let lowered = format!("_ffi.{name}[{own}.upper()]");
                 if field.if_absent(of).is_none() && field.ty.is_optional() {

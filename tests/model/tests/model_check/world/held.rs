@@ -13,6 +13,8 @@ pub enum Hand {
     Approval,
     Tool,
     Decoding,
+    /// A hook looks.
+    Hook,
     /// A question of a running tool.
     Question,
     /// A tool whose result comes later, whatever becomes of the host.

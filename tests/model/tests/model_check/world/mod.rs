@@ -17,8 +17,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{AssistantMessage, Message, ResumeEntry, ResumeStatus};
 use stepwell_core::run::model_check;
 use stepwell_core::run::{
-    Block, BlockContent, Decision, EdgeRow, EffectId, Input, Question, Refusal, RunMachine,
-    SnapshotError, Start, StateKind, TimerKey, TurnStatus, UserAnswer,
+    Block, BlockContent, Decision, EdgeRow, EffectId, HookAnswer, HookPlace, Input, Question,
+    Refusal, RunMachine, SnapshotError, Start, StateKind, TimerKey, TurnStatus, UserAnswer,
 };
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::{CallKey, Timestamp};
@@ -372,6 +372,26 @@ impl World {
                 let decision = Decision::Denied { reason: None };
                 Input::Decided { effect, decision }
             }
+            Move::Passes(effect) => self.looks(effect, HookAnswer::GoOn),
+            Move::Changes(effect) => {
+                let answer = match effect {
+                    EffectId::Hook {
+                        place: HookPlace::Request { .. },
+                        ..
+                    } => HookAnswer::messages(vec![Message::user("u", "c")]),
+                    EffectId::Hook {
+                        place: HookPlace::Call(_),
+                        ..
+                    } => HookAnswer::arguments(&serde_json::json!({})),
+                    _ => HookAnswer::result("changed"),
+                };
+                self.looks(effect, answer)
+            }
+            Move::Vetoes(effect) => self.looks(effect, HookAnswer::refuse("m")),
+            Move::Raises(effect) => {
+                let message = message();
+                self.looks(effect, HookAnswer::Failed { message })
+            }
             Move::Decodes(effect) => {
                 self.take(effect);
                 Input::OutputDecoded { effect }
@@ -383,7 +403,9 @@ impl World {
             }
             Move::Works(effect) => {
                 self.take(effect);
-                if let EffectId::Tool(call) = effect {
+                if let EffectId::Tool(call) = effect
+                    && !self.bounds.looks_at_results()
+                {
                     self.expect(call, "ok");
                 }
                 let result = Ok("ok".into());
@@ -391,7 +413,9 @@ impl World {
             }
             Move::Fails(effect) => {
                 self.take(effect);
-                if let EffectId::Tool(call) = effect {
+                if let EffectId::Tool(call) = effect
+                    && !self.bounds.looks_at_results()
+                {
                     self.expect(call, "err");
                 }
                 let result = Err(ToolFailure::error("err"));
@@ -428,6 +452,31 @@ impl World {
             _ => None,
         })
         .collect()
+    }
+
+    /// A hook has looked: what becomes of the call by that.
+    fn looks(&mut self, effect: EffectId, answer: HookAnswer) -> Input<'static> {
+        self.take(effect);
+        if let EffectId::Hook { place, .. } = effect {
+            match (place, &answer) {
+                (HookPlace::Call(call), HookAnswer::Refused { .. }) => {
+                    self.expect(call, "was not run");
+                }
+                (HookPlace::Result(call), HookAnswer::Refused { .. }) => {
+                    self.expect(call, "was withheld");
+                }
+                (HookPlace::Result(call), HookAnswer::ChangeResult { .. }) => {
+                    self.expect(call, "changed");
+                }
+                (HookPlace::Result(call), HookAnswer::GoOn) => {
+                    let live = self.machine.conversation().call(call);
+                    let is_ok = live.is_some_and(|live| matches!(live.result, Some(Ok(_))));
+                    self.expect(call, if is_ok { "ok" } else { "err" });
+                }
+                _ => {}
+            }
+        }
+        Input::HookAnswered { effect, answer }
     }
 
     fn expect(&mut self, call: CallKey, result: &'static str) {

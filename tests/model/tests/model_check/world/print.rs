@@ -28,6 +28,7 @@ impl World {
                 Hand::Decoding => 8u8.hash(&mut out),
                 Hand::Key => 8u8.hash(&mut out),
                 Hand::Question => 8u8.hash(&mut out),
+                Hand::Hook => 8u8.hash(&mut out),
             }
         }
         (self.device, self.steers).hash(&mut out);

@@ -61,6 +61,7 @@ public class AgentBuilder internal constructor(
     private var trimContext: Trimmer? = null
     private var outputDecoder: OutputDecoder? = null
     private var credentials: CredentialSource? = null
+    private val hooks = mutableListOf<AgentHook>()
     private var instructionsFrom: InstructionsSource? = null
     private var registry: RunRegistry? = null
 
@@ -141,6 +142,14 @@ public class AgentBuilder internal constructor(
     }
 
     /**
+     * Adds a hook, after those before it: code that looks at requests, answers and tools, changes them, or refuses them with
+     * [refuse]. Whatever else it throws fails the turn, with the hook's [name].
+     */
+    public fun hook(name: String, build: HookBuilder.() -> Unit) {
+        hooks += HookBuilder(name).apply(build).build()
+    }
+
+    /**
      * Sets who makes the instructions of each turn, before its first request: they are stored with the turn. What [make] throws
      * is what the turn fails with. Without one they are [instructions].
      */
@@ -203,6 +212,7 @@ public class AgentBuilder internal constructor(
             trimContext = trimContext,
             outputDecoder = outputDecoder,
             credentials = credentials,
+            hooks = hooks,
             instructionsFrom = instructionsFrom,
             registry = registry,
         )

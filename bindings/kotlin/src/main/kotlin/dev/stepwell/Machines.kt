@@ -52,6 +52,10 @@ public fun RunMachine.authorized(
 public fun RunMachine.notAuthorized(effect: String, message: String): Outputs =
     notAuthorized(effect, message, Instant.now())
 
+/** A hook has looked. An answer that changes something else than it was asked about is none to the effect. */
+public fun RunMachine.hookAnswered(effect: String, answer: HookAnswer): Outputs =
+    hookAnswered(effect, answer, Instant.now())
+
 /** The provider answered with a 2xx status: the body follows. */
 public fun RunMachine.opened(effect: String, contentType: String?): Outputs =
     opened(effect, contentType, Instant.now())

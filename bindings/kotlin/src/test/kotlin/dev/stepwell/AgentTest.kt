@@ -321,6 +321,23 @@ class AgentTest {
     }
 
     @Test
+    fun theProgramWithAGuard() {
+        val call = MockLlm.call("get_secret_number", """{"name":"bob"}""")
+        MockLlm(call, MockLlm.text("Alice's is 42.")).use { mock ->
+            val printed = ByteArrayOutputStream()
+            val out = System.out
+            System.setOut(PrintStream(printed))
+            try {
+                guard.main(arrayOf(mock.baseUrl))
+            } finally {
+                System.setOut(out)
+            }
+            assertTrue("it tells the number" in printed.toString())
+            assertTrue("Bob's is his own" in mock.requests().last().toString())
+        }
+    }
+
+    @Test
     fun theProgramWithABudget() {
         MockLlm("""{"steps":[{"text":"Hi."}],"usage":{"input":100,"output":10}}""").use { mock ->
             val printed = ByteArrayOutputStream()

@@ -4,6 +4,7 @@ import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
@@ -66,6 +67,42 @@ class OptionsTest {
             val nobody = agentOf(mock) { credentials { error("nobody has signed in") } }
             val failed = assertFailsWith<TurnException.Authentication> { nobody.sendAndWait("Hello") }
             assertContains(failed.toString(), "nobody has signed in")
+        }
+    }
+
+    @Test
+    fun hooksLookChangeAndRefuse() = runBlocking {
+        MockLlm(MockLlm.call("work", """{"to":"Eve"}"""), MockLlm.text("Yes.")).use { mock ->
+            val said = mutableListOf<String>()
+            val agent = agentOf(mock) {
+                tool("work", "Works.") {
+                    string("to")
+                    run { call -> "for ${call.string("to")}" }
+                }
+                hook("redact") {
+                    beforeRequest { request ->
+                        val messages = request.messages.jsonArray.map { it.jsonObject }
+                        JsonArray(messages.map { if (it["role"] == JsonPrimitive("user")) JsonObject(it + ("content" to JsonPrimitive("***"))) else it })
+                    }
+                    beforeTool { JsonObject(mapOf("to" to JsonPrimitive("Ada"))) }
+                    afterTool { result -> JsonPrimitive(result.text!!.replace("Ada", "Bob")) }
+                    afterAnswer { answer -> said += answer.text }
+                }
+            }
+            assertEquals("Yes.", agent.sendAndWait("A secret").text)
+            assertEquals(listOf("Yes."), said)
+            val sent = mock.requests().map { it.getValue("body").jsonObject.getValue("messages").jsonArray }
+            assertEquals(JsonPrimitive("***"), sent.first().first().jsonObject["content"])
+            assertEquals(JsonPrimitive("for Bob"), sent.last().last().jsonObject["content"])
+        }
+        MockLlm(MockLlm.text("never")).use { mock ->
+            val refusing = agentOf(mock) { hook("guard") { beforeRequest { refuse("not on Sundays") } } }
+            val refused = assertFailsWith<TurnException.RefusedByHook> { refusing.sendAndWait("Hello") }
+            assertContains(refused.toString(), "not on Sundays")
+            val broken = agentOf(mock) { hook("broken") { beforeRequest { error("no such table") } } }
+            val failed = assertFailsWith<TurnException.RefusedByHook> { broken.sendAndWait("Hello") }
+            assertContains(failed.toString(), "no such table")
+            assertEquals(0, mock.requests().size)
         }
     }
 

@@ -66,6 +66,10 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     contextGuard = contextGuard(said.part("context_guard")),
     agUi = agUi(said.part("ag_ui")),
     output = (said["output"] as? JsonObject)?.let(::output),
+    hooks = said.list("hooks").map {
+        val moments = it.jsonObject.list("moments").map { moment -> moment.jsonPrimitive.content }
+        HookSpec(it.jsonObject.text("name")!!, moments.map { moment -> HookMoment.valueOf(moment.uppercase()) })
+    },
 )
 
 private fun output(said: JsonObject) = OutputType(
@@ -220,6 +224,7 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.ToolCallArgs -> Triple(kind, event.toolCallId, event.delta)
         is Event.PartialArguments -> Triple(kind, event.toolCallId, "")
         is Event.PartialOutput -> Triple(kind, event.hop.toString(), "")
+        is Event.HookRefused -> said("${event.hook} ${event.moment.name.lowercase()}, ${event.reason}")
         is Event.OutputRefused -> said("${event.retriesLeft}, ${event.reason}")
         is Event.ToolCallStart -> said(event.toolCallName)
         is Event.ToolCallResult -> said(event.content)
@@ -332,6 +337,25 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
         }
         is Effect.DecodeOutput -> put("value", effect.value)
         is Effect.Authorize -> put("rejected", effect.rejected)
+        is Effect.RunHook -> {
+            put("hook", effect.hook)
+            when (val subject = effect.subject) {
+                is HookSubject.HookedRequest -> {
+                    optional("instructions", subject.instructions)
+                    put("messages", subject.messages)
+                }
+                is HookSubject.HookedAnswer -> put("text", subject.text)
+                is HookSubject.HookedCall -> {
+                    put("name", subject.invocation.name)
+                    put("arguments", subject.invocation.arguments)
+                }
+                is HookSubject.HookedResult -> {
+                    put("name", subject.invocation.name)
+                    put("content", subject.content)
+                    put("is_error", subject.isError)
+                }
+            }
+        }
         is Effect.CloseStream, is Effect.CancelTool -> Unit
     }
 }
@@ -412,6 +436,16 @@ internal class ScenarioHost(scenario: JsonObject) {
         ResumeEntry(answer.text("interruptId")!!, status, answer["payload"])
     }
 
+    private fun hookAnswer(step: JsonObject): HookAnswer = when (val says = step.text("says")) {
+        "go_on" -> HookAnswer.GoOn
+        "change_request" -> HookAnswer.ChangeRequest(step.text("instructions"), step["messages"])
+        "change_arguments" -> HookAnswer.ChangeArguments(step.getValue("arguments"))
+        "change_result" -> HookAnswer.ChangeResult(step.getValue("content"))
+        "refused" -> HookAnswer.Refused(step.text("reason")!!)
+        "failed" -> HookAnswer.Failed(step.text("message")!!)
+        else -> error("no hook says $says")
+    }
+
     private fun input(machine: RunMachine, step: JsonObject): Outputs {
         fun text(name: String) = step.text(name)!!
         fun effect() = text("effect")
@@ -465,6 +499,7 @@ internal class ScenarioHost(scenario: JsonObject) {
             "output_refused" -> machine.outputRefused(effect(), text("reason"), now)
             "authorized" -> machine.authorized(effect(), step.text("key"), now, texts(step.part("headers")))
             "not_authorized" -> machine.notAuthorized(effect(), text("message"), now)
+            "hook_answered" -> machine.hookAnswered(effect(), hookAnswer(step), now)
             "persisted" -> machine.persisted(effect(), now)
             "persist_failed" -> machine.persistFailed(effect(), text("message"), now)
             "resume" -> machine.resume(answers(step), now)

@@ -1,0 +1,89 @@
+package dev.stepwell
+
+import kotlin.coroutines.cancellation.CancellationException
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+
+/** Thrown by a hook that does not let pass what it looks at, for this [reason]. */
+public class HookRefusal(public val reason: String) : Exception(reason)
+
+/** Does not let pass what a hook looks at: the reason is for the model to read, or for whoever waits for the turn. */
+public fun refuse(reason: String): Nothing = throw HookRefusal(reason)
+
+/** Says what a hook looks at, and with what code; see [AgentBuilder.hook]. */
+@StepwellDsl
+public class HookBuilder internal constructor(private val name: String) {
+    private var request: (suspend (HookSubject.HookedRequest) -> HookAnswer)? = null
+    private var answer: (suspend (HookSubject.HookedAnswer) -> HookAnswer)? = null
+    private var call: (suspend (ToolInvocation) -> HookAnswer)? = null
+    private var result: (suspend (HookSubject.HookedResult) -> HookAnswer)? = null
+
+    /**
+     * Looks at what is sent to the model, once for each request, not for each try: gives the messages that it carries in the
+     * place of its own, AG-UI's, or nothing. The history stays as it is.
+     */
+    public fun beforeRequest(look: suspend (HookSubject.HookedRequest) -> JsonArray?) {
+        request = { look(it)?.let { messages -> HookAnswer.ChangeRequest(null, messages) } ?: HookAnswer.GoOn }
+    }
+
+    /** Looks at what the model has said, before anything follows from it. The user may have read it by then. */
+    public fun afterAnswer(look: suspend (HookSubject.HookedAnswer) -> Unit) {
+        answer = {
+            look(it)
+            HookAnswer.GoOn
+        }
+    }
+
+    /**
+     * Looks at a call, before the user is asked whether it may run: gives the arguments to run it with in the place of its
+     * own, or nothing. They fit the tool's schema, and the model is not told.
+     */
+    public fun beforeTool(look: suspend (ToolInvocation) -> JsonObject?) {
+        call = { look(it)?.let(HookAnswer::ChangeArguments) ?: HookAnswer.GoOn }
+    }
+
+    /** Looks at what came of a call: gives what the model is told in its place, text or content parts, or nothing. */
+    public fun afterTool(look: suspend (HookSubject.HookedResult) -> JsonElement?) {
+        result = { look(it)?.let(HookAnswer::ChangeResult) ?: HookAnswer.GoOn }
+    }
+
+    internal fun build(): AgentHook {
+        val moments = listOfNotNull(
+            HookMoment.BEFORE_REQUEST.takeIf { request != null },
+            HookMoment.AFTER_ANSWER.takeIf { answer != null },
+            HookMoment.BEFORE_TOOL.takeIf { call != null },
+            HookMoment.AFTER_TOOL.takeIf { result != null },
+        )
+        return AgentHook(name, moments, Looking(request, answer, call, result))
+    }
+}
+
+private class Looking(
+    private val request: (suspend (HookSubject.HookedRequest) -> HookAnswer)?,
+    private val answer: (suspend (HookSubject.HookedAnswer) -> HookAnswer)?,
+    private val call: (suspend (ToolInvocation) -> HookAnswer)?,
+    private val result: (suspend (HookSubject.HookedResult) -> HookAnswer)?,
+) : Hook {
+    override suspend fun look(subject: HookSubject): HookAnswer = guarded {
+        try {
+            when (subject) {
+                is HookSubject.HookedRequest -> request?.invoke(subject)
+                is HookSubject.HookedAnswer -> answer?.invoke(subject)
+                is HookSubject.HookedCall -> call?.invoke(subject.invocation)
+                is HookSubject.HookedResult -> result?.invoke(subject)
+            } ?: HookAnswer.GoOn
+        } catch (refusal: HookRefusal) {
+            HookAnswer.Refused(refusal.reason)
+        } catch (cancelled: CancellationException) {
+            throw cancelled
+        } catch (failed: Exception) {
+            HookAnswer.Failed(failed.message ?: failed.toString())
+        }
+    }
+}
+
+/** The text of a result, where it is text. */
+public val HookSubject.HookedResult.text: String?
+    get() = (content as? JsonPrimitive)?.takeIf { it.isString }?.content

@@ -1,0 +1,108 @@
+"""Hooks: code of the app that looks at requests, answers and tools, changes them, or refuses them with a reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from ._ffi import stepwell_ffi as _ffi
+from ._ffi.effects import HookedAnswer, HookedCall, HookedRequest, HookedResult
+from ._record import Json
+from .schema import jsonable
+from .tools import Parts
+
+
+class Refused(Exception):
+    """To be raised by a hook that does not let pass what it looks at. The message is the reason.
+
+    Of a call, or of its result, the model is told it, and the turn goes on. A request or an answer ends the turn by it.
+    """
+
+
+class Hook:
+    """Looks at what an agent's turns are about to do. To be subclassed, with the methods that it needs::
+
+        class NoMail(Hook):
+            def before_tool(self, call):
+                if call.invocation.name == "send_mail":
+                    raise Refused("no mail from here")
+
+        agent = Agent(..., hooks=[NoMail()])
+
+    Each method is plain or async, and lets pass what it looks at by returning ``None``. It raises ``Refused`` with the
+    reason, or returns what is to stand in its place. Whatever else it raises fails the turn, with the hook's name.
+    """
+
+    name: str = ""
+    """What refusals call it: the class's name if it is not set."""
+
+    def before_request(self, request: HookedRequest) -> HookedRequest | None | Awaitable[HookedRequest | None]:
+        """Looks at what is sent to the model: once for each request, not for each try. May return it with other messages
+        or instructions, by ``dataclasses.replace``; the history stays as it is."""
+        return None
+
+    def after_answer(self, answer: HookedAnswer) -> None | Awaitable[None]:
+        """Looks at what the model has said, before anything follows from it. The user may have read it by then."""
+        return None
+
+    def before_tool(self, call: HookedCall) -> Mapping[str, Json] | None | Awaitable[Mapping[str, Json] | None]:
+        """Looks at a call, before the user is asked whether it may run. May return other arguments, which fit the
+        tool's schema. The model is not told."""
+        return None
+
+    def after_tool(self, result: HookedResult) -> Any:
+        """Looks at what came of a call. May return what the model is told in its place: as a tool's own result."""
+        return None
+
+
+_MOMENTS = {
+    "before_request": _ffi.HookMoment.BEFORE_REQUEST,
+    "after_answer": _ffi.HookMoment.AFTER_ANSWER,
+    "before_tool": _ffi.HookMoment.BEFORE_TOOL,
+    "after_tool": _ffi.HookMoment.AFTER_TOOL,
+}
+
+
+def name_of(hook: Hook) -> str:
+    """What refusals call it."""
+    return hook.name or type(hook).__name__
+
+
+def spec_of(hook: Hook) -> Any:
+    """What the library is told of it: when it is to be asked."""
+    own = [moment for method, moment in _MOMENTS.items() if getattr(type(hook), method) is not getattr(Hook, method)]
+    return _ffi.HookSpec(name=name_of(hook), moments=own)
+
+
+def looking(hook: Hook, subject: object) -> Any:
+    """Has the hook look: gives what its method does."""
+    match subject:
+        case HookedRequest():
+            return hook.before_request(subject)
+        case HookedAnswer():
+            return hook.after_answer(subject)
+        case HookedCall():
+            return hook.before_tool(subject)
+        case HookedResult():
+            return hook.after_tool(subject)
+    raise TypeError(f"no hook looks at a {type(subject).__name__}")
+
+
+def lower_answer(subject: object, given: Any) -> Any:
+    """What a hook's method gave, as the library takes it."""
+    answers: Any = _ffi.HookAnswer
+    if given is None:
+        return answers.GO_ON()
+    match subject:
+        case HookedRequest():
+            return answers.CHANGE_REQUEST(instructions=given.instructions, messages=given.messages)
+        case HookedCall():
+            return answers.CHANGE_ARGUMENTS(arguments=dict(given))
+        case HookedResult():
+            return answers.CHANGE_RESULT(content=list(given) if isinstance(given, Parts) else _text(given))
+    raise TypeError("`after_answer` can let an answer pass or raise `Refused`: what was said cannot be changed any more")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(jsonable(value), ensure_ascii=False)

@@ -1,0 +1,81 @@
+//! The hooks of an agent.
+
+use super::{HookAnswer, HookMoment, HookSubject};
+use crate::error::CallbackError;
+use crate::task::Reply;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use stepwell_core::run;
+
+/// The code of a hook.
+#[uniffi::export(foreign)]
+#[async_trait::async_trait]
+pub trait Hook: Send + Sync {
+    /// Looks. An error, or an exception, fails the turn with the hook's name. When the turn is cancelled, so is the call.
+    async fn look(&self, subject: HookSubject) -> Result<HookAnswer, CallbackError>;
+}
+
+/// A hook with its code.
+#[derive(Clone, uniffi::Record)]
+pub struct AgentHook {
+    /// Its name, for refusals.
+    pub name: String,
+    /// When it is asked.
+    pub moments: Vec<HookMoment>,
+    /// Its code.
+    pub hook: Arc<dyn Hook>,
+}
+
+impl From<AgentHook> for stepwell_io::Hook {
+    fn from(hook: AgentHook) -> Self {
+        let moments = hook.moments.into_iter().map(Into::into);
+        Self::with_handler(hook.name, moments, Hooking(hook.hook))
+    }
+}
+
+/// The app's hook, as the driver calls it.
+pub(crate) struct Hooking(Arc<dyn Hook>);
+
+impl stepwell_io::HookHandler for Hooking {
+    fn look(&self, _hook: &str, subject: run::HookSubject) -> BoxFuture<'static, run::HookAnswer> {
+        let hook = Arc::clone(&self.0);
+        async move {
+            let looked = hook.look(subject.into()).await;
+            looked.map(run::HookAnswer::from).into()
+        }
+        .boxed()
+    }
+}
+
+/// What a hook is to look at. A task that is dropped without an answer counts as failed.
+#[derive(Debug, uniffi::Object)]
+pub struct HookTask {
+    pub(crate) id: u64,
+    pub(crate) hook: String,
+    pub(crate) subject: HookSubject,
+    pub(crate) reply: Reply<HookAnswer>,
+}
+
+#[uniffi::export]
+impl HookTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The hook's name.
+    pub fn hook(&self) -> String {
+        self.hook.clone()
+    }
+
+    /// What it looks at.
+    pub fn subject(&self) -> HookSubject {
+        self.subject.clone()
+    }
+
+    /// What it says. Says whether that was still wanted.
+    pub fn finish(&self, answer: HookAnswer) -> bool {
+        self.reply.give(answer)
+    }
+}

@@ -1,0 +1,82 @@
+// Hooks: code of the app that looks at requests, answers and tools, changes them, or refuses them with a reason.
+
+import type { Setup } from "./setup.js";
+import type { Effect, HookAnswer, HookMoment, HookSpec, HookSubject, Json, Message, ToolInvocation } from "./stepwell.js";
+import { shown, words } from "./tools.js";
+import type { Input } from "./turn.js";
+
+/** What the next request is made of. */
+export type HookedRequest = Extract<HookSubject, { type: "hookedRequest" }>;
+/** What the model has said. */
+export type HookedAnswer = Extract<HookSubject, { type: "hookedAnswer" }>;
+/** What came of a call. */
+export type HookedResult = Extract<HookSubject, { type: "hookedResult" }>;
+
+/**
+ * Thrown by a hook that does not let pass what it looks at. Of a call, or of its result, the model is told the reason, and the
+ * turn goes on; a request or an answer ends the turn by it.
+ */
+export class HookRefusal extends Error {}
+
+type Looking<Given> = Given | undefined | void | Promise<Given | undefined | void>;
+
+/**
+ * Looks at what an agent's turns are about to do. It is asked about what it has a method for. Each lets pass what it looks at by
+ * returning nothing; it throws a `HookRefusal` to refuse it, and another error fails the turn, with the hook's name.
+ */
+export interface Hook {
+  /** What refusals call it. */
+  name: string;
+  /**
+   * Looks at what is sent to the model, once for each request, not for each try; may return what this request carries in the
+   * place of its own. The history stays as it is.
+   */
+  beforeRequest?(request: HookedRequest, context: { signal: AbortSignal }): Looking<{ instructions?: string; messages?: Message[] }>;
+  /** Looks at what the model has said, before anything follows from it. The user may have read it by then. */
+  afterAnswer?(answer: HookedAnswer, context: { signal: AbortSignal }): void | Promise<void>;
+  /**
+   * Looks at a call, before the user is asked whether it may run; may return other arguments, which fit the tool's schema.
+   * The model is not told.
+   */
+  beforeTool?(call: ToolInvocation, context: { signal: AbortSignal }): Looking<{ [name: string]: Json }>;
+  /** Looks at what came of a call; may return what the model is told in its place, as a tool's own result. */
+  afterTool?(result: HookedResult, context: { signal: AbortSignal }): Looking<unknown>;
+}
+
+const MOMENTS: HookMoment[] = ["beforeRequest", "afterAnswer", "beforeTool", "afterTool"];
+
+/** What the machine is told of the hooks. @internal */
+export function specs(hooks: Hook[]): HookSpec[] {
+  return hooks.map((hook) => ({ name: hook.name, moments: MOMENTS.filter((moment) => hook[moment]) }));
+}
+
+/** Has a hook look. @internal */
+export async function look({ hooks, clock: { now } }: Setup, { id, hook: name, subject }: Extract<Effect, { type: "runHook" }>, signal: AbortSignal): Promise<Input> {
+  const said = await answerOf(hooks.find((hook) => hook.name === name), subject, signal);
+  return (machine) => machine.hookAnswered(id, said, now());
+}
+
+async function answerOf(hook: Hook | undefined, subject: HookSubject, signal: AbortSignal): Promise<HookAnswer> {
+  try {
+    if (!hook) throw new Error("this app has no code of it");
+    switch (subject.type) {
+      case "hookedRequest": {
+        const changed = await hook.beforeRequest?.(subject, { signal });
+        return changed ? { type: "changeRequest", ...changed } : { type: "goOn" };
+      }
+      case "hookedAnswer":
+        await hook.afterAnswer?.(subject, { signal });
+        return { type: "goOn" };
+      case "hookedCall": {
+        const changed = await hook.beforeTool?.(subject.invocation, { signal });
+        return changed ? { type: "changeArguments", arguments: changed } : { type: "goOn" };
+      }
+      case "hookedResult": {
+        const changed = await hook.afterTool?.(subject, { signal });
+        return changed === undefined ? { type: "goOn" } : { type: "changeResult", content: shown(changed) };
+      }
+    }
+  } catch (error) {
+    return error instanceof HookRefusal ? { type: "refused", reason: words(error) } : { type: "failed", message: words(error) };
+  }
+}

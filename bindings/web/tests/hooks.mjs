@@ -1,0 +1,65 @@
+// Hooks: the page's code looks at requests, answers and tools, changes them, or refuses them; under Node and in a page.
+
+import { answer, calls, config, says } from "./agent.mjs";
+
+/** What is wrong. */
+export async function hooks({ Agent, HookRefusal, TurnError }) {
+  const wrong = [];
+  const check = (what, holds) => holds || wrong.push(`hooks: ${what}`);
+  const agent = (bodies, hooks) => {
+    const requests = [];
+    const fetch = async (_, { body }) => {
+      requests.push(JSON.parse(body).messages);
+      return answer(bodies.shift());
+    };
+    const work = { name: "work", description: "Works.", execute: ({ to }) => `for ${to}` };
+    return { requests, agent: new Agent({ ...config, fetch, tools: [work], hooks }) };
+  };
+  {
+    const said = [];
+    const redact = {
+      name: "redact",
+      beforeRequest: async ({ messages }) => ({ messages: messages.map((each) => (each.role === "user" ? { ...each, content: "***" } : each)) }),
+      beforeTool: () => ({ to: "Ada" }),
+      afterTool: ({ content }) => content.replace("Ada", "Bob"),
+      afterAnswer: ({ text }) => void said.push(text),
+    };
+    const { agent: one, requests } = agent([calls("work", '{"to":"Eve"}'), says("Yes.")], [redact]);
+    const { text, messages } = await one.sendAndWait("A secret");
+    check("it goes on", text === "Yes." && said.join() === "Yes." && messages[0].content === "A secret");
+    check("a request is changed", requests[0][0].content === "***");
+    check("a call and its result are changed", requests[1].at(-1).content === "for Bob");
+  }
+  {
+    const guard = {
+      name: "guard",
+      beforeTool: () => {
+        throw new HookRefusal("not from here");
+      },
+      afterAnswer: () => Promise.reject(new HookRefusal("it tells the secret")),
+    };
+    const { agent: one, requests } = agent([calls("work"), says("The secret.")], [guard]);
+    const turn = one.send("Hello");
+    const refused = [];
+    for await (const event of turn) if (event.type === "hookRefused") refused.push(event.reason);
+    check(`refusals are events: ${refused}`, refused.join() === "not from here,it tells the secret");
+    const { outcome } = await turn.finish();
+    check("and outcomes", outcome.failure?.failure === "refusedByHook" && outcome.failure.hook === "guard");
+    check("the model is told", requests[1].at(-1).content === "the call was not run: not from here");
+  }
+  {
+    const broken = { name: "broken", beforeRequest: () => Promise.reject(new Error("no such table")) };
+    const { agent: one, requests } = agent([], [broken]);
+    const failed = await one.sendAndWait("Hello").catch((error) => error);
+    check(`what throws: ${failed}`, failed instanceof TurnError && failed.problem.kind === "refusedByHook" && /broken.*no such table/.test(failed.message));
+    check("nothing is sent", requests.length === 0);
+    let twice;
+    try {
+      agent([], [broken, broken]);
+    } catch (error) {
+      twice = error;
+    }
+    check("two of one name", twice?.kind === "configuration");
+  }
+  return wrong;
+}

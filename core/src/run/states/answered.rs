@@ -1,0 +1,112 @@
+//! What follows once an answer is whole, and the hooks have looked at it.
+
+use super::Run;
+use super::active::Active;
+use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening};
+use super::edges::{Edge, on};
+use crate::event::RunOutcome;
+use crate::run::protocol::{Failure, Outcome, RunEvent, StateKind};
+use crate::run::turn::rounds::Next;
+use crate::run::turn::typed::Judgement;
+
+/// The states in which an answer can be whole.
+#[allow(unreachable_pub)]
+pub trait Whole:
+    Active
+    + Edge<on::Call, ExecutingTools>
+    + Edge<on::Continue, Opening>
+    + Edge<on::Interrupt, Interrupted>
+    + Edge<on::Decode, Decoding>
+    + Edge<on::Finish, Completed>
+    + Edge<on::Fail, Completed>
+{
+}
+
+impl Whole for super::data::Streaming {}
+impl Whole for super::data::Reviewing {}
+
+impl<S: Whole> Run<S> {
+    /// Where the turn goes from a whole answer.
+    pub(super) fn answered<To>(mut self) -> To
+    where
+        To: From<Run<ExecutingTools>>
+            + From<Run<Opening>>
+            + From<Run<Interrupted>>
+            + From<Run<Decoding>>
+            + From<Run<Completed>>,
+    {
+        match self.turn.conversation().summary().outcome.clone() {
+            Some(RunOutcome::Interrupt { interrupts }) => {
+                self.leave_stream();
+                self.turn.pause_turn_clock();
+                self.turn.event(RunEvent::Interrupted {
+                    interrupts: interrupts.clone(),
+                });
+                return self
+                    .goto(on::Interrupt, Interrupted::new(interrupts))
+                    .into();
+            }
+            Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
+            _ => {}
+        }
+        if S::KIND == StateKind::Streaming {
+            self.turn.leave_foreign_calls();
+        }
+        if let Some(outcome) = self.turn.cut_output() {
+            return self.finish(outcome).into();
+        }
+        if !self.turn.has_open_calls() {
+            let stop_reason = self.turn.conversation().summary().stop_reason.as_deref();
+            if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
+                return self.fail_whole(failure).into();
+            }
+            // The answer is whole, but the user has typed meanwhile: a hop answers them.
+            if self.turn.is_steered() {
+                self.leave_stream();
+                self.turn.settle_round();
+                return self.ask_next(on::Continue);
+            }
+            if !self.turn.is_paused() {
+                let outcome = self.turn.answered_outcome();
+                if outcome != Outcome::Success || !self.turn.expects_output() {
+                    return self.finish(outcome).into();
+                }
+            }
+        }
+        self.leave_stream();
+        let next = match self.turn.judge_answer() {
+            Some(Judgement::Decode) => return self.goto(on::Decode, Decoding {}).into(),
+            Some(Judgement::Next(next)) => next,
+            None => self.turn.begin_round(),
+        };
+        match next {
+            Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
+            Next::Ask => self.ask_next(on::Continue),
+            Next::Over(outcome) => {
+                self.turn.close(&outcome);
+                self.goto(on::Finish, Completed::new(outcome)).into()
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, outcome: Outcome) -> Run<Completed> {
+        self.leave_stream();
+        self.turn.close(&outcome);
+        self.goto(on::Finish, Completed::new(outcome))
+    }
+
+    /// The answer ends with an error for its reason.
+    fn fail_whole(mut self, failure: Failure) -> Run<Completed> {
+        self.leave_stream();
+        let outcome = Outcome::Failed { failure };
+        self.turn.close(&outcome);
+        self.goto(on::Fail, Completed::new(outcome))
+    }
+
+    /// The stream is over. Hooks that look at its answer do so once it has been left.
+    fn leave_stream(&mut self) {
+        if S::KIND == StateKind::Streaming {
+            self.turn.leave_stream();
+        }
+    }
+}

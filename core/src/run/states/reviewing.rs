@@ -1,0 +1,97 @@
+use super::Run;
+use super::any_run::next;
+use super::data::{Completed, ExecutingTools, Opening, Reviewing};
+use super::executing_tools::Settled;
+use crate::run::hop;
+use crate::run::protocol::{EffectId, HookAnswer, HookPlace};
+use crate::run::turn::hooks::Hooked;
+use crate::{CallKey, Timestamp};
+
+next! {
+    /// What a hook's word on the answer leads to.
+    Reviewed {
+        /// Another one is asked.
+        Reviewing,
+        /// The model asked for tools.
+        ExecutingTools,
+        /// The next hop is on its way.
+        Opening,
+        /// The agent asks the user.
+        Interrupted,
+        /// The host is to decode the typed answer.
+        Decoding,
+        /// The turn is over.
+        Completed,
+    }
+}
+
+impl Run<Reviewing> {
+    /// A hook has looked at the answer.
+    pub fn reviewed(mut self, hook: u32, answer: HookAnswer, now: Timestamp) -> Reviewed {
+        self.turn.tick(now);
+        let hop = self.turn.hop();
+        let place = HookPlace::Answer { hop };
+        if !self.turn.awaits(EffectId::Hook { place, hook }) {
+            return self.into();
+        }
+        match self.turn.hooked(place, hook, answer) {
+            Hooked::Waits => self.into(),
+            Hooked::Passed => self.answered(),
+            Hooked::Over(failure) => self.fail(failure).into(),
+        }
+    }
+
+    /// The user stops one call that the model has asked for: it will not be run.
+    pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
+        self.turn.tick(now);
+        self.turn.stop_before_it_begins(call);
+    }
+}
+
+impl Run<Opening> {
+    /// A hook has looked at the request that is to go out.
+    ///
+    /// # Errors
+    /// It has refused, or failed: the turn is over.
+    pub fn request_reviewed(
+        mut self,
+        hook: u32,
+        answer: HookAnswer,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
+        self.turn.tick(now);
+        let hop = self.turn.hop();
+        let place = HookPlace::Request { hop };
+        if !self.turn.awaits(EffectId::Hook { place, hook }) {
+            return Ok(self);
+        }
+        match self.turn.hooked(place, hook, answer) {
+            Hooked::Waits => {}
+            Hooked::Passed => hop::send(&mut self.turn),
+            Hooked::Over(failure) => return Err(self.fail(failure)),
+        }
+        Ok(self)
+    }
+}
+
+impl Run<ExecutingTools> {
+    /// A hook has looked at a call that is to be run, or at what came of it.
+    pub fn call_reviewed(
+        mut self,
+        place: HookPlace,
+        hook: u32,
+        answer: HookAnswer,
+        now: Timestamp,
+    ) -> Settled {
+        self.turn.tick(now);
+        if !self.turn.awaits(EffectId::Hook { place, hook }) {
+            return self.into();
+        }
+        match self.turn.hooked(place, hook, answer) {
+            Hooked::Waits => {}
+            Hooked::Passed => self.turn.hooks_passed(place),
+            Hooked::Over(failure) => return self.fail(failure).into(),
+        }
+        self.settled()
+    }
+}

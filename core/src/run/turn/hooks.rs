@@ -1,0 +1,290 @@
+//! Hooks: they are asked one after the other, and what they say is done.
+
+use super::Turn;
+use crate::CallKey;
+use crate::conversation::ToolCallStatus;
+use crate::event::MessageContent;
+use crate::run::protocol::{
+    BlockContent, ChangedRequest, EffectId, Failure, HookAnswer, HookMoment, HookPlace,
+    HookSubject, HookedAnswer, HookedResult, RunEvent, mark_as_refused,
+};
+use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
+
+/// What follows from a hook's answer.
+pub(in crate::run) enum Hooked {
+    /// Nothing: another hook is asked, or the call is done.
+    Waits,
+    /// All hooks have looked.
+    Passed,
+    /// The turn is over.
+    Over(Failure),
+}
+
+impl Turn {
+    /// Asks the first hook of that moment. Whether there is one.
+    pub(in crate::run) fn ask_hooks(&mut self, place: HookPlace) -> bool {
+        self.ask_hook_from(place, 0)
+    }
+
+    fn ask_hook_from(&mut self, place: HookPlace, first: usize) -> bool {
+        let moment = place.moment();
+        let mut hooks = self.config.hooks.iter().enumerate().skip(first);
+        let next = hooks.find(|(_, hook)| hook.moments.contains(&moment));
+        let Some(hook) = next.and_then(|(at, _)| u32::try_from(at).ok()) else {
+            return false;
+        };
+        self.emit(EffectId::Hook { place, hook });
+        true
+    }
+
+    /// Whether a hook is asked at that moment.
+    pub(in crate::run) fn has_hook(&self, moment: HookMoment) -> bool {
+        let mut hooks = self.config.hooks.iter();
+        hooks.any(|hook| hook.moments.contains(&moment))
+    }
+
+    /// The name of the hook with this number.
+    pub(in crate::run) fn hook_name(&self, hook: u32) -> &str {
+        let hook = usize::try_from(hook).ok();
+        let hook = hook.and_then(|hook| self.config.hooks.get(hook));
+        hook.map_or("", |hook| &hook.name)
+    }
+
+    /// What a hook looks at, of an answer or of a call.
+    pub(in crate::run) fn hook_subject(&self, place: HookPlace) -> Option<HookSubject> {
+        Some(match place {
+            HookPlace::Request { .. } => return None,
+            HookPlace::Answer { hop } => HookSubject::Answer(HookedAnswer {
+                thread_id: self.ids.thread_id.clone(),
+                turn: self.id.clone(),
+                hop,
+                text: self.text_to_review(),
+            }),
+            HookPlace::Call(key) => HookSubject::Call(self.invocation(key)?),
+            HookPlace::Result(key) => {
+                let held = self.conversation.call(key)?.result.as_ref();
+                let (content, is_error) = match held? {
+                    Ok(output) => (output.content.clone(), false),
+                    Err(failure) => (MessageContent::Text(failure.message.clone()), true),
+                };
+                HookSubject::Result(HookedResult {
+                    invocation: self.invocation(key)?,
+                    content,
+                    is_error,
+                })
+            }
+        })
+    }
+
+    /// A hook has said something.
+    pub(in crate::run) fn hooked(
+        &mut self,
+        place: HookPlace,
+        hook: u32,
+        answer: HookAnswer,
+    ) -> Hooked {
+        self.answered(EffectId::Hook { place, hook });
+        match (answer, place) {
+            (
+                HookAnswer::ChangeRequest {
+                    instructions,
+                    messages,
+                },
+                _,
+            ) => {
+                let changed = &mut self.changed_request;
+                changed.instructions = instructions.or(changed.instructions.take());
+                changed.messages = messages.or(changed.messages.take());
+            }
+            (HookAnswer::ChangeArguments { arguments }, HookPlace::Call(key)) => {
+                if let Err(rejection) = self.config.tools.check(self.name_of(key), &arguments) {
+                    let reason = format!("the arguments that it gave do not fit: {rejection}");
+                    return Hooked::Over(self.hook_refuses(place, hook, reason));
+                }
+                if let Some(call) = self.conversation.call_mut(key) {
+                    call.changed = Some(arguments);
+                }
+            }
+            (HookAnswer::ChangeResult { output }, HookPlace::Result(key)) => {
+                if let Some(call) = self.conversation.call_mut(key) {
+                    call.result = Some(Ok(output));
+                }
+            }
+            (HookAnswer::Refused { reason }, _) => {
+                return self.refused_by_hook(place, hook, reason);
+            }
+            (HookAnswer::Failed { message }, _) => {
+                let reason = format!("it failed: {message}");
+                return Hooked::Over(self.hook_refuses(place, hook, reason));
+            }
+            (HookAnswer::GoOn | HookAnswer::ChangeArguments { .. }, _)
+            | (HookAnswer::ChangeResult { .. }, _) => {}
+        }
+        let next = usize::try_from(hook).map_or(usize::MAX, |hook| hook.saturating_add(1));
+        if self.ask_hook_from(place, next) {
+            Hooked::Waits
+        } else {
+            Hooked::Passed
+        }
+    }
+
+    fn refused_by_hook(&mut self, place: HookPlace, hook: u32, reason: String) -> Hooked {
+        let failure = self.hook_refuses(place, hook, reason.clone());
+        let (key, kind, what) = match place {
+            HookPlace::Request { .. } | HookPlace::Answer { .. } => return Hooked::Over(failure),
+            HookPlace::Call(key) => (key, ToolFailureKind::Denied, "the call was not run"),
+            HookPlace::Result(key) => (key, ToolFailureKind::Error, "the result was withheld"),
+        };
+        let message = format!("{what}: {reason}");
+        self.finish_call(key, Err(ToolFailure::new(kind, message)));
+        Hooked::Waits
+    }
+
+    /// Says that a hook refuses, and gives what the turn fails with if it ends by that.
+    fn hook_refuses(&mut self, place: HookPlace, hook: u32, reason: String) -> Failure {
+        let moment = place.moment();
+        let hook = self.hook_name(hook).to_owned();
+        let tool_call_id = match place {
+            HookPlace::Call(key) | HookPlace::Result(key) => {
+                self.conversation.call(key).map(|call| call.id.clone())
+            }
+            HookPlace::Request { .. } | HookPlace::Answer { .. } => None,
+        };
+        self.event(RunEvent::HookRefused {
+            hook: hook.clone(),
+            moment,
+            reason: reason.clone(),
+            tool_call_id,
+        });
+        Failure::RefusedByHook {
+            hook,
+            moment,
+            reason,
+        }
+    }
+
+    /// A hook has taken too long.
+    pub(in crate::run) fn hook_timed_out(&mut self, place: HookPlace) -> Failure {
+        let asked = self.hooks_asked(|at| at == place);
+        let mut late = 0;
+        for id in asked {
+            self.withdraw(id);
+            if let EffectId::Hook { hook, .. } = id {
+                late = hook;
+            }
+        }
+        self.hook_refuses(place, late, "it took too long".to_owned())
+    }
+
+    /// The call is over: no hook is asked about it any more.
+    pub(super) fn end_hooks(&mut self, key: CallKey) {
+        let is_of_call =
+            |place| matches!(place, HookPlace::Call(call) | HookPlace::Result(call) if call == key);
+        for id in self.hooks_asked(is_of_call) {
+            self.withdraw(id);
+        }
+    }
+
+    /// The request is not to go out: no hook is asked about it any more.
+    pub(in crate::run) fn end_request_hooks(&mut self) {
+        for id in self.hooks_asked(|place| matches!(place, HookPlace::Request { .. })) {
+            self.withdraw(id);
+        }
+    }
+
+    fn hooks_asked(&self, wanted: impl Fn(HookPlace) -> bool) -> Vec<EffectId> {
+        let ids = self.effects.iter().map(|(id, _)| id);
+        ids.filter(|id| matches!(id, EffectId::Hook { place, .. } if wanted(*place)))
+            .collect()
+    }
+
+    /// What the hooks have put in the place of the hop's request.
+    pub(in crate::run) fn changed_request(&self) -> &ChangedRequest {
+        &self.changed_request
+    }
+
+    /// A tool came to an end: its result counts once the hooks have looked at it.
+    pub(in crate::run) fn take_result(&mut self, key: CallKey, result: ToolResult) {
+        if !self.has_hook(HookMoment::AfterTool) {
+            return self.finish_call(key, result);
+        }
+        self.end_questions(key);
+        self.answered(EffectId::Tool(key));
+        if let Some(call) = self.conversation.call_mut(key) {
+            call.result = Some(result);
+        }
+        self.ask_hooks(HookPlace::Result(key));
+    }
+
+    /// Whether the tool has given a result that hooks are still to look at.
+    pub(in crate::run) fn holds_result(&self, key: CallKey) -> bool {
+        let call = self.conversation.call(key);
+        call.is_some_and(|call| !call.status.is_final() && call.result.is_some())
+    }
+
+    /// All hooks have looked at a call, or at its result: it is run, or done.
+    pub(in crate::run) fn hooks_passed(&mut self, place: HookPlace) {
+        match place {
+            HookPlace::Call(key) if self.is_call(key, ToolCallStatus::Pending) => {
+                self.allow_call(key);
+            }
+            HookPlace::Result(key) => {
+                let held = self
+                    .conversation
+                    .call(key)
+                    .and_then(|call| call.result.clone());
+                if let Some(result) = held {
+                    self.finish_call(key, result);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether hooks are to look at the answer: there are some, and it says something.
+    pub(in crate::run) fn is_to_be_reviewed(&self) -> bool {
+        self.has_hook(HookMoment::AfterAnswer) && !self.text_to_review().is_empty()
+    }
+
+    /// What the hooks look at of an answer.
+    fn text_to_review(&self) -> String {
+        let typed = self.final_calls().first().and_then(|call| {
+            let call = self.conversation.call(*call)?;
+            Some(self.written_arguments(call).to_owned())
+        });
+        match (typed, self.answer_text()) {
+            (Some(typed), text) if text.is_empty() => typed,
+            (Some(typed), text) => format!("{text}\n{typed}"),
+            (None, text) => text,
+        }
+    }
+
+    /// The answer of a stream that is over was refused, or no hook could look at it: the model is not sent it again.
+    pub(in crate::run) fn refuse_answer(&mut self) {
+        for message in self.mark_as_refused() {
+            let message = self.conversation.message(&message).cloned();
+            if let Some(message) = message.map(Box::new) {
+                self.record(BlockContent::Message { message });
+            }
+        }
+    }
+
+    /// Marks what the stream has brought where hooks were to look at it, and gives the ids.
+    pub(in crate::run) fn mark_as_refused(&mut self) -> Vec<crate::MessageId> {
+        if !self.has_hook(HookMoment::AfterAnswer) {
+            return Vec::new();
+        }
+        let brought = self
+            .conversation
+            .messages()
+            .iter()
+            .skip(self.answer_start());
+        let mut ids: Vec<_> = brought.map(|message| message.id().clone()).collect();
+        ids.retain(|id| {
+            self.conversation
+                .message_mut(id)
+                .is_some_and(mark_as_refused)
+        });
+        ids
+    }
+}
