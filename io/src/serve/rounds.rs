@@ -91,6 +91,7 @@ impl Rounds {
         let live = LiveCall {
             key: call,
             edited: self.told.edited.get(&tool_call_id).cloned(),
+            changed: None,
             id: tool_call_id.clone(),
             name,
             status,
@@ -154,6 +155,7 @@ mod tests {
             status,
             result: None,
             edited: None,
+            changed: None,
             restarts: 0,
         }
     }

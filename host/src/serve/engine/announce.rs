@@ -336,6 +336,7 @@ mod tests {
             status: ToolCallStatus::Executing,
             result: None,
             edited: None,
+            changed: None,
             restarts: 0,
         };
         let statuses = Statuses {
