@@ -69,6 +69,10 @@ export interface RunConfig {
   agUi?: AgUiOptions;
   /** What the answer is to be, if it is to be more than text. */
   output?: OutputType;
+  /**
+   * The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
+   */
+  hooks?: HookSpec[];
 }
 
 /** Where the key and the headers of a run's requests come from. */
@@ -494,6 +498,37 @@ export type OutputMode =
   /** In words, in the instructions. */
   | "prompt";
 
+/**
+ * A hook that the app has. They are asked in their order, one after the other, and each sees what those before it have
+ * changed.
+ */
+export interface HookSpec {
+  /** Its name, for refusals. */
+  name: string;
+  /** When it is asked. */
+  moments: HookMoment[];
+}
+
+/** When a hook is asked. */
+export type HookMoment =
+  /** Before a hop's request, once for all its tries: what is sent may be changed. A refusal ends the turn. */
+  | "beforeRequest"
+  /**
+   * When a hop's answer has come to its end and has text, before anything follows from it. A refusal ends the turn, and
+   * the text is not sent to the model again.
+   */
+  | "afterAnswer"
+  /**
+   * Before a tool's call, and before the user is asked whether it may run: its arguments may be changed. The model is
+   * told of a refusal, and the turn goes on.
+   */
+  | "beforeTool"
+  /**
+   * When a tool has come to its end: what the model is told may be changed. In the place of a refused result it is told
+   * the reason, and the turn goes on.
+   */
+  | "afterTool";
+
 /** What starts a turn. */
 export interface Start {
   /** The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.Host`). Unique in the thread. */
@@ -568,6 +603,8 @@ export type StateKind =
   | "streaming"
   /** Tools are running, or wait for the user to allow them. */
   | "executingTools"
+  /** Hooks of the app's look at the answer. */
+  | "reviewing"
   /** The app decodes the typed answer. */
   | "decoding"
   /** A request failed and is tried again: soon, or when there is a network. */
@@ -576,6 +613,45 @@ export type StateKind =
   | "interrupted"
   /** The turn is over. */
   | "completed";
+
+/** What a hook says. */
+export type HookAnswer =
+  /** It may go on as it is. */
+  | {
+      type: "goOn";
+    }
+  /** The request goes out with these in the place of its own. The history stays as it is. */
+  | {
+      type: "changeRequest";
+      /** The instructions; unchanged if absent. */
+      instructions?: string;
+      /** The messages, oldest first; unchanged if absent. */
+      messages?: Message[];
+    }
+  /** The call is run with these arguments. The model is not told. */
+  | {
+      type: "changeArguments";
+      /** JSON that fits the tool's schema; what does not fit fails the turn, as a hook that fails does. */
+      arguments: Json;
+    }
+  /** The model is told this in the place of the tool's result, also of a tool that failed. */
+  | {
+      type: "changeResult";
+      /** Text, or AG-UI content parts. */
+      content: Json;
+    }
+  /** It may not be. */
+  | {
+      type: "refused";
+      /** Why: for the model to read where a call or its result is refused. */
+      reason: string;
+    }
+  /** The hook's own code failed: the turn is over, whatever it was asked about. */
+  | {
+      type: "failed";
+      /** The code's words. */
+      message: string;
+    };
 
 /** What a run gives the app after one input: all of it, in one batch. */
 export interface Outputs {
@@ -978,6 +1054,18 @@ export type TurnEvent =
        */
       correction?: Json;
     }
+  /** A hook of the app's has refused, or failed. */
+  | {
+      type: "hookRefused";
+      /** The hook's name. */
+      hook: string;
+      /** When. */
+      moment: HookMoment;
+      /** The hook's words. */
+      reason: string;
+      /** The provider's id for the call, where the hook was asked about one. */
+      toolCallId?: string;
+    }
   /** A running tool says how far it has come. */
   | {
       type: "toolProgress";
@@ -1337,6 +1425,16 @@ export type Failure =
       failure: "notAuthorized";
       /** The app's words. */
       message: string;
+    }
+  /** A hook of the app's refused the request or the answer, or failed. */
+  | {
+      failure: "refusedByHook";
+      /** The hook's name. */
+      hook: string;
+      /** When. */
+      moment: HookMoment;
+      /** The hook's words. */
+      reason: string;
     };
 
 /** The kinds of a provider's errors that an app acts on. */
@@ -1520,6 +1618,19 @@ export type Effect =
       id: string;
       /** The provider has refused what was given last, with a 401: it is to be got anew. */
       rejected: boolean;
+    }
+  /**
+   * Ask a hook of the app's; answer with `hookAnswered`. Only with `RunConfig.hooks`. It may be asked again after a
+   * restore.
+   */
+  | {
+      type: "runHook";
+      /** The effect's id. */
+      id: string;
+      /** The hook's name. Empty if the configuration has it no more: answer that it failed. */
+      hook: string;
+      /** What it looks at. */
+      subject: HookSubject;
     };
 
 /** An HTTP request for the app to send. */
@@ -1608,6 +1719,51 @@ export interface ContextMessage {
   tokens: number;
 }
 
+/** What a hook looks at. */
+export type HookSubject =
+  /** What the next request is made of. */
+  | {
+      type: "hookedRequest";
+      /** The conversation. */
+      threadId: string;
+      /** The turn: the run id of its first hop. */
+      turn: string;
+      /** The hop, from 0. */
+      hop: number;
+      /** The app's instructions. */
+      instructions?: string;
+      /** The messages, oldest first. */
+      messages: Message[];
+    }
+  /** What the model has said. */
+  | {
+      type: "hookedAnswer";
+      /** The conversation. */
+      threadId: string;
+      /** The turn: the run id of its first hop. */
+      turn: string;
+      /** The hop, from 0. */
+      hop: number;
+      /** Its text; of a typed answer that came as a call of the final tool, the arguments. */
+      text: string;
+    }
+  /** A call that is to be run. Its arguments fit the tool's schema. */
+  | {
+      type: "hookedCall";
+      /** The call. */
+      invocation: ToolInvocation;
+    }
+  /** What came of a call. */
+  | {
+      type: "hookedResult";
+      /** The call. */
+      invocation: ToolInvocation;
+      /** What the model is to be told: text, or AG-UI content parts. */
+      content: Json;
+      /** Whether the tool failed. */
+      isError: boolean;
+    };
+
 /** What kept a turn from a whole answer. */
 export interface Problem {
   /** By this an app acts. */
@@ -1656,6 +1812,8 @@ export type ProblemKind =
   | "agentFailed"
   /** The app's own code for the turn failed. */
   | "appFailed"
+  /** A hook of the app's refused the request or the answer, or failed. */
+  | "refusedByHook"
   /** What was said could not be stored. */
   | "notStored"
   /** The user, or the agent, stopped it. */

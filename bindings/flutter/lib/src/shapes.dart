@@ -37,6 +37,7 @@ sealed class RunEvent {
         'contextTrimmed' => ContextTrimmed.fromJson(json),
         'partialOutput' => PartialOutput.fromJson(json),
         'outputRefused' => OutputRefused.fromJson(json),
+        'hookRefused' => HookRefused.fromJson(json),
         'toolProgress' => ToolProgress.fromJson(json),
         'toolPartialResult' => ToolPartialResult.fromJson(json),
         'TEXT_MESSAGE_START' => TextMessageStart.fromJson(json),
@@ -419,6 +420,30 @@ final class OutputRefused extends RunEvent {
   /// What the model is told, where the answer was no call of the final tool: an AG-UI user message of the app's, with
   /// `correction` in its metadata, which the history has from now on.
   final Object? correction;
+}
+
+/// A hook of the app's has refused, or failed.
+final class HookRefused extends RunEvent {
+  const HookRefused(this.hook, this.moment, this.reason, {this.toolCallId});
+
+  factory HookRefused.fromJson(JsonObject json) => HookRefused(
+        json.text('hook'),
+        HookMoment.values.byName(json.text('moment')),
+        json.text('reason'),
+        toolCallId: json.maybeText('toolCallId'),
+      );
+
+  /// The hook's name.
+  final String hook;
+
+  /// When.
+  final HookMoment moment;
+
+  /// The hook's words.
+  final String reason;
+
+  /// The provider's id for the call, where the hook was asked about one.
+  final String? toolCallId;
 }
 
 /// A running tool says how far it has come.
@@ -889,6 +914,24 @@ enum SteeringRefusal {
   notFromUser,
 }
 
+/// When a hook is asked.
+enum HookMoment {
+  /// Before a hop's request, once for all its tries: what is sent may be changed. A refusal ends the turn.
+  beforeRequest,
+
+  /// When a hop's answer has come to its end and has text, before anything follows from it. A refusal ends the turn,
+  /// and the text is not sent to the model again.
+  afterAnswer,
+
+  /// Before a tool's call, and before the user is asked whether it may run: its arguments may be changed. The model is
+  /// told of a refusal, and the turn goes on.
+  beforeTool,
+
+  /// When a tool has come to its end: what the model is told may be changed. In the place of a refused result it is
+  /// told the reason, and the turn goes on.
+  afterTool,
+}
+
 /// The role of a text message.
 enum TextMessageRole {
   /// The app's own instructions, ranking above the user's.
@@ -921,6 +964,7 @@ sealed class Effect {
         'trimContext' => TrimContext.fromJson(json),
         'decodeOutput' => DecodeOutput.fromJson(json),
         'authorize' => Authorize.fromJson(json),
+        'runHook' => RunHook.fromJson(json),
         final type => throw FormatException('no Effect is called `$type`'),
       };
 
@@ -1113,6 +1157,24 @@ final class Authorize extends Effect {
   final bool rejected;
 }
 
+/// Ask a hook of the app's; answer with `hookAnswered`. Only with `RunConfig.hooks`. It may be asked again after a
+/// restore.
+final class RunHook extends Effect {
+  const RunHook(super.id, this.hook, this.subject);
+
+  factory RunHook.fromJson(JsonObject json) => RunHook(
+        json.text('id'),
+        json.text('hook'),
+        HookSubject.fromJson(json.object('subject')),
+      );
+
+  /// The hook's name. Empty if the configuration has it no more: answer that it failed.
+  final String hook;
+
+  /// What it looks at.
+  final HookSubject subject;
+}
+
 /// A call that is to be run, checked against its tool's schema.
 final class ToolInvocation {
   const ToolInvocation(this.call, this.toolCallId, this.name, this.arguments, this.rawArguments, this.threadId, this.turn, this.runId, this.attempt);
@@ -1267,6 +1329,103 @@ final class ContextMessage {
   final int tokens;
 }
 
+/// What a hook looks at.
+sealed class HookSubject {
+  const HookSubject();
+
+  factory HookSubject.fromJson(JsonObject json) => switch (json.text('type')) {
+        'hookedRequest' => HookedRequest.fromJson(json),
+        'hookedAnswer' => HookedAnswer.fromJson(json),
+        'hookedCall' => HookedCall.fromJson(json),
+        'hookedResult' => HookedResult.fromJson(json),
+        final type => throw FormatException('no HookSubject is called `$type`'),
+      };
+}
+
+/// What the next request is made of.
+final class HookedRequest extends HookSubject {
+  const HookedRequest(this.threadId, this.turn, this.hop, this.messages, {this.instructions});
+
+  factory HookedRequest.fromJson(JsonObject json) => HookedRequest(
+        json.text('threadId'),
+        json.text('turn'),
+        json.number('hop'),
+        instructions: json.maybeText('instructions'),
+        json.objects('messages'),
+      );
+
+  /// The conversation.
+  final String threadId;
+
+  /// The turn: the run id of its first hop.
+  final String turn;
+
+  /// The hop, from 0.
+  final int hop;
+
+  /// The app's instructions.
+  final String? instructions;
+
+  /// The messages: a JSON array of AG-UI messages, oldest first.
+  final List<JsonObject> messages;
+}
+
+/// What the model has said.
+final class HookedAnswer extends HookSubject {
+  const HookedAnswer(this.threadId, this.turn, this.hop, this.text);
+
+  factory HookedAnswer.fromJson(JsonObject json) => HookedAnswer(
+        json.text('threadId'),
+        json.text('turn'),
+        json.number('hop'),
+        json.text('text'),
+      );
+
+  /// The conversation.
+  final String threadId;
+
+  /// The turn: the run id of its first hop.
+  final String turn;
+
+  /// The hop, from 0.
+  final int hop;
+
+  /// Its text; of a typed answer that came as a call of the final tool, the arguments.
+  final String text;
+}
+
+/// A call that is to be run. Its arguments fit the tool's schema.
+final class HookedCall extends HookSubject {
+  const HookedCall(this.invocation);
+
+  factory HookedCall.fromJson(JsonObject json) => HookedCall(
+        ToolInvocation.fromJson(json.object('invocation')),
+      );
+
+  /// The call.
+  final ToolInvocation invocation;
+}
+
+/// What came of a call.
+final class HookedResult extends HookSubject {
+  const HookedResult(this.invocation, this.content, this.isError);
+
+  factory HookedResult.fromJson(JsonObject json) => HookedResult(
+        ToolInvocation.fromJson(json.object('invocation')),
+        json['content'],
+        json['isError'] == true,
+      );
+
+  /// The call.
+  final ToolInvocation invocation;
+
+  /// What the model is to be told: text, or AG-UI content parts.
+  final Object? content;
+
+  /// Whether the tool failed.
+  final bool isError;
+}
+
 /// The states of a run.
 enum StateKind {
   /// Nothing was asked yet.
@@ -1280,6 +1439,9 @@ enum StateKind {
 
   /// Tools are running, or wait for the user to allow them.
   executingTools,
+
+  /// Hooks of the app's look at the answer.
+  reviewing,
 
   /// The app decodes the typed answer.
   decoding,
@@ -1370,6 +1532,9 @@ enum ProblemKind {
 
   /// The app's own code for the turn failed.
   appFailed,
+
+  /// A hook of the app's refused the request or the answer, or failed.
+  refusedByHook,
 
   /// What was said could not be stored.
   notStored,
@@ -1829,6 +1994,7 @@ final class RunConfig {
     this.contextGuard = const ContextGuard(),
     this.agUi = const AgUiOptions(),
     this.output,
+    this.hooks = const [],
   });
 
   /// The provider's name, such as `openai` or `openai-compatible`.
@@ -1908,6 +2074,9 @@ final class RunConfig {
   /// What the answer is to be, if it is to be more than text.
   final OutputType? output;
 
+  /// The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
+  final List<HookSpec> hooks;
+
   /// The same with what is given here; what is left out, or `null`, stays.
   RunConfig copyWith({
     String? provider,
@@ -1934,6 +2103,7 @@ final class RunConfig {
     ContextGuard? contextGuard,
     AgUiOptions? agUi,
     OutputType? output,
+    List<HookSpec>? hooks,
   }) =>
       RunConfig(
         provider: provider ?? this.provider,
@@ -1960,6 +2130,7 @@ final class RunConfig {
         contextGuard: contextGuard ?? this.contextGuard,
         agUi: agUi ?? this.agUi,
         output: output ?? this.output,
+        hooks: hooks ?? this.hooks,
       );
 
   @override
@@ -1991,6 +2162,7 @@ final class RunConfig {
         'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
         'output': output?.toJson(),
+        'hooks': [for (final each in hooks) each.toJson()],
       });
 }
 
@@ -2934,6 +3106,37 @@ enum OutputMode {
 
   /// In words, in the instructions.
   prompt,
+}
+
+/// A hook that the app has. They are asked in their order, one after the other, and each sees what those before it have
+/// changed.
+final class HookSpec {
+  const HookSpec({
+    required this.name,
+    required this.moments,
+  });
+
+  /// Its name, for refusals.
+  final String name;
+
+  /// When it is asked.
+  final List<HookMoment> moments;
+
+  /// The same with what is given here; what is left out, or `null`, stays.
+  HookSpec copyWith({
+    String? name,
+    List<HookMoment>? moments,
+  }) =>
+      HookSpec(
+        name: name ?? this.name,
+        moments: moments ?? this.moments,
+      );
+
+  /// As the library takes it.
+  JsonObject toJson() => {
+        'name': name,
+        'moments': [for (final each in moments) each.name],
+      };
 }
 
 /// What one turn has otherwise than its configuration says; what is left out is as there.

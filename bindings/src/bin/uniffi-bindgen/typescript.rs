@@ -47,7 +47,7 @@ const INLINE: [(&str, &str); 1] = [("HttpHeader", "[string, string]")];
 const OPEN: [&str; 2] = ["Interrupt", "TokenUsage"];
 
 /// Fields that the JSON API has in another form, with what they are there, or not at all.
-const FIELDS: [(&str, &str, &str, &str); 9] = [
+const FIELDS: [(&str, &str, &str, &str); 11] = [
     (
         "RunConfig",
         "key",
@@ -77,6 +77,18 @@ const FIELDS: [(&str, &str, &str, &str); 9] = [
         "outcome",
         "outcome?: Outcome",
         "How it ended, if it does.",
+    ),
+    (
+        "HookSubject",
+        "messages",
+        "messages: Message[]",
+        "The messages, oldest first.",
+    ),
+    (
+        "HookAnswer",
+        "messages",
+        "messages?: Message[]",
+        "The messages, oldest first; unchanged if absent.",
     ),
     ("Effect", "stored_outcome", "", ""),
     ("Event", "parts", "", ""),

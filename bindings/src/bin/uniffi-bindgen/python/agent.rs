@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 18] = [
+const OWN: [Own; 19] = [
     own(
         "tools",
         "tools",
