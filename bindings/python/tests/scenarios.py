@@ -91,7 +91,7 @@ def config(said: dict[str, Any]) -> RunConfig:
     return RunConfig(
         **given,
         output=output,
-        hooks=[HookSpec(hook["name"], hook["moments"]) for hook in said.get("hooks", [])],
+        hooks=[HookSpec(name=hook["name"], moments=hook["moments"]) for hook in said.get("hooks", [])],
         run_ids=said.get("run_ids", "derived"),
         credentials=said.get("credentials", "fixed"),
         tools=_tools(said),

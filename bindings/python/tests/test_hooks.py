@@ -50,7 +50,7 @@ class Redact(Hook):
         return {"to": call.invocation.arguments["to"].replace("Eve", "Ada")}
 
     def after_tool(self, result: HookedResult) -> str:
-        return result.content.replace("Ada", "Bob")
+        return str(result.content).replace("Ada", "Bob")
 
     def after_answer(self, answer: HookedAnswer) -> None:
         self.said.append(answer.text)
@@ -84,7 +84,7 @@ async def test_refusals_are_events_and_outcomes(mock_llm: Start) -> None:
     assert [(event.hook, event.reason) for event in refused] == [("guard", "not from here"), ("guard", "it tells the secret")]
     with pytest.raises(RefusedByHookError, match="guard.*it tells the secret"):
         (await turn.finish()).raise_for_failure()
-    assert mock.requests()[1]["body"]["messages"][-1]["content"] == "the call was not run: not from here"
+    assert "the call was not run: not from here" in mock.requests()[1]["body"]["messages"][-1]["content"]
 
 
 def test_a_hook_that_raises_fails_the_turn_with_its_name(mock_llm: Start) -> None:

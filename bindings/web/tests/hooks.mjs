@@ -45,7 +45,7 @@ export async function hooks({ Agent, HookRefusal, TurnError }) {
     check(`refusals are events: ${refused}`, refused.join() === "not from here,it tells the secret");
     const { outcome } = await turn.finish();
     check("and outcomes", outcome.failure?.failure === "refusedByHook" && outcome.failure.hook === "guard");
-    check("the model is told", requests[1].at(-1).content === "the call was not run: not from here");
+    check("the model is told", requests[1].at(-1).content.includes("the call was not run: not from here"));
   }
   {
     const broken = { name: "broken", beforeRequest: () => Promise.reject(new Error("no such table")) };

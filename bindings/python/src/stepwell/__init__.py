@@ -77,7 +77,7 @@ from .errors import (
     UnavailableError,
     UnreadableError,
 )
-from .hooks import Hook, HookedAnswer, HookedCall, HookedRequest, HookedResult, Refused
+from .hooks import Hook, Refused
 from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from .machine import (
     ApprovalTimer,
