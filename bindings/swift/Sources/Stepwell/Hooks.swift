@@ -36,31 +36,11 @@ extension AgentHook {
 }
 
 /// What the next request is made of.
-public struct HookedRequest: Sendable {
-    public let threadId: String
-    public let turn: String
-    public let hop: UInt32
-    public let instructions: String?
-    /// AG-UI messages, oldest first.
-    public let messages: JsonValue
-}
-
+public typealias HookedRequest = HookSubject.HookedRequest
 /// What the model has said.
-public struct HookedAnswer: Sendable {
-    public let threadId: String
-    public let turn: String
-    public let hop: UInt32
-    /// Its text; of a typed answer that came as a call of the final tool, the arguments.
-    public let text: String
-}
-
+public typealias HookedAnswer = HookSubject.HookedAnswer
 /// What came of a call.
-public struct HookedResult: Sendable {
-    public let invocation: ToolInvocation
-    /// What the model is to be told: text, or AG-UI content parts.
-    public let content: JsonValue
-    public let isError: Bool
-}
+public typealias HookedResult = HookSubject.HookedResult
 
 private final class Looking: Hook {
     private let beforeRequest: (@Sendable (HookedRequest) async throws -> JsonValue?)?
@@ -83,28 +63,25 @@ private final class Looking: Hook {
     func look(subject: HookSubject) async throws -> HookAnswer {
         do {
             switch subject {
-            case .hookedRequest(let threadId, let turn, let hop, let instructions, let messages):
-                let request = HookedRequest(
-                    threadId: threadId, turn: turn, hop: hop, instructions: instructions, messages: messages)
+            case .hookedRequest(let request):
                 guard let changed = try await beforeRequest?(request) else { return .goOn }
-                return .changeRequest(instructions: nil, messages: changed)
-            case .hookedAnswer(let threadId, let turn, let hop, let text):
-                try await afterAnswer?(HookedAnswer(threadId: threadId, turn: turn, hop: hop, text: text))
+                return .changeRequest(.init(instructions: nil, messages: changed))
+            case .hookedAnswer(let answer):
+                try await afterAnswer?(answer)
                 return .goOn
-            case .hookedCall(let invocation):
-                guard let changed = try await beforeTool?(invocation) else { return .goOn }
-                return .changeArguments(arguments: changed)
-            case .hookedResult(let invocation, let content, let isError):
-                let result = HookedResult(invocation: invocation, content: content, isError: isError)
+            case .hookedCall(let call):
+                guard let changed = try await beforeTool?(call.invocation) else { return .goOn }
+                return .changeArguments(.init(arguments: changed))
+            case .hookedResult(let result):
                 guard let changed = try await afterTool?(result) else { return .goOn }
-                return .changeResult(content: changed)
+                return .changeResult(.init(content: changed))
             }
         } catch let refusal as HookRefusal {
-            return .refused(reason: refusal.reason)
+            return .refused(.init(reason: refusal.reason))
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            return .failed(message: String(describing: error))
+            return .failed(.init(message: String(describing: error)))
         }
     }
 }

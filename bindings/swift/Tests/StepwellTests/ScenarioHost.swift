@@ -106,11 +106,11 @@ private func hook(_ said: Fields) throws -> HookSpec {
 private func hookAnswer(_ step: Fields) throws -> HookAnswer {
     switch try step.needed("says") {
     case "go_on": .goOn
-    case "change_request": .changeRequest(instructions: step.text("instructions"), messages: try step.json("messages"))
-    case "change_arguments": .changeArguments(arguments: try step.json("arguments") ?? nil)
-    case "change_result": .changeResult(content: try step.json("content") ?? nil)
-    case "refused": .refused(reason: try step.needed("reason"))
-    case "failed": .failed(message: try step.needed("message"))
+    case "change_request": .changeRequest(.init(instructions: step.text("instructions"), messages: try step.json("messages")))
+    case "change_arguments": .changeArguments(.init(arguments: try step.json("arguments") ?? JsonValue(text: "null")))
+    case "change_result": .changeResult(.init(content: try step.json("content") ?? JsonValue(text: "null")))
+    case "refused": .refused(.init(reason: try step.needed("reason")))
+    case "failed": .failed(.init(message: try step.needed("message")))
     case let says: throw Unplayable(description: "no hook says \(says)")
     }
 }

@@ -2,6 +2,7 @@ package dev.stepwell.example.chat
 
 import dev.stepwell.Effect
 import dev.stepwell.Event
+import dev.stepwell.HookAnswer
 import dev.stepwell.Outputs
 import dev.stepwell.RunMachine
 import dev.stepwell.StateKind
@@ -10,6 +11,7 @@ import dev.stepwell.approve
 import dev.stepwell.contextNotTrimmed
 import dev.stepwell.decline
 import dev.stepwell.deny
+import dev.stepwell.hookAnswered
 import dev.stepwell.id
 import dev.stepwell.notAuthorized
 import dev.stepwell.outputDecoded
@@ -105,6 +107,7 @@ class TurnDriver(
                 is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
                 is Effect.DecodeOutput -> launch { tell { outputDecoded(effect.id) } }
                 is Effect.Authorize -> launch { tell { notAuthorized(effect.id, "the key of this app does not change") } }
+                is Effect.RunHook -> launch { tell { hookAnswered(effect.id, HookAnswer.Failed("this app has no hooks")) } }
                 is Effect.TrimContext -> launch { tell { contextNotTrimmed(effect.id, "the chat is too long") } }
             }
         }
