@@ -84,7 +84,10 @@ async fn refusals_are_events_and_outcomes() {
     assert!(problem.message.contains("guard") && problem.message.contains("it tells the secret"));
     let told = messages(&server.requests()[1], "tool")[0]["content"].clone();
     let told = told.as_str().expect("text");
-    assert!(told.contains("the call was not run: not from here"), "{told}");
+    assert!(
+        told.contains("the call was not run: not from here"),
+        "{told}"
+    );
     let refused = events.iter().filter_map(|event| match event {
         RunEvent::HookRefused { moment, .. } => Some(*moment),
         _ => None,
