@@ -39,7 +39,12 @@ pub trait ToolFunction {
 }
 
 /// The tools that are made of functions with [`#[tool]`](macro@crate::tool), for
-/// [`AgentBuilder::tools`](crate::AgentBuilder::tools).
+/// [`AgentBuilder::tools`](crate::AgentBuilder::tools). What is none does not compile:
+///
+/// ```compile_fail,E0277
+/// struct Weather;
+/// let _ = stepwell_io::tools![Weather];
+/// ```
 #[macro_export]
 macro_rules! tools {
     ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction>::tool()),*] };

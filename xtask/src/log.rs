@@ -14,6 +14,9 @@ use std::{
 /// Cargo lets one build into a folder at a time, and lets it use all processors.
 static BUILDING: Mutex<()> = Mutex::new(());
 
+/// So many lines of what failed tests say are shown at once.
+const MOST_SHOWN: usize = 80;
+
 /// The signal of a memory fault.
 const SIGSEGV: i32 = 11;
 
@@ -71,6 +74,27 @@ impl Log {
         let (status, spent) = self.logged(command, Bound::Suite)?;
         self.testing += spent;
         succeeded(command, status)
+    }
+
+    /// The same for a test program of Rust's. Of the tests that failed it shows what they say, and names them.
+    pub(crate) fn run_tests(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let begin = fs::metadata(&self.path)?.len();
+        let Err(error) = self.run(command) else {
+            return Ok(());
+        };
+        let log = fs::read(&self.path)?;
+        let begin = usize::try_from(begin)?.min(log.len());
+        let said = String::from_utf8_lossy(&log[begin..]).into_owned();
+        if let Some((_, failures)) = said.split_once("\nfailures:\n") {
+            for line in failures.lines().take(MOST_SHOWN) {
+                self.say(line)?;
+            }
+        }
+        let failed: Vec<_> = said.lines().filter_map(failed_test).collect();
+        if failed.is_empty() {
+            return Err(error);
+        }
+        bail!("{}", failed.join(", "))
     }
 
     /// The same for a tool that itself crashes now and then: killed by a memory fault of its own, it runs once more.
@@ -194,6 +218,11 @@ fn passed(line: &str) -> Option<u64> {
     rest.split_once(" passed")?.0.parse().ok()
 }
 
+/// The test's name, from `test name ... FAILED`.
+fn failed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
+}
+
 fn succeeded(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
     if !status.success() {
         bail!("`{}` failed: {status}", process::line(command));
@@ -226,6 +255,23 @@ mod tests {
         assert_eq!(runs(&folder)?, 3);
         run("kill -SEGV $$").expect_err("it crashes again");
         assert_eq!(runs(&folder)?, 5);
+        fs::remove_dir_all(folder)?;
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_failed_test_says_is_named() -> anyhow::Result<()> {
+        let folder = env::temp_dir().join(format!("stepwell-tests-{}", process::id()));
+        let mut log = Log::create(&folder, "tests")?;
+        let mut run = |script: &str| {
+            let result = log.run_tests(Command::new("sh").args(["-c", script]));
+            result.map_err(|error| error.to_string())
+        };
+        let failing = "echo 'test of::it ... FAILED'; echo 'test other ... ok'; exit 101";
+        assert_eq!(run("echo 'test before ... FAILED'"), Ok(()));
+        assert_eq!(run(failing), Err("of::it".to_owned()));
+        let crashed = run("exit 3").expect_err("it failed");
+        assert!(crashed.contains("exit status: 3"), "{crashed}");
         fs::remove_dir_all(folder)?;
         Ok(())
     }

@@ -372,6 +372,19 @@ proptest! {
     }
 }
 
+/// The states in which no host has died. Questions of an agent, failures after something was stored, and answers that the
+/// host decodes are rarer than the runs that are tried.
+fn missed(hit: &BTreeSet<StateKind>) -> Vec<StateKind> {
+    let is_rare = |state: &StateKind| {
+        matches!(
+            state,
+            StateKind::Interrupted | StateKind::Waiting | StateKind::Decoding
+        )
+    };
+    let missed = STATES.into_iter().filter(|state| !hit.contains(state));
+    missed.filter(|state| !is_rare(state)).collect()
+}
+
 /// A generator whose crashes never hit anything would let everything pass.
 #[test]
 fn crashes_hit_every_state_and_every_moment() {
@@ -391,16 +404,9 @@ fn crashes_hit_every_state_and_every_moment() {
         }
         hit.extend(world.hit.iter().copied());
         hit_tools += world.hit_tools;
+        if hit_tools > 0 && missed(&hit).is_empty() {
+            return;
+        }
     }
-    // Questions of an agent, failures after something was stored, and answers that the host decodes are rarer than 400 runs.
-    let is_rare = |state| {
-        matches!(
-            state,
-            StateKind::Interrupted | StateKind::Waiting | StateKind::Decoding
-        )
-    };
-    let missed = STATES.into_iter().filter(|state| !hit.contains(state));
-    let missed: Vec<_> = missed.filter(|state| !is_rare(*state)).collect();
-    assert!(missed.is_empty(), "no crash in {missed:?}");
-    assert!(hit_tools > 0, "no tool ran when the host died");
+    panic!("no crash in {:?}, {hit_tools} in a tool", missed(&hit));
 }

@@ -1,5 +1,6 @@
 // Questions to the user: whether a tool may run, or what an agent wants to know. `tool_question.tsx` has those of running tools.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Ends, JsonForm, Problem } from "./answer_form";
 import type { Answer } from "./api";
 import { toComposer } from "./focus";
 import { answer } from "./session";
@@ -110,65 +111,33 @@ interface Editing {
   onGive: (args: object) => void;
 }
 
-/** Other arguments in the place of the model's, as JSON: what is no object is not sent. */
+/** Other arguments in the place of the model's. */
 function EditArguments({ args, isBusy, onBack, onGive }: Editing) {
-  const [text, setText] = useState(() => indented(args));
-  const [problem, setProblem] = useState<string | null>(null);
-  const field = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => field.current?.focus(), []);
-  const hidden = visible(text) !== text.replaceAll("\r\n", "\n");
-  const give = (): void => {
-    try {
-      const value: unknown = JSON.parse(text);
-      if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("the arguments are an object in braces");
-      setProblem(null);
-      onGive(value);
-    } catch (error) {
-      setProblem(`This is no JSON that the tool can be given: ${(error as Error).message}`);
-      field.current?.focus();
-    }
-  };
   return (
-    <form
-      class="edit-arguments"
-      onSubmit={(event) => {
-        event.preventDefault();
-        give();
+    <JsonForm
+      label="The tool runs with these arguments. The model is told that you changed them."
+      initial={indented(args)}
+      isOpened
+      give="Approve with these"
+      leave="Back"
+      isBusy={isBusy}
+      wrong={(value) => (isObject(value) ? null : "A tool is given no such arguments: they are an object in braces.")}
+      onGive={(value) => {
+        if (isObject(value)) onGive(value);
       }}
+      onLeave={onBack}
     >
-      <label class="reason">
-        <span>The tool runs with these arguments. The model is told that you changed them.</span>
-        <textarea
-          ref={field}
-          dir="ltr"
-          spellcheck={false}
-          rows={Math.min(14, text.split("\n").length + 1)}
-          value={text}
-          disabled={isBusy}
-          aria-invalid={problem !== null}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setProblem(null);
-          }}
-          onKeyDown={(event) => {
-            if (event.key !== "Escape") return;
-            event.stopPropagation();
-            onBack();
-          }}
-        />
-      </label>
-      {hidden && <p class="hint">The text above has marks that are not seen, or that turn others round. They are shown in the arguments of the call.</p>}
-      <Problem text={problem} />
-      <div class="answers">
-        <button type="submit" class="button primary" disabled={isBusy}>
-          Approve with these
-        </button>
-        <button type="button" class="button" disabled={isBusy} onClick={onBack}>
-          Back
-        </button>
-      </div>
-    </form>
+      {(text) =>
+        visible(text) !== text.replaceAll("\r\n", "\n") && (
+          <p class="hint">The text above has marks that are not seen, or that turn others round. They are shown in the arguments of the call.</p>
+        )
+      }
+    </JsonForm>
   );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function indented(args: string): string {
@@ -198,14 +167,7 @@ export function OpenQuestion({ question, turn }: { question: Question; turn: str
         </span>
         <textarea rows={2} value={text} disabled={isBusy} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
-      <div class="answers">
-        <button type="submit" class="button primary" disabled={isBusy}>
-          Answer
-        </button>
-        <button type="button" class="button" disabled={isBusy} onClick={() => void give({ status: "cancelled" })}>
-          Dismiss
-        </button>
-      </div>
+      <Ends give="Answer" leave="Dismiss" isBusy={isBusy} onLeave={() => void give({ status: "cancelled" })} />
       <Problem text={problem} />
     </form>
   );
@@ -218,12 +180,4 @@ function valueOf(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-export function Problem({ text }: { text: string | null }) {
-  return text === null ? null : (
-    <p class="problem" role="alert">
-      {text}
-    </p>
-  );
 }

@@ -1,7 +1,8 @@
 // What a running tool wants to know of the user: a form that its JSON Schema says, or JSON.
 import { useId, useRef, useState } from "preact/hooks";
+import { Ends, JsonForm, Problem } from "./answer_form";
 import type { Answer } from "./api";
-import { Problem, useAnswer } from "./questions";
+import { useAnswer } from "./questions";
 import { formOf, objectOf, type Choice, type Field, type Form, type Named } from "./schema_form";
 import type { Question } from "./view";
 import { visible, Visible } from "./visible";
@@ -56,7 +57,9 @@ function Buttons({ choices, isBusy, onGive, onDecline }: Asked & { choices: Choi
           </bdi>
         </button>
       ))}
-      <Decline isBusy={isBusy} onDecline={onDecline} />
+      <button type="button" class="button" disabled={isBusy} onClick={onDecline}>
+        Decline
+      </button>
     </div>
   );
 }
@@ -75,12 +78,7 @@ function Fields({ fields, isBusy, onGive, onDecline }: Asked & { fields: Named[]
       {fields.map((named) => (
         <FieldOf key={named.name} {...named} typed={typed[named.name] ?? ""} isBusy={isBusy} onTyped={(words) => setTyped((all) => ({ ...all, [named.name]: words }))} />
       ))}
-      <div class="answers">
-        <button type="submit" class="button primary" disabled={isBusy}>
-          Answer
-        </button>
-        <Decline isBusy={isBusy} onDecline={onDecline} />
-      </div>
+      <Ends give="Answer" leave="Decline" isBusy={isBusy} onLeave={onDecline} />
     </form>
   );
 }
@@ -152,66 +150,18 @@ function Input({ id, field, isRequired, about, typed, isBusy, onTyped }: Typing 
 
 /** An answer that no simple form can ask for. */
 function Json({ schema, isBusy, onGive, onDecline }: Asked & { schema: unknown }) {
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
-  const field = useRef<HTMLTextAreaElement>(null);
-  const give = (): void => {
-    try {
-      const value: unknown = JSON.parse(text);
-      setProblem(null);
-      onGive(value);
-    } catch (error) {
-      setProblem(`This is no JSON: ${(error as Error).message}`);
-      field.current?.focus();
-    }
-  };
   return (
-    <form
-      class="edit-arguments"
-      onSubmit={(event) => {
-        event.preventDefault();
-        give();
-      }}
-    >
-      <label class="reason">
-        <span>Your answer, as JSON</span>
-        <textarea
-          ref={field}
-          dir="ltr"
-          spellcheck={false}
-          rows={4}
-          value={text}
-          disabled={isBusy}
-          aria-invalid={problem !== null}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setProblem(null);
-          }}
-        />
-      </label>
-      {schema !== undefined && (
-        <details>
-          <summary>Its JSON Schema</summary>
-          <pre class="data" tabIndex={0} role="region" aria-label="JSON Schema" dir="ltr">
-            <Visible text={JSON.stringify(schema, null, 2)} />
-          </pre>
-        </details>
-      )}
-      <Problem text={problem} />
-      <div class="answers">
-        <button type="submit" class="button primary" disabled={isBusy}>
-          Answer
-        </button>
-        <Decline isBusy={isBusy} onDecline={onDecline} />
-      </div>
-    </form>
-  );
-}
-
-function Decline({ isBusy, onDecline }: Pick<Asked, "isBusy" | "onDecline">) {
-  return (
-    <button type="button" class="button" disabled={isBusy} onClick={onDecline}>
-      Decline
-    </button>
+    <JsonForm label="Your answer, as JSON" give="Answer" leave="Decline" isBusy={isBusy} onGive={onGive} onLeave={onDecline}>
+      {() =>
+        schema !== undefined && (
+          <details>
+            <summary>Its JSON Schema</summary>
+            <pre class="data" tabIndex={0} role="region" aria-label="JSON Schema" dir="ltr">
+              <Visible text={JSON.stringify(schema, null, 2)} />
+            </pre>
+          </details>
+        )
+      }
+    </JsonForm>
   );
 }

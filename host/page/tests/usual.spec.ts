@@ -47,7 +47,10 @@ test("the arguments of a call are edited before it runs", async ({ chat, page, s
   await expect(field).toHaveValue(/alice@example\.org/);
   await field.fill('{"name": ');
   await chat.button("Approve with these").click();
-  await expect(page.getByRole("alert").filter({ hasText: "This is no JSON that the tool can be given" })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "This is no JSON" })).toBeVisible();
+  await field.fill("[]");
+  await chat.button("Approve with these").click();
+  await expect(page.getByRole("alert").filter({ hasText: "an object in braces" })).toBeVisible();
   expect(server.calls()).toEqual([]);
   await field.fill('{"name": "bob@example.org"}');
   await look(page, "editing-arguments");

@@ -3,6 +3,7 @@
 use crate::{Approver, Decision, ToolInvocation};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
 use stepwell_core::run::{EffectId, Question, UserAnswer};
 use tokio::sync::{mpsc, oneshot};
 
@@ -26,6 +27,17 @@ pub struct ToolAsks {
     pub number: u32,
     /// The question.
     pub question: Question,
+}
+
+impl ToolAsks {
+    /// The question's schema as an interrupt has it: as an object, whatever its form.
+    pub fn response_schema(&self) -> Map<String, Value> {
+        match &self.question.schema {
+            Value::Object(schema) => schema.clone(),
+            Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+            _ => Map::new(),
+        }
+    }
 }
 
 /// Puts what tools ask the user into a queue, and waits for the answer.

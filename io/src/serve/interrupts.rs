@@ -61,18 +61,12 @@ pub(super) fn tool_question(
         question,
         ..
     } = asks;
-    let schema = match &question.schema {
-        Value::Object(schema) => schema.clone(),
-        // What a schema of the other form says, as an object.
-        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
-        _ => Map::new(),
-    };
     Interrupt {
         id,
         reason: INPUT_REQUIRED.to_owned(),
         message: Some(question.message.clone()),
         tool_call_id: Some(invocation.tool_call_id.clone()),
-        response_schema: Some(schema),
+        response_schema: Some(asks.response_schema()),
         expires_at: expires.and_then(|expires| expires.format(&Rfc3339).ok()),
         ..Interrupt::default()
     }

@@ -2,7 +2,12 @@
 
 use crate::wire::{End, answer, peer};
 use crate::*;
+use stepwell_core::event::Event;
 use stepwell_io::Deadline;
+
+fn is_text(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::AgUi(Event::TextMessageContent(_)))
+}
 
 fn timed_out(deadline: Deadline) -> Failure {
     Failure::TimedOut { deadline }
@@ -13,11 +18,22 @@ async fn a_model_silent_before_its_first_event_is_asked_again_and_then_given_up(
     for dialect in BOTH {
         let server = serve([Hop::silent(), Hop::new().bare().stall(), Hop::silent()]).await;
         let agent = dialect.agent(&server).configure(|config| {
-            config.timeouts.silence = Some(Duration::from_millis(50));
             config.retry.attempts = 3;
         });
         let agent = agent.build().expect("the agent is set up");
-        let (_, finished) = watch(agent.send("Hello")).await;
+        let mut turn = agent.send("Hello");
+        for asked in 1..=2 {
+            server.wait_until(|requests| requests.len() == asked).await;
+            // The clock moves on only when nothing else does.
+            tokio::time::pause();
+            let is_retry = |event: &RunEvent| matches!(event, RunEvent::Retrying { .. });
+            until(&mut turn, is_retry).await;
+            tokio::time::resume();
+        }
+        server.wait_until(|requests| requests.len() == 3).await;
+        tokio::time::pause();
+        let (_, finished) = watch(turn).await;
+        tokio::time::resume();
         assert_eq!(*failure(&finished.outcome), timed_out(Deadline::Silence));
         assert_eq!(server.requests().len(), 3, "{dialect:?}");
     }
@@ -27,11 +43,14 @@ async fn a_model_silent_before_its_first_event_is_asked_again_and_then_given_up(
 async fn a_model_that_falls_silent_fails_and_what_was_shown_stays() {
     for dialect in BOTH {
         let server = serve([says("Hm").stall(), says("Sorry.")]).await;
-        let agent = dialect
-            .agent(&server)
-            .configure(|config| config.timeouts.silence = Some(Duration::from_millis(300)));
-        let agent = agent.build().expect("the agent is set up");
-        let (_, finished) = watch(agent.send("Hello")).await;
+        let agent = dialect.agent(&server).build();
+        let agent = agent.expect("the agent is set up");
+        let mut turn = agent.send("Hello");
+        until(&mut turn, is_text).await;
+        // The clock moves on only when nothing else does.
+        tokio::time::pause();
+        let (_, finished) = watch(turn).await;
+        tokio::time::resume();
         assert_eq!(*failure(&finished.outcome), timed_out(Deadline::Silence));
         assert_eq!(finished.conversation.text(), "Hm");
         assert_goes_on(&agent, &server).await;

@@ -146,13 +146,25 @@ async fn a_tool_that_waits_for_the_user_does_not_run_out_of_time() {
     let server = serve(script()).await;
     let agent = agent(&server)
         .configure(|config| {
-            config.timeouts.tool = Some(Duration::from_millis(200));
-            config.timeouts.approval = Some(Duration::from_millis(400));
+            config.timeouts.tool = Some(Duration::from_secs(20));
+            config.timeouts.approval = Some(Duration::from_secs(40));
         })
-        .blocking_tool(ship(), |call| -> Result<String, QuestionError> {
-            Ok(format!("{:?}", call.ask_blocking("Why?")?))
+        .tool(ship(), |call: ToolContext| async move {
+            let answer = call.ask("Why?").await?;
+            Ok::<_, QuestionError>(format!("{answer:?}"))
         })
-        .answerer(|_, _| std::future::pending())
+        // The clock moves on only when nothing else does, until nobody waits for the answer any more.
+        .answerer(|_, _| async {
+            struct Resumed;
+            impl Drop for Resumed {
+                fn drop(&mut self) {
+                    tokio::time::resume();
+                }
+            }
+            tokio::time::pause();
+            let _when_dropped = Resumed;
+            std::future::pending().await
+        })
         .build()
         .expect("the agent is set up");
     let (events, finished) = watch(agent.send("Ship it")).await;

@@ -18,8 +18,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         .iter()
         .filter(|program| !OF_OTHERS.contains(&program.name.as_str()))
     {
-        if log.run(&mut program.command()).is_err() {
-            failed.push(format!("{} of {}", program.name, program.package));
+        if let Err(error) = log.run_tests(&mut program.command()) {
+            failed.push(format!("{} of {}: {error}", program.name, program.package));
         }
     }
     // What the build has compiled, cargo finds done if it is asked in the same way.
@@ -37,7 +37,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let passed = log.tests_passed()?;
     log.say(&format!("{passed} tests passed"))?;
     if !failed.is_empty() {
-        bail!("failed: {}", failed.join(", "));
+        bail!("failed: {}", failed.join("; "));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::run::Question;
 use stepwell_io::store::{MemoryStore, Store, TurnKey};
 use stepwell_io::{HttpClient, Tool, ToolContext};
 use stepwell_mock_llm::MockLlm;
@@ -23,13 +24,23 @@ async fn host(store: &MemoryStore, tool: &ServerTool) -> (MockLlm, LocalEngine) 
 }
 
 /// A tool that asks one thing when it runs first, and another, or nothing, when it runs again; and how often it ran.
-fn tool(is_idempotent: bool, again: Option<&'static str>) -> (Arc<AtomicU32>, ServerTool) {
+fn tool(is_idempotent: bool, again: Option<&str>) -> (Arc<AtomicU32>, ServerTool) {
+    tool_asking(is_idempotent, "Which?".into(), again.map(Question::from))
+}
+
+fn tool_asking(
+    is_idempotent: bool,
+    first: Question,
+    again: Option<Question>,
+) -> (Arc<AtomicU32>, ServerTool) {
     let runs = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&runs);
     let run = move |call: ToolContext| {
-        let is_first = counted.fetch_add(1, Ordering::Relaxed) == 0;
+        let question = match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => Some(first.clone()),
+            _ => again.clone(),
+        };
         async move {
-            let question = if is_first { Some("Which?") } else { again };
             let Some(question) = question else {
                 return Ok("nothing to ask".to_owned());
             };
@@ -127,6 +138,29 @@ async fn another_question_in_the_place_of_one_takes_it_back() {
         .iter()
         .find(|event| event["type"] == "TOOL_CALL_RESULT");
     assert!(result.unwrap()["content"].to_string().contains("two"));
+}
+
+#[tokio::test]
+async fn the_same_question_is_told_once_whatever_its_schemas_form() {
+    for schema in [json!(true), json!(false), json!({ "type": "string" })] {
+        let store = MemoryStore::new();
+        let question = Question::new("Which?", schema);
+        let (runs, tool) = tool_asking(true, question.clone(), Some(question));
+        let (_model, first) = host(&store, &tool).await;
+        let key = left(&store, &first).await;
+        let told = events(&store, &key).await;
+        let (_model, second) = host(&store, &tool).await;
+        assert_eq!(second.recover().await, Ok(1));
+        let entry =
+            json!({ "interruptId": named(&told, "interrupt")[0]["id"], "status": "cancelled" });
+        let cancelled = vec![serde_json::from_value(entry).unwrap()];
+        second.answer(&key, cancelled).await.unwrap();
+        second.stop(Duration::from_secs(60)).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        let events = events(&store, &key).await;
+        assert_eq!(named(&events, "interrupt").len(), 1);
+        assert_eq!(named(&events, "interrupt_answered").len(), 1);
+    }
 }
 
 #[tokio::test]

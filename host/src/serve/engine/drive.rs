@@ -303,9 +303,8 @@ fn is_same(told: &Interrupt, asking: &Asking) -> bool {
     let Asking::Tool(asks, _) = asking else {
         return true;
     };
-    let question = &asks.question;
-    let schema = told.response_schema.as_ref();
-    told.message.as_ref() == Some(&question.message) && schema == question.schema.as_object()
+    told.message.as_ref() == Some(&asks.question.message)
+        && told.response_schema == Some(asks.response_schema())
 }
 
 /// The next event, once there is room for it.

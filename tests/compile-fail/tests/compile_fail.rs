@@ -1,10 +1,11 @@
-//! What cannot be a tool does not compile, and it is said why.
+//! What is not to compile does not, and it is said why: calls that a state of the run does not allow, and functions that
+//! cannot be tools.
 //!
 //! The `.stderr` files have the words of one compiler version, so the test runs only with that one; what does not
 //! compile does not do so with any.
 
 #[test]
-fn what_cannot_be_a_tool_is_refused_with_the_reason() {
+fn what_is_not_to_compile_is_refused_with_the_reason() {
     let version =
         std::process::Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
             .arg("--version")
@@ -14,9 +15,11 @@ fn what_cannot_be_a_tool_is_refused_with_the_reason() {
         .unwrap_or_default();
     if !version.starts_with("rustc 1.95.") {
         eprintln!(
-            "SKIPPED what_cannot_be_a_tool_is_refused_with_the_reason: the .stderr files are of rustc 1.95, this is {version}"
+            "SKIPPED what_is_not_to_compile_is_refused_with_the_reason: the .stderr files are of rustc 1.95, this is {version}"
         );
         return;
     }
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/states/*.rs");
+    cases.compile_fail("tests/tools/*.rs");
 }

@@ -1,4 +1,4 @@
-use stepwell_io::tool;
+use stepwell_macros::tool;
 
 /// Has an option that there is not.
 #[tool(approval)]

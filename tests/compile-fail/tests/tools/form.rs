@@ -1,6 +1,6 @@
 #![allow(unused)]
 
-use stepwell_io::tool;
+use stepwell_macros::tool;
 
 #[tool]
 async fn without_a_comment(city: String) -> String {
