@@ -6,6 +6,7 @@ export type { Authorization, CredentialRequest, CredentialSource, InstructionsRe
 export type { StoredTurn } from "./durable.js";
 export { type Finished, TurnError } from "./finished.js";
 export type { DeepPartial, JsonOutput, Output, StandardResult, StandardSchema } from "./output.js";
+export { audio, type Content, ContentPart, document, file, image, type Media, type MediaOptions, type Said, video } from "./media.js";
 export { init as default, initSync, RunMachine } from "./module.js";
 export { conversationOf, RunRegistry, version } from "./stepwell.js";
 export type { AgentOptions, Clock } from "./setup.js";
