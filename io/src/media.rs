@@ -37,7 +37,7 @@ enum Place {
 #[non_exhaustive]
 pub enum MediaError {
     /// The file cannot be read.
-    #[error("`{}` cannot be read: {error}; look whether it is there, and a file", path.display())]
+    #[error("`{}` cannot be read: {error}; look whether it is there, and a file", .path.display())]
     Unreadable {
         /// Where it was looked for.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum MediaError {
     #[error(transparent)]
     Refused(#[from] stepwell_core::event::MediaError),
     /// The same of a file.
-    #[error("`{}`: {error}", path.display())]
+    #[error("`{}`: {error}", .path.display())]
     RefusedFile {
         /// Where it is.
         path: PathBuf,

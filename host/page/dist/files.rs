@@ -1,13 +1,13 @@
 &[
     ("app.css", "text/css; charset=utf-8", include_str!("app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
-    ("chunk-K74M7E37.js", "text/javascript; charset=utf-8", include_str!("chunk-K74M7E37.js")),
+    ("chunk-EH6IGYF6.js", "text/javascript; charset=utf-8", include_str!("chunk-EH6IGYF6.js")),
     ("chunk-SQE76S5B.js", "text/javascript; charset=utf-8", include_str!("chunk-SQE76S5B.js")),
     ("dark.css", "text/css; charset=utf-8", include_str!("dark.css")),
-    ("highlight-RCWK45D5.js", "text/javascript; charset=utf-8", include_str!("highlight-RCWK45D5.js")),
+    ("highlight-AKESP2SE.js", "text/javascript; charset=utf-8", include_str!("highlight-AKESP2SE.js")),
     ("icon.svg", "image/svg+xml", include_str!("icon.svg")),
     ("inspector-V5XCSUJJ.css", "text/css; charset=utf-8", include_str!("inspector-V5XCSUJJ.css")),
     ("licences.txt", "text/plain; charset=utf-8", include_str!("licences.txt")),
-    ("math-E7VCGOV5.js", "text/javascript; charset=utf-8", include_str!("math-E7VCGOV5.js")),
-    ("panel-ABYAIZKK.js", "text/javascript; charset=utf-8", include_str!("panel-ABYAIZKK.js")),
+    ("math-I4RSTQKS.js", "text/javascript; charset=utf-8", include_str!("math-I4RSTQKS.js")),
+    ("panel-LLZE7U5F.js", "text/javascript; charset=utf-8", include_str!("panel-LLZE7U5F.js")),
 ]

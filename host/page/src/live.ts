@@ -176,7 +176,7 @@ function snapshot(turn: Turn, all: SnapshotMessage[]): Turn {
       if (content !== undefined) made.result = content;
       return made;
     });
-    const shown = role === "activity" ? activity({ activity_type: message.activityType ?? "", content: message.content }) : { role, content: message.content ?? "" };
+    const shown: Pick<Message, "role" | "content"> = role === "activity" ? activity({ activity_type: message.activityType ?? "", content: message.content }) : { role, content: message.content ?? "" };
     if (shown.content === "" && calls.length === 0) return [];
     const isCut = message.metadata?.cut === true;
     return [{ id: message.id, ...shown, calls, isOpen: false, ...(isCut && { isCut }) }];
