@@ -103,7 +103,7 @@ impl Agent {
     /// first: the user has moved on. `options` are what is otherwise for this turn than the agent has it, `tools` what it
     /// offers beside the agent's tools. `parts` come behind the text, in order: media, and texts between them. An empty text
     /// is none where there are parts.
-    #[uniffi::method(default(tools = [], options, parts = []))]
+    #[uniffi::method(default(tools = [], parts = [], options))]
     pub fn start_turn(
         &self,
         text: String,

@@ -37,8 +37,8 @@ impl From<MediaKind> for event::MediaKind {
 /// A part of plain text, to stand between others.
 #[uniffi::export]
 #[must_use]
-pub fn text(text: String) -> ContentPart {
-    event::ContentPart::from(text).into()
+pub fn text(content: String) -> ContentPart {
+    event::ContentPart::from(content).into()
 }
 
 /// A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for

@@ -168,7 +168,7 @@ class Agent(AgentOptions):
         ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
         """
         lowered, tools = lower_options(options)
-        start = lower_start(text, run_id, parent_run_id, message, resume, lowered, parts)
+        start = lower_start("Agent.start", text, run_id, parent_run_id, message, resume, lowered, parts)
         return self._begin(lambda agent: agent.start(start), self._type_of(options), tools)
 
     def branch(
@@ -188,7 +188,7 @@ class Agent(AgentOptions):
         branch. For an agent with a store.
         """
         lowered, tools = lower_options(options)
-        start = lower_start(text, run_id, parent_run_id, message, None, lowered, parts)
+        start = lower_start("Agent.branch", text, run_id, parent_run_id, message, None, lowered, parts)
         return self._begin(lambda agent: agent.branch(parent, start), self._type_of(options), tools)
 
     def send_sync(

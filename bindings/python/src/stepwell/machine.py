@@ -105,7 +105,7 @@ class RunMachine:
         interrupts that an earlier turn ended with, by their ids; ``None`` waves one away. The options are what is otherwise
         for this turn than the configuration says.
         """
-        start = lower_start(text, run_id, parent_run_id, message, resume, lower_options(options)[0], parts)
+        start = lower_start("RunMachine.start", text, run_id, parent_run_id, message, resume, lower_options(options)[0], parts)
         return _call(self._machine.start, start, _now(now))
 
     def run_created(self, effect: str, run_id: str, *, now: datetime | None = None) -> Outputs:
@@ -485,7 +485,8 @@ def _now(now: datetime | None) -> datetime:
 
 
 def lower_start(
-    text: str | None,
+    called: str,
+    text: Content | None,
     run_id: str | None,
     parent_run_id: str | None,
     message: Mapping[str, Json] | None,
@@ -493,8 +494,8 @@ def lower_start(
     options: _ffi.TurnOptions,
     parts: Sequence[Content] = (),
 ) -> _ffi.Start:
-    """What starts a turn, as the library takes it."""
-    words, others = (None, []) if text is None and not parts else said("a part", text or "", parts)
+    """What starts a turn, as the library takes it; ``called`` is what was given it."""
+    words, others = (None, []) if text is None and not parts else said(f"`text` of `{called}`", "" if text is None else text, parts)
     return _ffi.Start(
         run_id=run_id or str(uuid.uuid4()),
         parent_run_id=parent_run_id,

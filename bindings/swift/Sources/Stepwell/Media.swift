@@ -89,7 +89,7 @@ public func document(
 /// A text between others is one as it stands.
 extension ContentPart: ExpressibleByStringLiteral {
     public init(stringLiteral value: String) {
-        self = text(text: value)
+        self = text(content: value)
     }
 }
 
