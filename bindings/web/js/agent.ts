@@ -9,7 +9,7 @@ import { loaded, misuse, RunMachine } from "./module.js";
 import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
-import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
+import { type Json, type Message, type OutputType, type Part, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import type { Tool } from "./tools.js";
 import { type Input, type Run, Turn } from "./turn.js";
@@ -187,7 +187,7 @@ export class Agent {
     throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
   }
 
-  #start({ text, ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
+  #start({ text, parts = [], ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
     const own = new Map(tools?.map((tool) => [tool.name, tool]));
     const options: TurnOptions = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
@@ -197,8 +197,9 @@ export class Agent {
     const thread = this.#thread;
     const { key } = thread;
     const { runId, message } = given;
-    if (text !== undefined && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
-    const said: Start = text === undefined ? given : { ...given, message: messageOf(runId, text) };
+    if ((text !== undefined || parts.length > 0) && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
+    const whole = parts.map(({ json }) => json as unknown as Part);
+    const said: Start = text === undefined && whole.length === 0 ? given : { ...given, message: messageOf(runId, whole.length === 0 ? text! : [text ?? "", ...whole]) };
     const start: Start = { ...said, options };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);

@@ -34,16 +34,24 @@ export type Content = string | ContentPart | Part;
  * A picture, for `Agent.send` or as a tool's result. A file is read at once; what is at an address the provider fetches. Throws
  * a `StepwellError` for what is empty, of no known type or no picture, and for an address that nobody fetches from.
  */
-export const image = (source: Media, options?: MediaOptions): Promise<ContentPart> => made("image", source, options);
+export function image(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("image", source, options);
+}
 
 /** Sound; see `image`. */
-export const audio = (source: Media, options?: MediaOptions): Promise<ContentPart> => made("audio", source, options);
+export function audio(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("audio", source, options);
+}
 
 /** A film; see `image`. */
-export const video = (source: Media, options?: MediaOptions): Promise<ContentPart> => made("video", source, options);
+export function video(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("video", source, options);
+}
 
 /** A document: a PDF file, a text, whatever the provider reads; see `image`. */
-export const document = (source: Media, options?: MediaOptions): Promise<ContentPart> => made("document", source, options);
+export function document(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("document", source, options);
+}
 
 /**
  * A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for it,
