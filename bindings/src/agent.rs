@@ -4,6 +4,7 @@ use crate::json_value::JsonValue;
 use crate::language::http_client;
 use crate::listener::Listener;
 use crate::machine::{Start, conversation};
+use crate::media::{ContentPart, content};
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::{RegistryEvent, RunRegistry};
 use crate::runtime::{on_runtime, runtime};
@@ -101,15 +102,17 @@ impl Agent {
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
     /// first: the user has moved on. `options` are what is otherwise for this turn than the agent has it, `tools` what it
-    /// offers beside the agent's tools.
-    #[uniffi::method(default(tools = [], options))]
+    /// offers beside the agent's tools. `parts` come behind the text, in order: media, and texts between them. An empty text
+    /// is none where there are parts.
+    #[uniffi::method(default(tools = [], parts = [], options))]
     pub fn start_turn(
         &self,
         text: String,
         options: TurnOptions,
         tools: Vec<AgentTool>,
+        parts: Vec<ContentPart>,
     ) -> Result<Arc<Turn>, StepwellError> {
-        let turn = self.agent.turn(text);
+        let turn = self.agent.turn(content(text, parts)?);
         self.send(turn, options, tools)
     }
 
@@ -145,10 +148,17 @@ impl Agent {
     }
 
     /// Says something else in the place of what a stored turn began with: another branch of the thread, from the
-    /// conversation before that turn, which stays. For an agent with a store.
-    pub async fn resend(&self, turn: String, text: String) -> Result<Arc<Turn>, StepwellError> {
+    /// conversation before that turn, which stays. For an agent with a store. `parts` as for `start_turn`.
+    #[uniffi::method(default(parts = []))]
+    pub async fn resend(
+        &self,
+        turn: String,
+        text: String,
+        parts: Vec<ContentPart>,
+    ) -> Result<Arc<Turn>, StepwellError> {
         let agent = self.agent.clone();
-        on_runtime(async move { Ok(Turn::new(agent.resend(&turn.into(), text).await?)) }).await
+        let content = content(text, parts)?;
+        on_runtime(async move { Ok(Turn::new(agent.resend(&turn.into(), content).await?)) }).await
     }
 
     /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a

@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::fmt::Display;
+use stepwell_core::event::MediaError;
 use stepwell_core::provider::{EndpointError, UnknownProvider};
 use stepwell_core::run::{Misuse, SnapshotError};
 #[cfg(feature = "uniffi")]
@@ -154,6 +155,13 @@ impl StepwellError {
         }
     }
 
+    /// Of media that cannot be a part. Their errors say what to do behind the last `;`.
+    fn media(error: &dyn Display) -> Self {
+        let words = error.to_string();
+        let (reason, advice) = words.rsplit_once("; ").unwrap_or((&words, ""));
+        Self::invalid(&reason, advice)
+    }
+
     /// What a caught panic becomes.
     #[must_use]
     pub fn panicked(panic: &(dyn Any + Send)) -> Self {
@@ -250,6 +258,19 @@ impl From<SnapshotError> for StepwellError {
             reason: error.to_string(),
             advice: advice.to_owned(),
         }
+    }
+}
+
+impl From<MediaError> for StepwellError {
+    fn from(error: MediaError) -> Self {
+        Self::media(&error)
+    }
+}
+
+#[cfg(feature = "agent")]
+impl From<stepwell_io::media::MediaError> for StepwellError {
+    fn from(error: stepwell_io::media::MediaError) -> Self {
+        Self::media(&error)
     }
 }
 

@@ -32,6 +32,8 @@ mod listener;
 mod log;
 #[cfg(feature = "uniffi")]
 mod machine;
+#[cfg(feature = "uniffi")]
+mod media;
 mod outcome;
 #[cfg(feature = "agent")]
 mod output;
@@ -109,6 +111,10 @@ pub use listener::Listener;
 pub use log::{LogLevel, LogSink, log_to};
 #[cfg(feature = "uniffi")]
 pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, TimerKey};
+#[cfg(feature = "uniffi")]
+pub use media::{ContentPart, MediaKind, file, text};
+#[cfg(feature = "agent")]
+pub use media::{MediaSource, media_part};
 pub use outcome::{
     ApiErrorKind, Deadline, Failure, Incomplete, Outcome, Problem, ProblemKind, TokenUsage,
     TurnLimit, problem_of,
@@ -152,7 +158,7 @@ pub use task::{
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]
-pub use tool::{AgentTool, Answerer, Approver, Decision, ToolHandler};
+pub use tool::{AgentTool, Answerer, Approver, Decision, ToolHandler, ToolOutput};
 #[cfg(feature = "agent")]
 pub use tool_context::ToolContext;
 #[cfg(feature = "agent")]

@@ -2,6 +2,7 @@ use crate::config::ToolDefinition;
 use crate::effect::ToolInvocation;
 use crate::error::{CallbackError, ToolError};
 use crate::json_value::JsonValue;
+use crate::media::{ContentPart, content};
 use crate::question::{Question, UserAnswer};
 use crate::tool_context::ToolContext;
 use futures::FutureExt;
@@ -15,7 +16,7 @@ use stepwell_io::ToolAnswer;
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait ToolHandler: Send + Sync {
-    /// Runs the tool and gives back what the model is to see: text, or JSON as text. Calls may run side by side. An
+    /// Runs the tool and gives back what the model is to see: text, JSON as text, or media. Calls may run side by side. An
     /// error, or an exception, is this tool's own: the model is shown it and the turn goes on. When the turn is
     /// cancelled, so is the call. A tool whose result comes later says so with `ToolError.Deferred`.
     /// `context` says who calls, and takes what the tool says and asks while it runs.
@@ -23,7 +24,32 @@ pub trait ToolHandler: Send + Sync {
         &self,
         invocation: ToolInvocation,
         context: Arc<ToolContext>,
-    ) -> Result<String, ToolError>;
+    ) -> Result<ToolOutput, ToolError>;
+}
+
+/// What a tool gives back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct ToolOutput {
+    /// Text, or JSON as text. An empty one is none where there are parts.
+    pub text: String,
+    /// What comes behind the text, in order: media, and texts between them.
+    #[uniffi(default)]
+    pub parts: Vec<ContentPart>,
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            parts: Vec::new(),
+        }
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
 }
 
 /// Asks the user whether a tool may run, in the app's own way.
@@ -85,7 +111,13 @@ impl stepwell_io::ToolHandler for Handler {
         async move {
             let invocation = call.invocation().clone().into();
             match handler.call(invocation, ToolContext::new(call)).await {
-                Ok(content) => Ok(content.into()),
+                Ok(ToolOutput { text, parts }) => match content(text, parts) {
+                    Ok(content) => Ok(ToolAnswer::Finished(content.into())),
+                    Err(error) => Err(ToolFailure::new(
+                        ToolFailureKind::Panicked,
+                        error.to_string(),
+                    )),
+                },
                 Err(ToolError::Deferred) => Ok(ToolAnswer::Deferred),
                 Err(ToolError::Failed { reason }) => Err(ToolFailure::error(reason)),
                 Err(ToolError::Unexpected { reason }) => {

@@ -2,6 +2,7 @@ use crate::error::StepwellError;
 use crate::event::{Event, Interrupt, ToolFailureKind};
 use crate::json_value::JsonValue;
 use crate::machine::{ResumeEntry, entries, parse_message, parse_parts};
+use crate::media::{ContentPart, content};
 use crate::outcome::{Outcome, TokenUsage};
 use crate::runtime::runtime;
 use crate::serve::AgUiEvents;
@@ -161,9 +162,14 @@ impl Turn {
 
     /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model
     /// answers it in this turn. Gives the message's id. The event `SteeringTaken` tells when it is in the conversation;
-    /// if it cannot be taken in, `SteeringRefused` gives it back.
-    pub async fn steer(&self, text: String) -> Result<String, StepwellError> {
-        let id = self.handle.steer(text).await?;
+    /// if it cannot be taken in, `SteeringRefused` gives it back. `parts` come behind the text, as for `Agent.start_turn`.
+    #[uniffi::method(default(parts = []))]
+    pub async fn steer(
+        &self,
+        text: String,
+        parts: Vec<ContentPart>,
+    ) -> Result<String, StepwellError> {
+        let id = self.handle.steer(content(text, parts)?).await?;
         Ok(id.into_string())
     }
 

@@ -11,7 +11,7 @@ use stepwell_ffi::{
     CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HookTask, HttpTask,
     InstructionsTask, JournalSink, JsonValue, Listener, Outcome, QuestionTask, RegistryEvent,
     RunIds, StepwellError, TaskRunner, ThreadKey, ToolContext, ToolError, ToolFailureKind,
-    ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask, TurnOptions,
+    ToolHandler, ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions,
     replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
@@ -27,8 +27,8 @@ impl ToolHandler for Gives {
         &self,
         _invocation: ToolInvocation,
         _: Arc<ToolContext>,
-    ) -> Result<String, ToolError> {
-        self.0.clone()
+    ) -> Result<ToolOutput, ToolError> {
+        self.0.clone().map(ToolOutput::from)
     }
 }
 
@@ -49,7 +49,7 @@ fn results(events: &[Event]) -> HashMap<String, ToolResult> {
 
 async fn all_events(agent: &Agent) -> Vec<Event> {
     let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     let mut events = Vec::new();
     loop {
@@ -231,7 +231,7 @@ async fn letting_go_of_a_turn_stops_its_tasks() {
     let server = start(Script::new().hop(calls(&["kept"]))).await;
     let (agent, mut heard) = watched(&server.base_url(), &["kept"]);
     let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     assert_eq!(heard.recv().await.as_deref(), Some("run kept"));
     drop(turn);
@@ -291,7 +291,7 @@ async fn a_result_is_taken_once() {
     let server = start(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
     let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     let Outcome::Failed {
         failure, transient, ..
@@ -371,7 +371,7 @@ async fn a_turns_journal_goes_to_the_app() {
     )
     .unwrap();
     let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let replayed = replay_journal(&lines.0.lock().unwrap()).unwrap();
@@ -405,7 +405,7 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     .unwrap();
     assert_eq!(agent.shared_state().as_str(), state);
     let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     assert_eq!(
@@ -464,7 +464,7 @@ async fn which_threads_are_unread_is_in_the_registry() {
     registry.look_at(Some(key("first")));
     for agent in [&agent, &other] {
         let turn = agent
-            .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+            .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
             .unwrap();
         turn.finish().await.unwrap();
     }

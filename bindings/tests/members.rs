@@ -14,8 +14,8 @@ use stepwell_ffi::{
     HookTask, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
     NewRun, Outcome, OutputDecoder, OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry,
     RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext,
-    ToolError, ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer,
-    TurnOptions, newest_messages,
+    ToolError, ToolHandler, ToolInvocation, ToolOutput, ToolTask, TrimContextTask, Trimmed,
+    Trimmer, TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -221,7 +221,12 @@ async fn the_app_has_the_last_word_on_a_typed_answer() {
         .with_runner(runner, None, false, false);
     for agent in [own, elsewhere] {
         let finished = agent
-            .start_turn("A trip".into(), TurnOptions::default(), Vec::new())
+            .start_turn(
+                "A trip".into(),
+                TurnOptions::default(),
+                Vec::new(),
+                Vec::new(),
+            )
             .unwrap()
             .finish()
             .await
@@ -266,7 +271,7 @@ async fn a_backend_makes_the_ids_of_the_runs() {
         .unwrap()
         .with_runner(Arc::clone(&runner) as _, None, false, false);
     let finished = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap()
         .finish()
         .await;
@@ -282,7 +287,7 @@ async fn a_run_that_is_not_created_is_why_the_turn_fails() {
     };
     let agent = Agent::new(config("http://localhost/v1"), setup).unwrap();
     let finished = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap()
         .finish()
         .await;
@@ -313,7 +318,12 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
         .with_runner(runner, None, false, false);
     for agent in [agent, elsewhere] {
         let finished = agent
-            .start_turn("And?".into(), TurnOptions::default(), Vec::new())
+            .start_turn(
+                "And?".into(),
+                TurnOptions::default(),
+                Vec::new(),
+                Vec::new(),
+            )
             .unwrap()
             .finish()
             .await;
@@ -409,7 +419,7 @@ async fn a_thread_begins_with_a_history_and_is_forgotten() {
         .unwrap();
     assert_eq!(other.shared_state().as_str(), r#"{"page":1}"#);
     other
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap()
         .finish()
         .await
@@ -438,7 +448,7 @@ struct Later;
 
 #[async_trait::async_trait]
 impl ToolHandler for Later {
-    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<String, ToolError> {
+    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<ToolOutput, ToolError> {
         Err(ToolError::Deferred)
     }
 }
@@ -458,7 +468,7 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
     let turn = agent
-        .start_turn("Tea".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Tea".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     turn.rested().await.unwrap();
     assert_eq!(texts(&turn.messages().await.unwrap()), ["Tea", "Well"]);
@@ -510,7 +520,7 @@ async fn the_result_of_a_turn_that_is_over_stays_when_it_cannot_be_suspended() {
     let server = serve(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
     let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     while !turn.next_batch().await.is_empty() {}
     assert!(turn.suspend().await.is_err());
@@ -611,7 +621,9 @@ async fn a_turn_has_options_of_its_own() {
         user: Some("user-7".to_owned()),
         ..TurnOptions::default()
     };
-    let turn = agent.start_turn("Hi".into(), options, Vec::new()).unwrap();
+    let turn = agent
+        .start_turn("Hi".into(), options, Vec::new(), Vec::new())
+        .unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let body = server.requests()[0].body.clone();
     assert_eq!(body["messages"][0]["content"], "Be brief.");
@@ -627,7 +639,7 @@ async fn a_turn_has_options_of_its_own() {
         tool_names: Some(vec!["wrok".to_owned()]),
         ..TurnOptions::default()
     };
-    let refused = agent.start_turn("Hi".into(), unknown, Vec::new());
+    let refused = agent.start_turn("Hi".into(), unknown, Vec::new(), Vec::new());
     assert!(refused.is_err_and(|error| error.to_string().contains("wrok")));
 }
 

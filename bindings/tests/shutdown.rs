@@ -48,7 +48,12 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
     assert!(alive.upgrade().is_none(), "nobody is left to be told");
 
     let begun = agent
-        .start_turn("Again".into(), TurnOptions::default(), Vec::new())
+        .start_turn(
+            "Again".into(),
+            TurnOptions::default(),
+            Vec::new(),
+            Vec::new(),
+        )
         .map(|_| ());
     let Err(StepwellError::Unavailable { reason, advice }) = begun else {
         panic!("{begun:?}");

@@ -9,7 +9,7 @@ use stepwell_core::dialect;
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest,
     HttpTransport, Outcome, ProblemKind, ToolContext, ToolError, ToolHandler, ToolInvocation,
-    TurnOptions,
+    ToolOutput, TurnOptions,
 };
 use stepwell_io::HttpClient;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -20,7 +20,7 @@ struct Looks;
 
 #[async_trait::async_trait]
 impl ToolHandler for Looks {
-    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<String, ToolError> {
+    async fn call(&self, _: ToolInvocation, _: Arc<ToolContext>) -> Result<ToolOutput, ToolError> {
         Ok("nothing there".into())
     }
 }
@@ -44,7 +44,7 @@ fn agent(base_url: &str, client: Arc<dyn HttpTransport>) -> Arc<Agent> {
 
 async fn finished(agent: &Agent) -> Finished {
     agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap()
         .finish()
         .await
@@ -214,7 +214,7 @@ async fn a_request_that_nobody_waits_for_is_given_up() {
     let (sender, mut heard) = mpsc::unbounded_channel();
     let agent = agent("http://model.example/v1", Arc::new(Endless(sender)));
     let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     assert_eq!(heard.recv().await, Some("sent"));
     drop(turn);

@@ -12,5 +12,5 @@ fun main(arguments: Array<String>) = runBlocking {
         credentials { request -> Authorization(token(request.rejected)) }
     }
     val options = TurnOptions(instructions = "Answer in one word.", user = "user-7")
-    println(agent.sendAndWait("What is the capital of Norway?", options).text)
+    println(agent.sendAndWait("What is the capital of Norway?", options = options).text)
 }

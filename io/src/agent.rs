@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
-use stepwell_core::event::{Message, TokenUsage};
+use stepwell_core::event::{Message, MessageContent, TokenUsage};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
 use stepwell_core::run::{Outcome, RunConfig, RunEvent, SnapshotError, Start, StateKind};
 use stepwell_core::tool::OutputType;
@@ -102,14 +102,15 @@ impl Agent {
         }
     }
 
-    /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has
-    /// moved on.
+    /// Says something to the model: a text, or texts and [media](crate::media) in order, as in
+    /// `("What is this?", image("shark.png")?)`. A turn of this thread that is still under way is cancelled first: the user
+    /// has moved on.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn send(&self, text: impl Into<String>) -> Turn {
+    pub fn send(&self, content: impl Into<MessageContent>) -> Turn {
         let run_id = Uuid::new_v4().to_string();
-        let message = Message::user(format!("{run_id}-user"), text);
+        let message = Message::user(format!("{run_id}-user"), content);
         self.start(Start::new(run_id, message))
     }
 
@@ -123,9 +124,9 @@ impl Agent {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn turn(&self, text: impl Into<String>) -> TurnBuilder {
+    pub fn turn(&self, content: impl Into<MessageContent>) -> TurnBuilder {
         let run_id = Uuid::new_v4().to_string();
-        let message = Message::user(format!("{run_id}-user"), text);
+        let message = Message::user(format!("{run_id}-user"), content);
         TurnBuilder::new(self.clone(), Start::new(run_id, message))
     }
 

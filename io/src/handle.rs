@@ -5,7 +5,7 @@ use crate::store::StoreError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{Interrupt, Message, ResumeEntry, TokenUsage};
+use stepwell_core::event::{Interrupt, Message, MessageContent, ResumeEntry, TokenUsage};
 use stepwell_core::run::{Input, Misuse, RunMachine};
 use stepwell_core::tool::ToolResult;
 use stepwell_core::{MessageId, ToolCallId};
@@ -203,9 +203,10 @@ impl TurnHandle {
     ///
     /// # Errors
     /// The turn is over: send the message instead.
-    pub async fn steer(&self, text: impl Into<String>) -> Result<MessageId, TurnError> {
+    pub async fn steer(&self, content: impl Into<MessageContent>) -> Result<MessageId, TurnError> {
         let id = MessageId::from(format!("{}-user", Uuid::new_v4()));
-        self.steer_message(Message::user(id.clone(), text)).await?;
+        self.steer_message(Message::user(id.clone(), content))
+            .await?;
         Ok(id)
     }
 

@@ -53,6 +53,7 @@ mod instructions;
 mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod media;
 mod observer;
 mod output;
 mod owner;
@@ -108,7 +109,9 @@ pub use turn_builder::{TurnBuildError, TurnBuilder};
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
-pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeStatus};
+pub use stepwell_core::event::{
+    ContentPart, Event, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus,
+};
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{

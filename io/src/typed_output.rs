@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
+use stepwell_core::event::MessageContent;
 use stepwell_core::tool::{OutputType, OutputTypeError};
 
 /// Why [`Agent::run`] gives no value.
@@ -86,13 +87,13 @@ impl Agent {
     /// # Errors
     /// The answer is not whole, or does not fit ([`ProblemKind::OutputInvalid`](crate::ProblemKind::OutputInvalid)); its text
     /// is kept. The type is none that an answer can have.
-    pub async fn run<T>(&self, text: impl Into<String>) -> Result<T, RunError>
+    pub async fn run<T>(&self, content: impl Into<MessageContent>) -> Result<T, RunError>
     where
         T: JsonSchema + DeserializeOwned + 'static,
     {
         let decoder: Arc<dyn OutputDecoder> = Arc::new(|value: &Value| read::<T>(value));
         let agent = self.with_output(output_type::<T>()?, Some(decoder));
-        agent.send(text).await?.output_as()
+        agent.send(content).await?.output_as()
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::any::Any;
 use std::fmt::{self, Display};
 use std::sync::Arc;
+use stepwell_core::event::{ContentPart, MessageContent};
 use stepwell_core::tool::{Tool, ToolFailure, ToolOutput};
 
 /// A tool with its code, as [`tools!`](crate::tools) makes it of a function.
@@ -123,7 +124,8 @@ impl AgentBuilder {
     }
 }
 
-/// What a typed tool may give: what is [`Serialize`], or a [`ToolAnswer`].
+/// What a typed tool may give: what is [`Serialize`], or a [`ToolAnswer`]. [Media](crate::media), alone or in a `Vec`, are shown
+/// to the model as what they are; so is a [`MessageContent`], which has texts beside them.
 ///
 /// `M` tells the two apart, and is never written out.
 pub trait ToolReply<M> {
@@ -146,6 +148,15 @@ impl<T: Serialize + 'static> ToolReply<Value> for T {
         // It is stored as JSON itself; here it is what the model is to see.
         if let Some(output) = value.downcast_ref::<ToolOutput>() {
             return Ok(output.clone().into());
+        }
+        if let Some(content) = value.downcast_ref::<MessageContent>() {
+            return Ok(ToolOutput::from(content.clone()).into());
+        }
+        if let Some(part) = value.downcast_ref::<ContentPart>() {
+            return Ok(ToolOutput::from(part.clone()).into());
+        }
+        if let Some(parts) = value.downcast_ref::<Vec<ContentPart>>() {
+            return Ok(ToolOutput::from(parts.clone()).into());
         }
         if value.is::<()>() {
             return Ok("done".into());

@@ -24,6 +24,7 @@ export 'src/finished.dart';
 export 'src/hooks.dart' hide runHook;
 export 'src/json.dart' show JsonObject;
 export 'src/machine.dart';
+export 'src/media.dart' hide contentOf, partsOf;
 export 'src/native.dart' show stepwellVersion;
 export 'src/outcomes.dart';
 export 'src/registry.dart';

@@ -1,6 +1,7 @@
 use crate::context::Overflow;
 use crate::history::StoredTurns;
 use crate::machine::{guard, parsed, written_answer};
+use crate::media::NewPart;
 use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ enum Call {
     NotStored { message: String },
     NoInstructions { message: String },
     Newest { overflow: Overflow, part: f64 },
+    Part { of: Box<NewPart> },
 }
 
 /// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as [`StoredTurns`] has it;
@@ -25,7 +27,8 @@ enum Call {
 /// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take, `noInstructions` with that of one
 /// whose instructions could not be made; and `{"call": "newest",
 /// "overflow", "part"}` with the ids of the newest messages that fill no more than this part of the window. The overflow is
-/// what the effect `trimContext` says.
+/// what the effect `trimContext` says. `{"call": "part", "of"}` is answered with an AG-UI content part of media, as
+/// [`NewPart`] has it.
 #[must_use]
 pub fn session(json: &str) -> String {
     let answer = parsed("the call", json).and_then(|call| guard(|| answer(call)));
@@ -39,6 +42,7 @@ fn answer(call: Call) -> Result<Value, Refused> {
         Call::NotStored { message } => json!(not_stored(message)),
         Call::NoInstructions { message } => json!(no_instructions(message)),
         Call::Newest { overflow, part } => json!(overflow.newest(part)),
+        Call::Part { of } => json!(of.part(None)?),
     })
 }
 
@@ -83,6 +87,17 @@ mod tests {
         let overflow = json!({ "tokens": 60, "window": 50, "messages": messages });
         let newest = ask(json!({ "call": "newest", "overflow": overflow, "part": 0.8 }));
         assert_eq!(newest, json!({ "answer": ["b", "c"] }));
+        let part = |of: Value| ask(json!({ "call": "part", "of": of }));
+        let picture = part(json!({ "kind": "image", "data": "R0lGODlh" }));
+        let source = json!({ "type": "data", "value": "R0lGODlh", "mimeType": "image/gif" });
+        assert_eq!(
+            picture["answer"],
+            json!({ "type": "image", "source": source })
+        );
+        let sound = part(json!({ "kind": "audio", "data": "R0lGODlh" }));
+        assert_eq!(sound["refused"]["reason"], "image/gif is no audio");
+        let file = part(json!({ "file": "file-1", "provider": "openai" }));
+        assert_eq!(file["answer"]["source"]["value"], "file-1");
         assert_eq!(
             ask(json!({ "call": "?" }))["refused"]["kind"],
             "invalidArgument"

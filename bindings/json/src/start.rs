@@ -1,6 +1,6 @@
 use crate::refused::Refused;
 use serde::Deserialize;
-use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::event::{ContentPart, Message, ResumeEntry};
 use stepwell_core::run::{self, RunConfig};
 use stepwell_ffi::TurnOptions;
 
@@ -11,11 +11,19 @@ pub struct Start {
     run_id: String,
     parent_run_id: Option<String>,
     text: Option<String>,
+    #[serde(default)]
+    parts: Vec<Part>,
     message: Option<Message>,
     #[serde(default)]
     resume: Vec<ResumeEntry>,
     #[serde(default)]
     options: TurnOptions,
+}
+
+/// A part as the bindings have it.
+#[derive(Debug, Deserialize)]
+struct Part {
+    json: ContentPart,
 }
 
 impl Start {
@@ -29,8 +37,20 @@ impl Start {
                 let reason = "a turn starts with `text` or with `message`, not with both";
                 return Err(Refused::argument("the start", reason));
             }
-            (Some(text), None) => Some(Message::user(format!("{}-user", self.run_id), text)),
-            (None, message) => message,
+            (Some(text), None) if self.parts.is_empty() => {
+                Some(Message::user(format!("{}-user", self.run_id), text))
+            }
+            (None, Some(_)) if !self.parts.is_empty() => {
+                let reason = "a turn starts with `parts` or with `message`, not with both";
+                return Err(Refused::argument("the start", reason));
+            }
+            (None, message) if self.parts.is_empty() => message,
+            (text, _) => {
+                let text = text.filter(|text| !text.is_empty()).map(ContentPart::from);
+                let parts = self.parts.into_iter().map(|part| part.json);
+                let all: Vec<ContentPart> = text.into_iter().chain(parts).collect();
+                Some(Message::user(format!("{}-user", self.run_id), all))
+            }
         };
         Ok(run::Start {
             run_id: self.run_id.into(),

@@ -157,6 +157,16 @@ def test_a_typed_answer(mock_llm: Start) -> None:
     assert run(str(EXAMPLES / "trip.py"), mock.base_url) == "3 days in Bergen\n"
 
 
+def test_a_picture_is_looked_at(mock_llm: Start, tmp_path: Path) -> None:
+    mock = mock_llm(text("A shark."))
+    picture = tmp_path / "shark.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert run(str(EXAMPLES / "look.py"), str(picture), mock.base_url) == "A shark.\n"
+    question, shown = mock.requests()[0]["body"]["messages"][-1]["content"]
+    assert question == {"type": "text", "text": "What is this?"}
+    assert shown["image_url"]["url"].startswith("data:image/png;base64,")
+
+
 def test_ship_asks(mock_llm: Start) -> None:
     server = mock_llm(calls(("ship", {"parcel": "a book"})), text("It is on its way."))
     ran = subprocess.run(

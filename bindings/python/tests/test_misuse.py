@@ -99,7 +99,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ScriptedLlm("Hi"), "hop 0: 'Hi' is no answer of a model"),  # type: ignore[arg-type]
     (lambda: text(3), "`pieces` of `text` is of the type int"),  # type: ignore[arg-type]
     (lambda: calls("look"), "`asked` of `calls` is of the type str; give a tuple of str, any"),  # type: ignore[arg-type]
-    (lambda: agent().send_sync(3), "`text` of `Agent.send` is of the type int; give str"),  # type: ignore[arg-type]
+    (lambda: agent().send_sync(3), "`text` of `Agent.send` is of the type int; give a text"),  # type: ignore[arg-type]
     (lambda: agent().thread(3), "`thread` of `Agent.thread` is of the type int; give ThreadKey or str"),  # type: ignore[arg-type]
     (lambda: machine(thread_id=3), "`thread_id` of `RunMachine` is of the type int"),
     (lambda: machine().start(3), "`text` of `RunMachine.start` is of the type int"),  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ def _history(machine: RunMachine) -> list[str]:
         role, content = message["role"], message.get("content")
         if isinstance(content, list):
             content = " ".join(part.get("text", f"[{part['type']}]") for part in content)
-        if content:
+        if content and role != "activity":
             lines.append(f"{role}: {content}")
         for call in message.get("toolCalls", []):
             lines.append(f"{role} calls {call['function']['name']} {call['function']['arguments']}")

@@ -3,9 +3,10 @@
 use crate::config::TurnOptions;
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
+use crate::media::{ContentPart, content};
 use crate::same::same;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{self, ContentPart, Message};
+use stepwell_core::event::{self, Message};
 use stepwell_core::json;
 use stepwell_core::run;
 use stepwell_core::tool::ToolOutput;
@@ -21,7 +22,7 @@ pub struct Start {
     /// What the user says.
     #[uniffi(default = None)]
     pub text: Option<String>,
-    /// What the user says as an AG-UI message in JSON, where it is more than text. With neither, the turn goes on
+    /// What the user says as an AG-UI message in JSON, in the place of text and parts. With neither, the turn goes on
     /// from a history that ends with something the model is to answer.
     #[uniffi(default = None)]
     pub message: Option<JsonValue>,
@@ -31,6 +32,9 @@ pub struct Start {
     /// What is otherwise for this turn than the configuration says.
     #[uniffi(default)]
     pub options: TurnOptions,
+    /// What comes behind the text, in order: media, and texts between them.
+    #[uniffi(default)]
+    pub parts: Vec<ContentPart>,
 }
 
 /// The user's answer to one `Interrupt`.
@@ -92,16 +96,14 @@ pub(crate) fn parse_message(json: JsonValue) -> Result<Message, StepwellError> {
 
 /// A tool's result that an app gives as JSON.
 pub(crate) fn parse_parts(json: JsonValue) -> Result<ToolOutput, StepwellError> {
-    let parts: Vec<ContentPart> = json::from_str(&json.into_text()).map_err(|error| {
+    let parts: Vec<event::ContentPart> = json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("the result is no array of AG-UI content parts: {error}");
         StepwellError::invalid(
             &reason,
             "give objects with `type`, such as `text` or `image`",
         )
     })?;
-    Ok(ToolOutput {
-        content: event::MessageContent::Parts(parts),
-    })
+    Ok(parts.into())
 }
 
 pub(crate) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntry>, StepwellError> {
@@ -130,14 +132,21 @@ same!(
 impl Start {
     /// The core's start of a turn that is else as `config` says.
     pub(crate) fn into_core(self, config: &run::RunConfig) -> Result<run::Start, StepwellError> {
-        let message = match (self.text, self.message) {
+        let text = match self.text {
+            None if !self.parts.is_empty() => Some(String::new()),
+            text => text,
+        };
+        let message = match (text, self.message) {
             (Some(_), Some(_)) => {
                 return Err(StepwellError::invalid(
-                    &"a turn starts with `text` or with `message`, not with both",
+                    &"a turn starts with `text` and `parts` or with `message`, not with both",
                     "leave one of them out",
                 ));
             }
-            (Some(text), None) => Some(Message::user(format!("{}-user", self.run_id), text)),
+            (Some(text), None) => {
+                let content = content(text, self.parts)?;
+                Some(Message::user(format!("{}-user", self.run_id), content))
+            }
             (None, Some(json)) => Some(parse_message(json)?),
             (None, None) => None,
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, Event, JsonValue, Outcome, RunConfig, SessionStore,
     StepwellError, StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolContext, ToolError,
-    ToolHandler, ToolInvocation, Turn, TurnOptions, TurnStatus,
+    ToolHandler, ToolInvocation, ToolOutput, Turn, TurnOptions, TurnStatus,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
@@ -35,12 +35,12 @@ impl ToolHandler for Tool {
         &self,
         _invocation: ToolInvocation,
         _: Arc<ToolContext>,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ToolOutput, ToolError> {
         if let Some(held) = &self.0 {
             held.begun.add_permits(1);
             held.may_end.acquire().await.unwrap().forget();
         }
-        Ok("42".to_owned())
+        Ok("42".into())
     }
 }
 
@@ -110,6 +110,7 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
             "What is the number?".into(),
             TurnOptions::default(),
             Vec::new(),
+            Vec::new(),
         )
         .unwrap();
     assert_eq!(end(&turn).await.1, Outcome::Success);
@@ -148,7 +149,12 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
     // Another process has nothing but the store.
     let second = agent(&mock, &store, Tool(None));
     let turn = second
-        .start_turn("Sure?".into(), TurnOptions::default(), Vec::new())
+        .start_turn(
+            "Sure?".into(),
+            TurnOptions::default(),
+            Vec::new(),
+            Vec::new(),
+        )
         .unwrap();
     assert_eq!(end(&turn).await.1, Outcome::Success);
     let asked = mock.requests()[2].body["messages"].clone();
@@ -205,6 +211,7 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
             "What is the number?".into(),
             TurnOptions::default(),
             Vec::new(),
+            Vec::new(),
         )
         .unwrap();
     held.begun.acquire().await.unwrap().forget();
@@ -212,7 +219,12 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
     let new = agent(&mock, &store, Tool(None));
     assert_eq!(new.recover().await.unwrap().len(), 0);
     let turn = new
-        .start_turn("Never mind".into(), TurnOptions::default(), Vec::new())
+        .start_turn(
+            "Never mind".into(),
+            TurnOptions::default(),
+            Vec::new(),
+            Vec::new(),
+        )
         .unwrap();
     assert_eq!(end(&turn).await.1, Outcome::Success);
 
@@ -242,13 +254,13 @@ async fn what_was_said_is_said_otherwise() {
     let agent = agent(&mock, &store, Tool(None));
     for said in ["Where?", "And the weather?"] {
         let turn = agent
-            .start_turn(said.into(), TurnOptions::default(), Vec::new())
+            .start_turn(said.into(), TurnOptions::default(), Vec::new(), Vec::new())
             .unwrap();
         assert_eq!(end(&turn).await.1, Outcome::Success);
     }
     let turns = store.turns(thread()).await.unwrap();
     let edited = agent
-        .resend(turns[1].id.clone(), "And tomorrow?".into())
+        .resend(turns[1].id.clone(), "And tomorrow?".into(), Vec::new())
         .await
         .unwrap();
     assert_eq!(end(&edited).await.1, Outcome::Success);
@@ -265,7 +277,7 @@ async fn what_was_said_is_said_otherwise() {
     let before = Some(turns[1].id.clone());
     let before = texts(store.view(thread(), before).await.unwrap());
     assert_eq!(before, ["Where?", "Bergen", "And the weather?", "Rain"]);
-    let unknown = agent.resend("no such".into(), "?".into()).await;
+    let unknown = agent.resend("no such".into(), "?".into(), Vec::new()).await;
     assert!(
         matches!(unknown, Err(StepwellError::Store { .. })),
         "{unknown:?}"
@@ -296,7 +308,7 @@ async fn a_turn_may_be_let_go_of() {
     let held = Held::new();
     let agent = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
     let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new())
+        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
         .unwrap();
     held.begun.acquire().await.unwrap().forget();
     turn.detach().await;

@@ -4,11 +4,12 @@ import type { OutputDecoder } from "./context.js";
 import { instructions } from "./credentials.js";
 import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
 import { type Finished, TurnError } from "./finished.js";
+import { messageOf, type Said } from "./media.js";
 import { loaded, misuse, RunMachine } from "./module.js";
 import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
-import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
+import { type Json, type Message, type OutputType, type Part, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import type { Tool } from "./tools.js";
 import { type Input, type Run, Turn } from "./turn.js";
@@ -107,8 +108,11 @@ export class Agent {
     return this.#on(this.#threadOf(key, history, sharedState));
   }
 
-  /** Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on. */
-  send(said: string | Message, options: SendOptions = {}): Turn {
+  /**
+   * Says something to the model: a text, texts and media in order (`["What is this?", await image(file)]`), or an AG-UI message.
+   * A turn of this thread that is still under way is cancelled first: the user has moved on.
+   */
+  send(said: Said, options: SendOptions = {}): Turn {
     return this.#start(saying(said), options);
   }
 
@@ -127,7 +131,7 @@ export class Agent {
   }
 
   /** Says something and waits for the whole answer; throws a `TurnError` where it is not whole. */
-  async sendAndWait(said: string | Message, options: SendOptions = {}): Promise<Finished> {
+  async sendAndWait(said: Said, options: SendOptions = {}): Promise<Finished> {
     const finished = await this.send(said, options).finish();
     const { problem } = finished.outcome;
     if (problem) throw new TurnError(problem, finished);
@@ -138,7 +142,7 @@ export class Agent {
    * Says something and gives the answer as a value of a type. What does not fit the type goes back to the model with the path
    * and the reason, twice; then it throws a `TurnError`, with the text kept. Throws at once where the type has no schema.
    */
-  async run<T>(said: string | Message, { output, onPartial, ...options }: RunOptions<T>): Promise<T> {
+  async run<T>(said: Said, { output, onPartial, ...options }: RunOptions<T>): Promise<T> {
     const { asked, read } = outputOf(output);
     const turn = this.withOutput(asked, asked.decodedByHost ? read : undefined).send(said, options);
     if (onPartial) {
@@ -169,7 +173,7 @@ export class Agent {
    * Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
    * before that turn, which stays. For an agent with a store; throws its `StoreError`.
    */
-  async resend(turn: string, said: string | Message, options: SendOptions = {}): Promise<Turn> {
+  async resend(turn: string, said: Said, options: SendOptions = {}): Promise<Turn> {
     const durable = this.#durable();
     const { key: thread } = this.#thread;
     const earlier = await durable.once(() => durable.store.turn({ thread, turn }));
@@ -183,7 +187,7 @@ export class Agent {
     throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
   }
 
-  #start({ text, ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
+  #start({ text, parts = [], ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
     const own = new Map(tools?.map((tool) => [tool.name, tool]));
     const options: TurnOptions = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
@@ -193,8 +197,9 @@ export class Agent {
     const thread = this.#thread;
     const { key } = thread;
     const { runId, message } = given;
-    if (text !== undefined && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
-    const said: Start = text === undefined ? given : { ...given, message: saidBy(runId, text) };
+    if ((text !== undefined || parts.length > 0) && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
+    const whole = parts.map(({ json }) => json as unknown as Part);
+    const said: Start = text === undefined && whole.length === 0 ? given : { ...given, message: messageOf(runId, whole.length === 0 ? text! : [text ?? "", ...whole]) };
     const start: Start = { ...said, options };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);
@@ -463,10 +468,8 @@ function named(given: ThreadKey | string): [Required<ThreadKey>, string] {
   return [{ thread, room, server }, JSON.stringify([server, room, thread])];
 }
 
-const saidBy = (runId: string, content: string): Message => ({ id: `${runId}-user`, role: "user", content });
-
 /** A new turn in which the user says this. */
-function saying(said: string | Message): Start {
+function saying(said: Said): Start {
   const runId = crypto.randomUUID();
-  return { runId, message: typeof said === "string" ? saidBy(runId, said) : said };
+  return { runId, message: messageOf(runId, said) };
 }

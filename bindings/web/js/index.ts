@@ -7,6 +7,7 @@ export type { StoredTurn } from "./durable.js";
 export { type Hook, type HookedAnswer, type HookedRequest, type HookedResult, HookRefusal } from "./hooks.js";
 export { type Finished, TurnError } from "./finished.js";
 export type { DeepPartial, JsonOutput, Output, StandardResult, StandardSchema } from "./output.js";
+export { audio, type Content, ContentPart, document, file, image, type Media, type MediaOptions, type Said, video } from "./media.js";
 export { init as default, initSync, RunMachine } from "./module.js";
 export { conversationOf, RunRegistry, version } from "./stepwell.js";
 export type { AgentOptions, Clock } from "./setup.js";

@@ -1,5 +1,6 @@
 // The app's code: tools, and whoever asks the user about them.
 
+import { type Content, ContentPart, partsOf } from "./media.js";
 import type { Json, Question, ToolDefinition, ToolInvocation, UserAnswer } from "./stepwell.js";
 
 /** What a tool's code is told beside the arguments. */
@@ -24,8 +25,8 @@ export interface ToolContext {
 }
 
 /**
- * A tool with its code. The model is shown what `execute` gives: text as it is, `Parts` as they are, anything else as JSON,
- * nothing as `null`. What it throws is this tool's own: the model is told, and the turn goes on. Arguments fit `parameters`
+ * A tool with its code. The model is shown what `execute` gives: text as it is, media as what they are (`image` and the like,
+ * an array with some, `Parts`), anything else as JSON, nothing as `null`. What it throws is this tool's own: the model is told, and the turn goes on. Arguments fit `parameters`
  * before it is called.
  */
 export interface Tool extends ToolDefinition {
@@ -42,9 +43,13 @@ export class Deferred extends Error {
   override name = "Deferred";
 }
 
-/** A tool's result that is more than text: AG-UI content parts, such as pictures. */
+/** A tool's result that is more than text: texts and media, in order. */
 export class Parts {
-  constructor(readonly parts: Json[]) {}
+  readonly parts: Json[];
+
+  constructor(parts: readonly (Content | Json)[]) {
+    this.parts = partsOf(parts as readonly Content[]);
+  }
 }
 
 /**
@@ -65,6 +70,10 @@ export type Answerer = (question: Question, context: { signal: AbortSignal; invo
 /** What the model is shown of a result. */
 export function shown(result: unknown): string | Json[] {
   if (result instanceof Parts) return result.parts;
+  if (result instanceof ContentPart) return partsOf([result]);
+  if (Array.isArray(result) && result.some((each) => each instanceof ContentPart)) {
+    return partsOf(result.map((each: unknown) => (each instanceof ContentPart ? each : (shown(each) as string))));
+  }
   return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
 }
 

@@ -4,6 +4,7 @@ import { answer, type Asking } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Waiting, Writer } from "./durable.js";
 import type { Finished } from "./finished.js";
+import { messageOf, type Said } from "./media.js";
 import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
@@ -187,11 +188,11 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id. `steeringTaken`
+   * Says something during the turn, without stopping it, as `Agent.send`. Gives the message's id. `steeringTaken`
    * says when it is in the conversation, `steeringRefused` gives it back.
    */
-  steer(said: string | Message): string {
-    const message: Message = typeof said === "string" ? { id: `${crypto.randomUUID()}-user`, role: "user", content: said } : said;
+  steer(said: Said): string {
+    const message = messageOf(crypto.randomUUID(), said);
     this.#say((machine) => machine.steer(message, this.host.setup.clock.now()));
     return message.id;
   }

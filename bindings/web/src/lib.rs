@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stepwell_core::event::Message;
 use stepwell_core::session::title;
-use stepwell_json::{Overflow, StoredTurns};
+use stepwell_json::{NewPart, Overflow, StoredTurns};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -80,6 +80,12 @@ extern "C" {
         typescript_type = "{ tokens: number; window: number; messages: ContextMessage[] }"
     )]
     pub type OverflowValue;
+    #[wasm_bindgen(
+        typescript_type = "{ kind?: MediaKind; url?: string; file?: string; provider?: string; mediaType?: string; name?: string }"
+    )]
+    pub type NewPartValue;
+    #[wasm_bindgen(typescript_type = "Part")]
+    pub type PartValue;
     #[wasm_bindgen(typescript_type = "CallKey")]
     pub type CallKeyValue;
     #[wasm_bindgen(typescript_type = "StateKind")]
@@ -121,6 +127,14 @@ pub fn title_of(messages: &MessagesValue) -> Result<String, JsValue> {
 pub fn newest_messages(overflow: &OverflowValue, part: f64) -> Result<Vec<String>, JsValue> {
     let overflow: Overflow = from_js("the overflow", overflow)?;
     Ok(overflow.newest(part))
+}
+
+/// A content part of media: of the bytes, or of what `of` names.
+#[wasm_bindgen(js_name = mediaPart)]
+pub fn media_part(of: &NewPartValue, bytes: Option<Vec<u8>>) -> Result<PartValue, JsValue> {
+    let of: NewPart = from_js("the part", of)?;
+    let part = of.part(bytes.as_deref());
+    Ok(to_js(&part.map_err(Thrown::from)?).unchecked_into())
 }
 
 /// How a turn ends that its store did not take.

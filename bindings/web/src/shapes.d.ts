@@ -538,14 +538,16 @@ export interface Start {
   /** What the user says. */
   text?: string;
   /**
-   * What the user says as an AG-UI message in JSON, where it is more than text. With neither, the turn goes on from a
-   * history that ends with something the model is to answer.
+   * What the user says as an AG-UI message in JSON, in the place of text and parts. With neither, the turn goes on from
+   * a history that ends with something the model is to answer.
    */
   message?: Message;
   /** The answers to the interrupts that an earlier turn of an AG-UI agent ended with. */
   resume?: ResumeEntry[];
   /** What is otherwise for this turn than the configuration says. */
   options?: TurnOptions;
+  /** What comes behind the text, in order: media, and texts between them. */
+  parts?: ContentPart[];
 }
 
 /** The user's answer to one `Interrupt`. */
@@ -591,6 +593,12 @@ export interface TurnOptions {
   output?: OutputType;
   /** Headers to send besides, in the place of the configuration's of their names. They are not stored. */
   headers?: Record<string, string>;
+}
+
+/** A part of what the user says, or of what a tool gives back: text, or media. */
+export interface ContentPart {
+  /** The part as AG-UI has it: a JSON object with `type`, and `source` for media. */
+  json: { [name: string]: Json };
 }
 
 /** The states of a run. */

@@ -8,6 +8,18 @@ export interface Message {
   [field: string]: unknown;
 }
 
+/** What kind of media a part is. */
+export type MediaKind = "image" | "audio" | "video" | "document";
+
+/** Where media are: in the message, in base64; at an address; in a provider's store, by the id that they have there. */
+export type MediaSource =
+  | { type: "data"; value: string; mimeType: string }
+  | { type: "url"; value: string; mimeType?: string }
+  | { type: "file"; value: string; provider?: string; mimeType?: string };
+
+/** A part of what the user says, or of what a tool gives back, as AG-UI has it. */
+export type Part = { type: "text"; text: string } | { type: MediaKind; source: MediaSource; metadata?: Json };
+
 /** What is thrown when a call cannot be done. What goes wrong within a turn is no error: it is the turn's outcome. */
 export interface StepwellError extends Error {
   name: "StepwellError";

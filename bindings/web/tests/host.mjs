@@ -367,7 +367,7 @@ function said(content) {
 /** The conversation in a line each: who, and what. */
 function history(machine) {
   return machine.messages.flatMap(({ role, content, toolCalls = [] }) => [
-    ...(content ? [`${role}: ${said(content)}`] : []),
+    ...(content && role !== "activity" ? [`${role}: ${said(content)}`] : []),
     ...toolCalls.map((call) => `${role} calls ${call.function.name} ${call.function.arguments}`),
   ]);
 }

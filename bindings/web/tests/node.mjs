@@ -10,6 +10,7 @@ import { Host, playAll, same } from "./host.mjs";
 import { members } from "./members.mjs";
 import { options } from "./options.mjs";
 import { programs } from "./programs.mjs";
+import { look } from "./look.mjs";
 import { trip } from "./trip.mjs";
 import { scenarios } from "./scenarios.mjs";
 import { hooks } from "./hooks.mjs";
@@ -50,7 +51,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -1,6 +1,8 @@
 //! How many tokens a conversation takes, where the provider has not counted them.
 
-use crate::event::{ContentPart, MediaPart, Message, MessageContent, Source, ToolDefinition};
+use crate::event::{
+    ContentPart, MediaPart, Message, MessageContent, Source, ToolDefinition, made_media_of,
+};
 
 /// Bytes of text to a token: between English prose (more) and code or other scripts (less).
 const BYTES: u64 = 4;
@@ -21,10 +23,13 @@ pub(crate) fn of_text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(BYTES)
 }
 
-/// A message in a request; activities are in none.
+/// A message in a request. Activities are in none, but for media that a model made.
 pub(crate) fn of_message(message: &Message) -> u64 {
     let said = match message {
-        Message::Activity(_) => return 0,
+        Message::Activity(_) => match made_media_of(message) {
+            Some(parts) => parts.iter().map(of_part).sum(),
+            None => return 0,
+        },
         Message::Developer(message) | Message::System(message) => of_text(&message.content),
         Message::Reasoning(message) => of_text(&message.content),
         Message::User(message) => of_content(&message.content),

@@ -9,9 +9,9 @@
 
 mod sealing;
 
-use super::{AnswerLimit, DecodeError, HopIds, Sink};
+use super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
 use crate::event::{
-    Common, Custom, Event, EventRef, Metadata, ReasoningEnd, ReasoningMessageEnd,
+    Common, ContentPart, Custom, Event, EventRef, Metadata, ReasoningEnd, ReasoningMessageEnd,
     ReasoningMessageStart, ReasoningRole, ReasoningStart, RunError, RunFinished, RunStarted,
     TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallResult,
     ToolCallStart, Violation,
@@ -28,6 +28,12 @@ const MOST_CALLS: u32 = 1024;
 /// What is said of an answer that ends without a reason.
 pub(super) const NO_STOP_REASON: &str =
     "the answer ends without a word on why it stopped: it may have been cut off";
+
+/// Whether it made none, and there is nothing to store.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+pub(super) fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
 
 /// Makes sure that an answer may have so many calls.
 pub(super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
@@ -51,6 +57,9 @@ pub(super) struct Answer {
     reasoning_id: MessageId,
     reasonings: usize,
     calls: Vec<Call>,
+    /// How many media it made.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    media: usize,
     /// The model, as the provider names it.
     pub(super) model: Option<String>,
     /// The answer, as the provider names it. Traces alone want it: it is not stored.
@@ -100,6 +109,7 @@ impl Answer {
             reasoning_id: MessageId::default(),
             reasonings: 0,
             calls: Vec::new(),
+            media: 0,
             model: None,
             response_id: None,
             stop_reason: None,
@@ -362,6 +372,18 @@ impl Answer {
                 common: None,
             },
         )
+    }
+
+    /// Something that the model made and that is no text.
+    pub(super) fn media(
+        &mut self,
+        part: &ContentPart,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        self.start(sink)?;
+        let id = self.ids.media(self.media);
+        self.media += 1;
+        made_media::show(id, part, sink)
     }
 
     /// Adds to the metadata of the message that text goes on in, which begins if none has.

@@ -39,13 +39,19 @@ impl HopIds {
         format!("{}-reasoning-{index}", self.run_id).into()
     }
 
-    /// The run of the hop that a message is of, if its id was made by [`message`](Self::message) or
-    /// [`reasoning`](Self::reasoning).
+    /// The id of the hop's media at `index`, which the model made.
+    #[must_use]
+    pub fn media(&self, index: usize) -> MessageId {
+        format!("{}-media-{index}", self.run_id).into()
+    }
+
+    /// The run of the hop that a message is of, if its id was made by [`message`](Self::message),
+    /// [`reasoning`](Self::reasoning) or [`media`](Self::media).
     pub(crate) fn run_of(id: &MessageId) -> Option<&str> {
         let (rest, index) = id.as_str().rsplit_once('-')?;
         let is_made = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
         let (run, kind) = rest.rsplit_once('-').filter(|_| is_made)?;
-        matches!(kind, "message" | "reasoning").then_some(run)
+        matches!(kind, "message" | "reasoning" | "media").then_some(run)
     }
 
     /// The id of the hop's tool call at `index`.

@@ -17,6 +17,7 @@ mod halves;
 pub mod legal;
 mod lenient;
 mod limit;
+mod made_media;
 mod mend;
 mod mistral;
 mod next_request;

@@ -77,6 +77,48 @@ impl From<String> for MessageContent {
     }
 }
 
+impl From<&String> for MessageContent {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<ContentPart> for MessageContent {
+    fn from(part: ContentPart) -> Self {
+        Self::Parts(vec![part])
+    }
+}
+
+impl From<Vec<ContentPart>> for MessageContent {
+    fn from(parts: Vec<ContentPart>) -> Self {
+        Self::Parts(parts)
+    }
+}
+
+impl<const N: usize> From<[ContentPart; N]> for MessageContent {
+    fn from(parts: [ContentPart; N]) -> Self {
+        Self::Parts(parts.into())
+    }
+}
+
+/// Texts and media, in order: `("What is this?", picture)`.
+macro_rules! from_parts {
+    ($($part:ident),*) => {
+        impl<$($part: Into<ContentPart>),*> From<($($part,)*)> for MessageContent {
+            #[allow(non_snake_case, reason = "a value is named as its type is")]
+            fn from(($($part,)*): ($($part,)*)) -> Self {
+                Self::Parts(vec![$($part.into()),*])
+            }
+        }
+    };
+}
+
+from_parts!(A, B);
+from_parts!(A, B, C);
+from_parts!(A, B, C, D);
+from_parts!(A, B, C, D, E);
+from_parts!(A, B, C, D, E, F);
+
 /// One part of a message's content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]

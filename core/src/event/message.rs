@@ -140,12 +140,12 @@ impl Default for MessageContent {
 }
 
 impl Message {
-    /// A user message of plain text.
+    /// A user message: of plain text, or of texts and media.
     #[must_use]
-    pub fn user(id: impl Into<MessageId>, text: impl Into<String>) -> Self {
+    pub fn user(id: impl Into<MessageId>, content: impl Into<MessageContent>) -> Self {
         Self::User(UserMessage {
             id: id.into(),
-            content: MessageContent::Text(text.into()),
+            content: content.into(),
             ..UserMessage::default()
         })
     }

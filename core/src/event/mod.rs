@@ -23,6 +23,9 @@ mod common;
 mod content;
 mod expiry;
 mod field;
+mod made_media;
+mod media;
+mod media_type;
 mod message;
 mod model;
 mod order;
@@ -42,6 +45,10 @@ pub use common::Common;
 pub use content::{ContentPart, MediaPart, MessageContent, Source, TextPart};
 pub(crate) use expiry::has_come;
 pub use field::{EventError, Metadata};
+pub use made_media::{MEDIA_ACTIVITY, made_media};
+pub(crate) use made_media::{made_media_of, media_content};
+pub use media::{MediaError, MediaKind};
+pub(crate) use media_type::extension_of;
 pub use message::{
     ActivityMessage, AssistantMessage, FunctionCall, FunctionKind, Message, ReasoningMessage,
     TextualMessage, ToolCall, ToolMessage, UserMessage,

@@ -1,4 +1,4 @@
-use crate::event::MessageContent;
+use crate::event::{ContentPart, MessageContent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +26,24 @@ impl From<String> for ToolOutput {
         Self {
             content: text.into(),
         }
+    }
+}
+
+impl From<MessageContent> for ToolOutput {
+    fn from(content: MessageContent) -> Self {
+        Self { content }
+    }
+}
+
+impl From<ContentPart> for ToolOutput {
+    fn from(part: ContentPart) -> Self {
+        MessageContent::from(part).into()
+    }
+}
+
+impl From<Vec<ContentPart>> for ToolOutput {
+    fn from(parts: Vec<ContentPart>) -> Self {
+        MessageContent::from(parts).into()
     }
 }
 

@@ -48,6 +48,12 @@ pub(crate) fn short(event: &Event) -> String {
             let sealed: Value = serde_json::from_str(&event.encrypted_value).expect("sealed");
             format!("sealed {}: {}", event.entity_id, sealed["value"])
         }
+        Event::ActivitySnapshot(event) => format!(
+            "activity {} {}: {}",
+            event.message_id,
+            event.activity_type,
+            serde_json::Value::from(event.content.clone())
+        ),
         Event::Custom(event) => format!("custom {}: {}", event.name, event.value),
         Event::RunStarted(_) => "start".to_owned(),
         Event::RunFinished(_) => "finish".to_owned(),

@@ -34,6 +34,52 @@ fn media(kind: &str, mime: &str) -> Value {
     json!({"type": kind, "source": {"type": "data", "value": "QQ==", "mimeType": mime}})
 }
 
+/// A picture that a model of Gemini's made, and a wish to have it otherwise.
+fn drawn() -> Value {
+    let part = json!({"inlineData": {"mimeType": "image/png", "data": "QQ=="}});
+    let sealed = json!({"provider": "gemini", "dialect": "gemini", "value": {"part": part}});
+    json!([
+        {"id": "1", "role": "user", "content": "Draw"},
+        {"id": "2", "role": "activity", "activityType": "media", "content": {"parts": [media("image", "image/png")]}},
+        {"id": "3", "role": "assistant", "encryptedValue": sealed.to_string()},
+        {"id": "4", "role": "user", "content": "Make it blue."},
+    ])
+}
+
+#[test]
+fn what_a_model_made_goes_back_in_its_providers_own_form() {
+    let messages = sent(&endpoint("gemini", "generateContent", "m"), drawn());
+    let image = json!({"inlineData": {"mimeType": "image/png", "data": "QQ=="}});
+    assert_eq!(messages.len(), 3, "{messages:?}");
+    assert_eq!(messages[1], json!({"role": "model", "parts": [image]}));
+}
+
+#[test]
+fn what_another_model_made_is_shown_before_the_users_next_words() {
+    let messages = sent(&endpoint("openai", "chat", "m"), drawn());
+    let image = json!({"type": "image_url", "image_url": {"url": DATA}});
+    let words = json!({"type": "text", "text": "What you made:"});
+    assert_eq!(
+        messages,
+        [
+            json!({"role": "user", "content": "Draw"}),
+            json!({"role": "assistant", "content": "[image, which follows]"}),
+            json!({"role": "user", "content": [words, image]}),
+            json!({"role": "user", "content": "Make it blue."}),
+        ]
+    );
+}
+
+#[test]
+fn a_model_that_sees_no_pictures_is_told_that_one_was_made() {
+    let mut endpoint = endpoint("openai", "chat", "m");
+    endpoint.quirks.media.images = false;
+    let messages = sent(&endpoint, drawn());
+    assert_eq!(messages.len(), 3, "{messages:?}");
+    let told = "[image, which cannot be shown here]";
+    assert_eq!(messages[1], json!({"role": "assistant", "content": told}));
+}
+
 /// Two calls, of which one gives back a picture and the other fails with one.
 fn pictures() -> Value {
     let image = media("image", "image/png");

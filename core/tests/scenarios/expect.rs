@@ -107,7 +107,7 @@ fn history(machine: &RunMachine) -> Value {
         match &message["content"] {
             Value::String(text) if text.is_empty() => {}
             Value::String(text) => lines.push(format!("{role}: {text}")),
-            Value::Null => {}
+            Value::Null | Value::Object(_) => {}
             parts => {
                 let said = list(parts).iter().map(|part| match part["text"].as_str() {
                     Some(text) => text.to_owned(),

@@ -52,6 +52,33 @@ async fn the_program_of_the_readme_prints_the_answer() {
 }
 
 #[tokio::test]
+async fn a_picture_is_looked_at() {
+    let script = Script::new().hop(Hop::new().text("A shark."));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let picture = std::env::temp_dir().join(format!("stepwell-look-{}.png", std::process::id()));
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n").expect("a folder for it");
+    let shown = picture.clone();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_look"))
+            .arg(shown)
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    std::fs::remove_file(&picture).expect("it is there");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "A shark.\n");
+    let content = &model.requests()[0].body["messages"][0]["content"];
+    assert_eq!(content[0]["text"], "What is this?");
+    assert_eq!(
+        content[1]["image_url"]["url"],
+        "data:image/png;base64,iVBORw0KGgo="
+    );
+}
+
+#[tokio::test]
 async fn the_typed_answer_is_asked_for_until_it_can_be_decoded() {
     let script = Script::new()
         .hop(Hop::new().text(r#"{"city":"Bergen"}"#))

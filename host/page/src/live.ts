@@ -68,8 +68,8 @@ function changed(turn: Turn, event: AgUiEvent): Turn {
     case "REASONING_MESSAGE_END":
       return withMessage(turn, id, (message) => ({ ...message, isOpen: false }));
     case "ACTIVITY_SNAPSHOT": {
-      const content = activity({ activity_type: event.activityType ?? "", content: event.content });
-      return withMessage(begin(turn, id, "activity"), id, (message) => ({ ...message, content, isOpen: false }));
+      const shown = activity({ activity_type: event.activityType ?? "", content: event.content });
+      return withMessage(begin(turn, id, shown.role), id, (message) => ({ ...message, ...shown, isOpen: false }));
     }
     case "TOOL_CALL_START":
       return beginCall(turn, event);
@@ -176,10 +176,10 @@ function snapshot(turn: Turn, all: SnapshotMessage[]): Turn {
       if (content !== undefined) made.result = content;
       return made;
     });
-    const content = role === "activity" ? activity({ activity_type: message.activityType ?? "", content: message.content }) : (message.content ?? "");
-    if (content === "" && calls.length === 0) return [];
+    const shown: Pick<Message, "role" | "content"> = role === "activity" ? activity({ activity_type: message.activityType ?? "", content: message.content }) : { role, content: message.content ?? "" };
+    if (shown.content === "" && calls.length === 0) return [];
     const isCut = message.metadata?.cut === true;
-    return [{ id: message.id, role, content, calls, isOpen: false, ...(isCut && { isCut }) }];
+    return [{ id: message.id, ...shown, calls, isOpen: false, ...(isCut && { isCut }) }];
   });
   return { ...turn, messages: [...own, ...messages] };
 }

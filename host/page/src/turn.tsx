@@ -11,7 +11,7 @@ import { OpenQuestion } from "./questions";
 import { branches, goOn, retry, sayAnew, showBranch, siblings } from "./session";
 import { ToolCard } from "./tool_card";
 import type { Branch } from "./api";
-import { isLimit, pictureOf, textOf, withText, type Content, type Message, type Turn } from "./view";
+import { isLimit, pictureOf, soundOf, textOf, withText, type Content, type ContentPart, type Message, type Turn } from "./view";
 
 export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean }) => {
   const isRunning = turn.status === "streaming";
@@ -217,6 +217,21 @@ function Edit({ text, onSend, onCancel }: { text: string; onSend: (text: string)
   );
 }
 
+/** Media that the model made. */
+function Made({ parts }: { parts: ContentPart[] }) {
+  return (
+    <>
+      {parts.map((part, index) => {
+        const picture = pictureOf(part);
+        if (picture !== null) return <img key={index} class="picture" alt="A picture that the model made" src={picture} />;
+        const sound = soundOf(part);
+        if (sound !== null) return <audio key={index} controls src={sound} />;
+        return <p key={index} class="nothing">{`The model made something that is not shown here: ${part.source?.mimeType ?? part.type}.`}</p>;
+      })}
+    </>
+  );
+}
+
 const Answered = memo(({ turn, message, isRunning }: { turn: Turn; message: Message; isRunning: boolean }) => {
   const text = textOf(message.content);
   if (message.role === "reasoning") return <Reasoning text={text} isOpen={message.isOpen && isRunning} />;
@@ -230,6 +245,7 @@ const Answered = memo(({ turn, message, isRunning }: { turn: Turn; message: Mess
   return (
     <div class={`message ${message.isOpen && isRunning ? "writing" : ""}`}>
       {text !== "" && <Markdown text={text} />}
+      {typeof message.content !== "string" && <Made parts={message.content.filter((part) => part.text === undefined)} />}
       {message.isCut && <p class="nothing">The server stopped here, and the answer was asked for again.</p>}
       {message.calls.map((call) => (
         <ToolCard key={call.id} call={call} turn={turn.id} questions={turn.questions.filter((question) => question.toolCallId === call.id)} />

@@ -131,8 +131,7 @@ export function turnsOf(view: View): Turn[] {
     const turn = byId.get(message.turn ?? "") ?? turns[0];
     turn?.messages.push({
       id: message.id,
-      role: message.role,
-      content: message.activity ? activity(message.activity) : message.content,
+      ...(message.activity ? activity(message.activity) : { role: message.role, content: message.content }),
       calls: (message.tool_executions ?? []).map((call) => ({
         id: call.tool_id,
         name: call.tool_name,
@@ -148,9 +147,11 @@ export function turnsOf(view: View): Turn[] {
   return turns;
 }
 
-/** What an agent shows of its work, as text. */
-export function activity({ activity_type, content }: { activity_type: string; content: unknown }): string {
-  return `${activity_type}: ${JSON.stringify(content)}`;
+/** What an agent shows of its work, as text; media that the model made are its answer. */
+export function activity({ activity_type, content }: { activity_type: string; content: unknown }): Pick<Message, "role" | "content"> {
+  const parts = (content as { parts?: ContentPart[] } | null)?.parts;
+  if (activity_type === "media" && Array.isArray(parts)) return { role: "assistant", content: parts };
+  return { role: "activity", content: `${activity_type}: ${JSON.stringify(content)}` };
 }
 
 /** The text of a content, without what is no text. */
@@ -171,6 +172,12 @@ const PICTURES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 /** The address of a picture that is whole, and can be shown. */
 export function pictureOf({ source }: ContentPart): string | null {
   if (source?.type !== "data" || !PICTURES.test(source.mimeType ?? "")) return null;
+  return `data:${source.mimeType};base64,${source.value}`;
+}
+
+/** The address of a sound that is whole, and can be played. */
+export function soundOf({ type, source }: ContentPart): string | null {
+  if (type !== "audio" || source?.type !== "data" || !/^audio\/[\w.+-]+$/.test(source.mimeType ?? "")) return null;
   return `data:${source.mimeType};base64,${source.value}`;
 }
 

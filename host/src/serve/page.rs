@@ -10,7 +10,7 @@ const INDEX: &str = include_str!("../../page/dist/index.html");
 /// What the page may do: run its own script, and speak to its own server. What a model, a tool or a user wrote
 /// cannot bring script, style or frames with it, nor have anything loaded from elsewhere.
 /// Source: <https://www.w3.org/TR/CSP3/>, <https://www.w3.org/TR/trusted-types/>.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types dompurify";
 

@@ -5,7 +5,7 @@ use crate::agent::Agent;
 use crate::store::{StoreError, TurnKey};
 use crate::turn::Turn;
 use stepwell_core::RunId;
-use stepwell_core::event::Message;
+use stepwell_core::event::{Message, MessageContent};
 use stepwell_core::run::Start;
 use uuid::Uuid;
 
@@ -18,7 +18,11 @@ impl Agent {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub async fn resend(&self, turn: &RunId, text: impl Into<String>) -> Result<Turn, StoreError> {
+    pub async fn resend(
+        &self,
+        turn: &RunId,
+        content: impl Into<MessageContent>,
+    ) -> Result<Turn, StoreError> {
         let Some(stored) = self.stored() else {
             return Err(StoreError::Refused {
                 message: "the agent has no store".to_owned(),
@@ -28,7 +32,7 @@ impl Agent {
         let earlier = in_time(stored.store.turn(&key)).await?;
         let earlier = earlier.ok_or(StoreError::NoTurn { turn: key.turn })?;
         let run_id = Uuid::new_v4().to_string();
-        let message = Message::user(format!("{run_id}-user"), text);
+        let message = Message::user(format!("{run_id}-user"), content);
         Ok(self.branch(earlier.parent, Start::new(run_id, message)))
     }
 }

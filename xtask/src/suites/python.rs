@@ -55,6 +55,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             "../../examples/python/budget.py",
             "../../examples/python/guard.py",
             "../../examples/python/hello.py",
+            "../../examples/python/look.py",
             "../../examples/python/scripted.py",
             "../../examples/python/ship.py",
             "../../examples/python/serve.py",

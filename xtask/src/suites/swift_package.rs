@@ -99,6 +99,9 @@ const EXPIRED: &str =
 /// A model that asks for a call that is refused, and tells what it should not.
 const GUARDED: &str = r#"{"hops": [{"steps": [{"tool_call": {"name": "get_secret_number", "arguments": {"name": "bob"}}}]}, {"steps": [{"text": "Alice's is 42."}]}]}"#;
 
+/// A model that is shown a picture.
+const SEEN: &str = r#"{"hops": [{"steps": [{"text": "A shark."}]}]}"#;
+
 /// A model that counts its tokens.
 const PRICED: &str =
     r#"{"hops": [{"steps": [{"text": "Hi."}], "usage": {"input": 100, "output": 10}}]}"#;
@@ -114,10 +117,10 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
         "swift-hello",
     ))?;
     let built = context.scratch().join("swift-hello/debug");
-    let start_one = |name: &str, base_url: &str| {
+    let start_with = |name: &str, arguments: &[&str]| {
         swift
             .program(&built.join(name).to_string_lossy(), &folder)
-            .arg(base_url)
+            .args(arguments)
             .env("OPENAI_API_KEY", "any")
             .env("LD_LIBRARY_PATH", context.debug())
             .env("DYLD_LIBRARY_PATH", context.debug())
@@ -125,6 +128,7 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
             .stderr(Stdio::piped())
             .spawn()
     };
+    let start_one = |name: &str, base_url: &str| start_with(name, &[base_url]);
     let start = |base_url: &str| start_one("Hello", base_url);
     let model = mock_llm::start(context, log, None)?;
     for name in ["Hello", "Ask"] {
@@ -142,6 +146,14 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
     ensure!(
         output.stdout == b"3 days in Bergen\n",
         "the typed answer: {output:?}"
+    );
+    let model = mock_llm::start(context, log, Some(SEEN))?;
+    let picture = context.root.join("host/page/src/icon.svg");
+    let output =
+        start_with("Look", &[&picture.to_string_lossy(), model.base_url()])?.wait_with_output()?;
+    ensure!(
+        output.stdout == b"A shark.\n",
+        "the question about a picture: {output:?}"
     );
     let model = mock_llm::start(context, log, Some(EXPIRED))?;
     let output = start_one("Tokens", model.base_url())?.wait_with_output()?;

@@ -15,6 +15,7 @@ import 'finished.dart';
 import 'hooks.dart';
 import 'json.dart';
 import 'machine.dart';
+import 'media.dart';
 import 'outcomes.dart';
 import 'owner.dart';
 import 'registry.dart';
@@ -204,8 +205,15 @@ final class Agent {
 
   /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
   /// `options` are what is otherwise for this turn than the agent has it, `tools` what it offers beside the agent's.
-  Turn send(String text, {TurnOptions options = const TurnOptions(), List<Tool> tools = const []}) =>
-      start(Start(_newId(), text: text, options: options), tools: tools);
+  /// `parts` come behind the text, in order: what [image], [audio], [video], [document] and [file] make, and texts. An empty
+  /// text is none.
+  Turn send(
+    String text, {
+    List<Object> parts = const [],
+    TurnOptions options = const TurnOptions(),
+    List<Tool> tools = const [],
+  }) =>
+      start(Start(_newId(), text: text, parts: parts, options: options), tools: tools);
 
   /// Starts a turn with ids and a message of the app's own, and with `tools` beside the agent's.
   Turn start(Start start, {List<Tool> tools = const []}) => _start(start, tools);
@@ -221,10 +229,11 @@ final class Agent {
   /// [Turn.finish] gives the turn however it ended.
   Future<Finished> sendAndWait(
     String text, {
+    List<Object> parts = const [],
     TurnOptions options = const TurnOptions(),
     List<Tool> tools = const [],
   }) async =>
-      (await send(text, options: options, tools: tools).finish()).whole;
+      (await send(text, parts: parts, options: options, tools: tools).finish()).whole;
 
   /// Says something to the model, and gives its answer as a value of a type: `output` is what the model is asked for, `fromJson`
   /// makes the value of it. What does not fit the schema, or `fromJson` throws at, goes back to the model with the reason; then
@@ -238,9 +247,14 @@ final class Agent {
   /// });
   /// final Trip(:city, :days) = await agent.run('Three days in Norway: where?', trip, Trip.fromJson);
   /// ```
-  Future<T> run<T>(String text, OutputType output, T Function(JsonObject value) fromJson) async {
+  Future<T> run<T>(
+    String text,
+    OutputType output,
+    T Function(JsonObject value) fromJson, {
+    List<Object> parts = const [],
+  }) async {
     T read(Object? value) => fromJson(value! as JsonObject);
-    return read((await withOutput(output, read).sendAndWait(text)).output);
+    return read((await withOutput(output, read).sendAndWait(text, parts: parts)).output);
   }
 
   /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
@@ -252,13 +266,13 @@ final class Agent {
 
   /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
   /// before that turn, which stays. For an agent with a store; throws its [StoreException].
-  Future<Turn> resend(String turn, String text) async {
+  Future<Turn> resend(String turn, String text, {List<Object> parts = const []}) async {
     final durable = _requireStore();
     final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
     if (earlier == null) {
       throw StoreException(StoreErrorKind.noTurn, 'the store has no turn `$turn` in this thread');
     }
-    return _start(Start(_newId(), text: text), const [], (parent: earlier.parent));
+    return _start(Start(_newId(), text: text, parts: parts), const [], (parent: earlier.parent));
   }
 
   Durable _requireStore() =>

@@ -6,6 +6,7 @@ import 'credentials.dart';
 import 'errors.dart';
 import 'json.dart';
 import 'machine.dart';
+import 'media.dart';
 import 'shapes.dart';
 import 'tools.dart';
 
@@ -14,7 +15,8 @@ typedef Answer = Outputs Function(RunMachine machine);
 
 /// What the model is shown of a result: text, or AG-UI content parts.
 Object shown(Object? result) => switch (result) {
-      final Parts parts => parts.parts,
+      Parts(:final parts) => partsOf(parts),
+      final ContentPart part => partsOf([part]),
       final String text => text,
       _ => jsonEncode(result),
     };

@@ -34,6 +34,9 @@ JsonObject notStored(String message) => _ask('notStored', {'message': message})!
 /// How a turn ends whose instructions could not be made.
 JsonObject noInstructions(String message) => _ask('noInstructions', {'message': message})! as JsonObject;
 
+/// An AG-UI content part of media.
+JsonObject mediaPart(JsonObject of) => _ask('part', {'of': given(of)})! as JsonObject;
+
 /// The ids of the newest messages that fill no more than this part of the room.
 List<String> newestMessages(ContextOverflow overflow, double part) =>
     (_ask('newest', {'overflow': overflow.toJson(), 'part': part})! as List<Object?>).cast<String>();

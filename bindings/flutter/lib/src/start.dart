@@ -1,20 +1,22 @@
 import 'errors.dart';
 import 'events.dart';
 import 'json.dart';
+import 'media.dart';
 import 'shapes.dart';
 
 /// How a turn starts, with ids and a message of the app's own.
 final class Start {
-  /// What the user says is `text`, or an AG-UI message where it is more than text. With neither, the turn goes on from a
-  /// history that ends with something the model is to answer. Throws where both are given.
+  /// What the user says is `text` and the `parts` behind it (what `image` and the like make, and texts), or an AG-UI message.
+  /// With neither, the turn goes on from a history that ends with something the model is to answer. Throws where both are given.
   Start(
     this.runId, {
     String? text,
     JsonObject? message,
+    List<Object> parts = const [],
     this.parentRunId,
     this.resume = const [],
     this.options = const TurnOptions(),
-  }) : message = _said(runId, text, message);
+  }) : message = _said(runId, text, parts, message);
 
   /// The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.host`). Unique in the thread.
   final String runId;
@@ -35,9 +37,9 @@ final class Start {
   Start withOptions(TurnOptions options) =>
       Start(runId, message: message, parentRunId: parentRunId, resume: resume, options: options);
 
-  static JsonObject? _said(String runId, String? text, JsonObject? message) {
-    if (text == null) return message;
-    if (message == null) return {'id': '$runId-user', 'role': 'user', 'content': text};
+  static JsonObject? _said(String runId, String? text, List<Object> parts, JsonObject? message) {
+    if (text == null && parts.isEmpty) return message;
+    if (message == null) return {'id': '$runId-user', 'role': 'user', 'content': contentOf(text ?? '', parts)};
     throw const StepwellException(
       StepwellErrorKind.misuse,
       'a turn starts with `text` or with `message`, not with both',

@@ -1,6 +1,7 @@
 import 'dart:async';
 
 import 'json.dart';
+import 'media.dart';
 import 'shapes.dart';
 
 /// A tool of an `Agent`, with its code.
@@ -14,8 +15,8 @@ import 'shapes.dart';
 /// );
 /// ```
 ///
-/// The model is shown what [run] gives: text as it is, [Parts] as they are, anything else as JSON. What it throws is this tool's own: the
-/// model is told, and the turn goes on. Its arguments fit its schema before it is called.
+/// The model is shown what [run] gives: text as it is, a [ContentPart] or [Parts] as what they are, anything else as JSON. What
+/// it throws is this tool's own: the model is told, and the turn goes on. Its arguments fit its schema before it is called.
 final class Tool {
   Tool(
     String name,
@@ -93,11 +94,11 @@ final class Deferred implements Exception {
   const Deferred();
 }
 
-/// A tool's result that is more than text: AG-UI content parts, such as pictures.
+/// A tool's result that is more than text: texts, [ContentPart]s and AG-UI's parts in JSON, in order.
 final class Parts {
   const Parts(this.parts);
 
-  final List<JsonObject> parts;
+  final List<Object> parts;
 }
 
 /// The JSON Schemas of arguments.

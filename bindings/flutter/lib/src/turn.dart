@@ -154,9 +154,9 @@ final class Turn {
 
   /// Says something during the turn, without stopping it. Gives the message's id: `SteeringTaken` says when it is in the
   /// conversation, `SteeringRefused` gives it back.
-  String steer(String text) {
+  String steer(String text, {List<Object> parts = const []}) {
     final id = '${Agent._newId()}-user';
-    steerMessage({'id': id, 'role': 'user', 'content': text});
+    steerMessage({'id': id, 'role': 'user', 'content': contentOf(text, parts)});
     return id;
   }
 

@@ -94,6 +94,7 @@ from .machine import (
     ToolTimer,
     TurnTimer,
 )
+from .media import ContentPart, Parts, audio, document, file, image, video
 from .options import TurnOptions
 from .providers import Api, Capabilities, ContextWindow, Provider, context_window, model_price, providers
 from .questions import ask_in_notebook
@@ -115,7 +116,7 @@ from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnR
 from .sync import SyncTurn
 from .timeline import Span
 from .tool_context import ToolContext
-from .tools import Parts, Tool, tool
+from .tools import Tool, tool
 from .transport import HttpClient, HttpHeaders, HttpResponse
 from .turn import Turn
 
@@ -140,6 +141,7 @@ __all__ = [
     "ConfigurationError",
     "ConnectionFailedError",
     "ContentFilteredError",
+    "ContentPart",
     "ContextOverflow",
     "ContextTooLongError",
     "ContextWindow",
@@ -232,8 +234,12 @@ __all__ = [
     "UnavailableError",
     "UnreadableError",
     "ask_in_notebook",
+    "audio",
     "context_window",
     "conversation_of",
+    "document",
+    "file",
+    "image",
     "model_price",
     "providers",
     "redact_journal",
@@ -241,6 +247,7 @@ __all__ = [
     "session_view",
     "show",
     "tool",
+    "video",
 ]
 __all__ += _config.__all__
 __all__ += _effects.__all__

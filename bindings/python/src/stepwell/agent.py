@@ -19,6 +19,7 @@ from .events import Event
 from .hooks import Hook, spec_of
 from .journals import JournalSink, Sink
 from .machine import lower_start
+from .media import Content, said
 from .options import TurnOptions, Unpack, lower_options
 from .outcomes import Finished
 from .output import TypedOutput
@@ -139,15 +140,22 @@ class Agent(AgentOptions):
     def __repr__(self) -> str:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
 
-    def send(self, text: str, *, output_type: Any = None, **options: Unpack[TurnOptions]) -> Turn:
+    def send(
+        self, text: Content, *parts: Content, output_type: Any = None, **options: Unpack[TurnOptions]
+    ) -> Turn:
         """Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
+
+        It is a text, or texts and media in order: ``agent.send("What is this?", image("shark.png"))``.
 
         With an ``output_type`` the answer is a value of it, in the place of the agent's: ``Finished.output``. What does not
         fit the type goes back to the model with the reason. The options are what is otherwise for this turn than the agent
         has it: ``agent.send("…", instructions="Be brief.")``. To be called where an event loop runs.
         """
         lowered, tools = lower_options(options)
-        return self._begin(lambda agent: agent.start_turn(text, lowered), self._type_of(options, output_type), tools)
+        words, others = said("`text` of `Agent.send`", text, parts)
+        return self._begin(
+            lambda agent: agent.start_turn(words, lowered, parts=others), self._type_of(options, output_type), tools
+        )
 
     def start(
         self,
@@ -155,17 +163,18 @@ class Agent(AgentOptions):
         *,
         run_id: str | None = None,
         parent_run_id: str | None = None,
+        parts: Sequence[Content] = (),
         message: Mapping[str, Json] | None = None,
         resume: Mapping[str, Json] | None = None,
         **options: Unpack[TurnOptions],
     ) -> Turn:
-        """As ``send``, with ids of the app's own, or with an AG-UI message that is more than text.
+        """As ``send``, with ids of the app's own, or with an AG-UI message.
 
         With neither text nor message it goes on from a history that ends with something the model is to answer.
         ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
         """
         lowered, tools = lower_options(options)
-        start = lower_start(text, run_id, parent_run_id, message, resume, lowered)
+        start = lower_start("Agent.start", text, run_id, parent_run_id, message, resume, lowered, parts)
         return self._begin(lambda agent: agent.start(start), self._type_of(options), tools)
 
     def branch(
@@ -175,6 +184,7 @@ class Agent(AgentOptions):
         *,
         run_id: str | None = None,
         parent_run_id: str | None = None,
+        parts: Sequence[Content] = (),
         message: Mapping[str, Json] | None = None,
         **options: Unpack[TurnOptions],
     ) -> Turn:
@@ -184,18 +194,25 @@ class Agent(AgentOptions):
         branch. For an agent with a store.
         """
         lowered, tools = lower_options(options)
-        start = lower_start(text, run_id, parent_run_id, message, None, lowered)
+        start = lower_start("Agent.branch", text, run_id, parent_run_id, message, None, lowered, parts)
         return self._begin(lambda agent: agent.branch(parent, start), self._type_of(options), tools)
 
-    def send_sync(self, text: str, *, output_type: Any = None, **options: Unpack[TurnOptions]) -> SyncTurn:
+    def send_sync(
+        self, text: Content, *parts: Content, output_type: Any = None, **options: Unpack[TurnOptions]
+    ) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
 
         The caller's thread waits, so the code of an async program awaits ``send`` instead.
         """
-        return SyncTurn(lambda: self.send(text, output_type=output_type, **options))
+        return SyncTurn(lambda: self.send(text, *parts, output_type=output_type, **options))
 
     def run_sync(
-        self, text: str, *, output_type: Any = None, raise_on_error: bool = True, **options: Unpack[TurnOptions]
+        self,
+        text: Content,
+        *parts: Content,
+        output_type: Any = None,
+        raise_on_error: bool = True,
+        **options: Unpack[TurnOptions],
     ) -> Finished:
         """Says something to the model and waits for the end of the turn; see ``send_sync``.
 
@@ -205,7 +222,7 @@ class Agent(AgentOptions):
 
         Raises a ``TurnError`` where the answer is not whole, unless ``raise_on_error`` is ``False``.
         """
-        finished = self.send_sync(text, output_type=output_type, **options).finish()
+        finished = self.send_sync(text, *parts, output_type=output_type, **options).finish()
         return finished.raise_for_failure() if raise_on_error else finished
 
     def revive_sync(self, snapshot: str) -> SyncTurn:
@@ -231,13 +248,14 @@ class Agent(AgentOptions):
         turns = [None if found.turn is None else Turn(found.turn, runner, self._typed) for found in recovered]
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
 
-    async def resend(self, turn: str, text: str) -> Turn:
+    async def resend(self, turn: str, text: Content, *parts: Content) -> Turn:
         """Says something else in the place of what a stored turn began with: another branch of the thread.
 
         It goes on from the conversation before that turn, which stays. For an agent with a store.
         """
         agent, runner = self._here(self._typed)
-        return Turn(await told(agent.resend(turn, text)), runner, self._typed)
+        words, others = said("`text` of `Agent.resend`", text, parts)
+        return Turn(await told(agent.resend(turn, words, others)), runner, self._typed)
 
     def thread(self, thread: ThreadKey | str) -> Agent:
         """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
@@ -325,7 +343,7 @@ class Agent(AgentOptions):
         return agent, runner
 
     async def send_to_listener(
-        self, text: str, listener: Callable[[Event], object], **options: Unpack[TurnOptions]
+        self, text: Content, listener: Callable[[Event], object], **options: Unpack[TurnOptions]
     ) -> Finished:
         """Says something to the model, calls the listener with each event, and gives the turn however it ended.
 

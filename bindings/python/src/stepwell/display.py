@@ -60,6 +60,8 @@ class TurnCard:
             case ev.ToolCallResult(tool_call_id=call, content=content, parts=parts):
                 if card := self._cards.get(call):
                     card.status, card.result, card.pictures = "completed", content, pictures_of(parts)
+            case ev.ActivitySnapshot(activity_type="media", content=content):
+                self._made(content)
             case ev.Completed(outcome=outcome):
                 self._ended(outcome)
             case ev.Retrying(attempt=attempt, delay=delay, reason=reason):
@@ -113,6 +115,12 @@ class TurnCard:
         elif event.result is not None:
             card.result = event.result.message
 
+    def _made(self, content: Json) -> None:
+        """Media that the model made."""
+        parts = content.get("parts") if isinstance(content, Mapping) else None
+        if pictures := pictures_of(parts):
+            self._items.append(Drawn("".join(pictures)))
+
     def _ended(self, outcome: Outcome) -> None:
         for card in self._cards.values():
             card.since = None
@@ -127,6 +135,9 @@ class TurnCard:
                 failed = message.get("error")
                 card.status, card.result = ("failed" if failed else "completed"), text or str(failed or "")
                 card.pictures = pictures_of(content)
+            return
+        if role == "activity" and message.get("activityType") == "media":
+            self._made(content)
             return
         kind = {"user": "user", "assistant": "text", "reasoning": "reasoning"}.get(str(role))
         if kind and text:

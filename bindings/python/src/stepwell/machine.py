@@ -17,7 +17,7 @@ from .errors import InvalidArgumentError, translated, translates
 from .events import CallKey, Interrupt, ToolFailureKind
 from .options import TurnOptions, Unpack, lower_options
 from .outcomes import Outcome, TokenUsage
-from .tools import Parts
+from .media import Content, Parts, said
 
 
 @names_arguments
@@ -93,18 +93,19 @@ class RunMachine:
         *,
         run_id: str | None = None,
         parent_run_id: str | None = None,
+        parts: Sequence[Content] = (),
         message: Mapping[str, Json] | None = None,
         resume: Mapping[str, Json] | None = None,
         now: datetime | None = None,
         **options: Unpack[TurnOptions],
     ) -> Outputs:
-        """Starts the turn with what the user says: text, or an AG-UI message.
+        """Starts the turn with what the user says: text and the parts that come behind it, or an AG-UI message.
 
         With neither it goes on from a history that ends with something the model is to answer. ``resume`` answers the
         interrupts that an earlier turn ended with, by their ids; ``None`` waves one away. The options are what is otherwise
         for this turn than the configuration says.
         """
-        start = lower_start(text, run_id, parent_run_id, message, resume, lower_options(options)[0])
+        start = lower_start("RunMachine.start", text, run_id, parent_run_id, message, resume, lower_options(options)[0], parts)
         return _call(self._machine.start, start, _now(now))
 
     def run_created(self, effect: str, run_id: str, *, now: datetime | None = None) -> Outputs:
@@ -514,21 +515,25 @@ def _now(now: datetime | None) -> datetime:
 
 
 def lower_start(
-    text: str | None,
+    called: str,
+    text: Content | None,
     run_id: str | None,
     parent_run_id: str | None,
     message: Mapping[str, Json] | None,
     resume: Mapping[str, Json] | None,
     options: _ffi.TurnOptions,
+    parts: Sequence[Content] = (),
 ) -> _ffi.Start:
-    """What starts a turn, as the library takes it."""
+    """What starts a turn, as the library takes it; ``called`` is what was given it."""
+    words, others = (None, []) if text is None and not parts else said(f"`text` of `{called}`", "" if text is None else text, parts)
     return _ffi.Start(
         run_id=run_id or str(uuid.uuid4()),
         parent_run_id=parent_run_id,
-        text=text,
+        text=words,
         message=message,
         resume=entries(resume or {}),
         options=options,
+        parts=others,
     )
 
 

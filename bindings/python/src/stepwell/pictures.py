@@ -1,4 +1,4 @@
-"""The pictures among AG-UI's content parts, as HTML that asks no address for them."""
+"""The pictures and sounds among AG-UI's content parts, as HTML that asks no address for them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from .cards import safe
 _SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Kinds of pictures that hold no script."""
 
+_PLAYED = ("audio/wav", "audio/mpeg", "audio/mp4", "audio/ogg", "audio/webm", "audio/flac", "audio/aac")
+"""Kinds of sound that browsers play."""
+
 _LARGEST = 8 << 20
 """The most characters of base64 that are put on a page."""
 
 
 def pictures_of(content: Json) -> list[str]:
-    """The pictures of a message's content. One that is at an address is named: to load it would tell its server."""
+    """The pictures and sounds of a message's content. One that is at an address is named: to load it would tell its server."""
     parts = content if isinstance(content, list) else []
-    return [_picture(part) for part in parts if isinstance(part, Mapping) and part.get("type") in ("image", "binary")]
+    return [_picture(part) for part in parts if isinstance(part, Mapping) and part.get("type") in ("image", "binary", "audio")]
 
 
 def _picture(part: Mapping[str, Json]) -> str:
@@ -29,7 +32,9 @@ def _picture(part: Mapping[str, Json]) -> str:
     kind = str(given.get("mimeType") or "")
     data = given.get("data") if source is None else given.get("value") if given.get("type") == "data" else None
     if not isinstance(data, str):
-        return _line(f"picture at {given.get('url') or given.get('value') or 'no address'}")
+        return _line(f"{'sound' if part.get('type') == 'audio' else 'picture'} at {given.get('url') or given.get('value') or 'no address'}")
+    if kind in _PLAYED and len(data) <= _LARGEST and _is_base64(data):
+        return f'<audio controls src="data:{kind};base64,{data}"></audio>'
     if kind not in _SHOWN or len(data) > _LARGEST or not _is_base64(data):
         return _line(f"{kind or 'picture'}, {len(data):,} characters of base64")
     return f'<img alt="{kind}" style="max-width:100%;display:block" src="data:{kind};base64,{data}">'

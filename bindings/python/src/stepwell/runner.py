@@ -17,10 +17,11 @@ from .effects import AnswerDeclined, Question, ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
 from .hooks import Hook, Refused, looking, lower_answer, name_of
+from .media import Parts
 from .questions import Questions, asking
 from .schema import jsonable
 from .tool_context import ToolContext
-from .tools import Parts, Tool
+from .tools import Tool
 from .transport import HttpClient, send
 
 logger = logging.getLogger("stepwell")

@@ -100,7 +100,7 @@ class ToolContext(Generic[D]):
 
         The model is told the result alone. One of more than 256 KiB is not shown.
         """
-        from .tools import shown
+        from .media import shown
 
         if self._context is not None:
             self._context.partial(shown(result))

@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import copy
 import inspect
-import json
 import math
 import threading
 import types
@@ -20,18 +19,12 @@ from ._record import Json
 from .arguments import checks_arguments
 from .cards import mimebundle_of_tool
 from .errors import InvalidArgumentError, ToolError
-from .schema import Schema, arguments_of, from_json, jsonable, schema_of_arguments
+from .media import Parts, result_of
+from .schema import Schema, arguments_of, from_json, schema_of_arguments
 from .tool_context import ToolContext, is_context
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Parts(list[Mapping[str, Json]]):
-    """A tool's result that is more than text: AG-UI content parts, such as pictures::
-
-        return Parts([{"type": "image", "source": {"type": "url", "value": "https://…/cat.png"}}])
-    """
 
 
 class Tool(Generic[P, R]):
@@ -146,7 +139,8 @@ class Tool(Generic[P, R]):
 
         A plain function runs in a thread of its own, so it may block. Where nobody waits for it any more, since it has
         taken too long, say, the thread goes on by itself, and the end of the program does not wait for it. A result that
-        is no string is written as JSON.
+        is no string is written as JSON; media are parts, alone or in a list or tuple with others: what ``image`` and the like
+        make, PIL images, matplotlib figures.
         Arguments that fit the schema but not the types, as a validator may have it, raise ``ToolError``.
         """
         given = {name: self._given(name, value) for name, value in arguments.items()}
@@ -159,7 +153,7 @@ class Tool(Generic[P, R]):
             result = await _in_thread(function, given)
             if inspect.isawaitable(result):
                 result = await result
-        return result if isinstance(result, Parts) else shown(result)
+        return result_of(result)
 
     def _given(self, name: str, value: Json) -> Any:
         try:
@@ -205,7 +199,8 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
 
     Both plain and async functions will do, and methods, which are tools of their object. Arguments and results may be of
     the standard library's common types (dates, ``Decimal``, ``UUID``, enums, dataclasses …), and of whatever Pydantic can
-    read where an app has it. With settings: ``@tool(requires_approval=True)``.
+    read where an app has it. A result may be a picture, too: ``image("…")``, a PIL image, a matplotlib figure, or a list with
+    some. With settings: ``@tool(requires_approval=True)``.
 
     Args:
         function: The function.
@@ -246,12 +241,6 @@ async def _in_thread(function: Callable[..., Any], given: dict[str, Any]) -> Any
 def _gives_one_by_one(function: object) -> bool:
     called = [function, getattr(function, "__call__", None)]
     return any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called)
-
-
-def shown(result: object) -> str:
-    """What the model is shown of a result."""
-    value = jsonable(result)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:

@@ -21,7 +21,7 @@ from .output import TypedOutput
 from .process import OwnProcess
 from .runner import TurnRunner
 from .timeline import Span, Timeline
-from .tools import Parts, shown
+from .media import Content, Parts, result_of, said
 
 if TYPE_CHECKING:
     from .plot import TurnPlot
@@ -133,17 +133,17 @@ class Turn(AsyncIterator[Event]):
     async def finish_call(self, tool_call_id: str, result: object) -> None:
         """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
 
-        A result that is no string is written as JSON, but for ``Parts``.
+        A result that is no string is written as JSON, but for media, as in ``Tool.run``.
         """
-        if isinstance(result, Parts):
-            content = as_json("`result` of `Turn.finish_call`", result)
-            await told(self._there().finish_call_parts(tool_call_id, content))
-            return
         try:
-            content = shown(result)
+            content = result_of(result)
         except (TypeError, ValueError) as error:
             raise InvalidArgumentError(f"`result` of `Turn.finish_call`: {error}", "give what JSON can have") from error
-        await told(self._there().finish_call(tool_call_id, content))
+        if isinstance(content, Parts):
+            parts = as_json("`result` of `Turn.finish_call`", content)
+            await told(self._there().finish_call_parts(tool_call_id, parts))
+        else:
+            await told(self._there().finish_call(tool_call_id, content))
 
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
@@ -151,14 +151,17 @@ class Turn(AsyncIterator[Event]):
         """As ``finish_call``, for a call that failed; the model is shown the message."""
         await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
 
-    async def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
-        """Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id.
+    async def steer(
+        self, text: Content | None = None, *parts: Content, message: Mapping[str, Json] | None = None
+    ) -> str:
+        """Says something during the turn, without stopping it: text and media, or an AG-UI message. Gives the message's id.
 
         The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` says when. If it
         cannot be taken in, ``SteeringRefused`` gives it back.
         """
         if text is not None and message is None:
-            taken: str = await told(self._there().steer(text))
+            words, others = said("`text` of `Turn.steer`", text, parts)
+            taken: str = await told(self._there().steer(words, others))
             return taken
         if message is None or text is not None:
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")

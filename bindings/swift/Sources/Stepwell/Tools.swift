@@ -35,6 +35,29 @@ extension AgentTool {
         repeatable: Bool = false,
         run: @escaping @Sendable (ToolInvocation, ToolContext) async throws -> String
     ) {
+        self.init(
+            name,
+            description,
+            parameters: parameters,
+            requiresApproval: requiresApproval,
+            idempotent: idempotent,
+            repeatable: repeatable,
+            output: { (invocation: ToolInvocation, context: ToolContext) in try await run(invocation, context) }
+        )
+    }
+
+    /// A tool whose closure gives media: an `image`, say, an array of such parts, or a `ToolOutput` with text before them.
+    ///
+    ///     let chart = AgentTool("chart", "Draws a chart.", output: { _, _ in try image(drawn()) })
+    public init<Output: ToolOutputConvertible>(
+        _ name: String,
+        _ description: String,
+        parameters: JsonValue? = nil,
+        requiresApproval: Bool = false,
+        idempotent: Bool = false,
+        repeatable: Bool = false,
+        output: @escaping @Sendable (ToolInvocation, ToolContext) async throws -> Output
+    ) {
         let definition = ToolDefinition(
             name: name,
             description: description,
@@ -43,7 +66,9 @@ extension AgentTool {
             idempotent: idempotent,
             repeatable: repeatable
         )
-        self.init(definition: definition, handler: Code(run: run))
+        self.init(
+            definition: definition,
+            handler: Code { invocation, context in try await output(invocation, context).toolOutput() })
     }
 
     /// A tool whose closure takes its arguments as a type of the app's own, and gives text, or a value that the model is
@@ -109,13 +134,13 @@ private func text(of output: some Encodable) throws -> String {
 
 /// A tool's code, with its errors as the tool's.
 private final class Code: ToolHandler {
-    private let run: @Sendable (ToolInvocation, ToolContext) async throws -> String
+    private let run: @Sendable (ToolInvocation, ToolContext) async throws -> ToolOutput
 
-    init(run: @escaping @Sendable (ToolInvocation, ToolContext) async throws -> String) {
+    init(run: @escaping @Sendable (ToolInvocation, ToolContext) async throws -> ToolOutput) {
         self.run = run
     }
 
-    func call(invocation: ToolInvocation, context: ToolContext) async throws -> String {
+    func call(invocation: ToolInvocation, context: ToolContext) async throws -> ToolOutput {
         do {
             return try await run(invocation, context)
         } catch let declared as ToolError {

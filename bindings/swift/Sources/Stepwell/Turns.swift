@@ -2,14 +2,24 @@ extension Agent {
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
     /// the last event is `.completed`.
     ///
+    /// Behind the text come parts, in order: what `image`, `audio`, `video`, `document` and `file` make, and texts between
+    /// them. An empty text is none.
+    ///
+    ///     for try await event in agent.send("What is this?", try image("shark.png")) { … }
+    ///
     /// Cancelling the task cancels the turn, and so does leaving the loop. A turn that is still under way when another
     /// begins is cancelled: the user has moved on. `options` are what is otherwise for this turn than the agent has it,
     /// `tools` what it offers beside the agent's.
-    public func send(_ text: String, options: TurnOptions = TurnOptions(), tools: [AgentTool] = []) -> TurnEvents {
-        TurnEvents { try self.startTurn(text: text, options: options, tools: tools) }
+    public func send(
+        _ text: String,
+        _ parts: ContentPart...,
+        options: TurnOptions = TurnOptions(),
+        tools: [AgentTool] = []
+    ) -> TurnEvents {
+        TurnEvents { try self.startTurn(text: text, options: options, tools: tools, parts: parts) }
     }
 
-    /// Says something to the model and waits for its whole answer. Cancelling the task cancels the turn.
+    /// Says something to the model, as `send` does, and waits for its whole answer. Cancelling the task cancels the turn.
     ///
     /// `startTurn(text:).finish()` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile: it is
     /// told that there is no answer, and where it asks once more, the turn is cancelled. `send` shows it.
@@ -17,10 +27,15 @@ extension Agent {
     /// - Throws: `TurnError` where the answer is not whole; its cases say why, as `.Authentication` does.
     public func sendAndWait(
         _ text: String,
+        _ parts: ContentPart...,
         options: TurnOptions = TurnOptions(),
         tools: [AgentTool] = []
     ) async throws -> Finished {
-        let turn = try startTurn(text: text, options: options, tools: tools)
+        try await whole(startTurn(text: text, options: options, tools: tools, parts: parts))
+    }
+
+    /// Waits for the whole answer of a turn.
+    func whole(_ turn: Turn) async throws -> Finished {
         let finished = try await withTaskCancellationHandler {
             try await turn.finish()
         } onCancel: {

@@ -13,12 +13,15 @@ extension Agent {
     ///
     /// Any `Decodable` type does whose JSON Schema can be read off it; see `ToolArguments`. What does not fit the type goes
     /// back to the model with the path and the reason, twice; then the turn has failed. Cancelling the task cancels the turn.
+    /// `parts` come behind the text, as for `send`.
     ///
     /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `TurnError` where the answer is not whole, or
     ///   does not fit: `.OutputInvalid`, with its text.
-    public func run<Answer: Decodable>(_ text: String, _ type: Answer.Type = Answer.self) async throws -> Answer {
+    public func run<Answer: Decodable>(
+        _ text: String, _ type: Answer.Type = Answer.self, parts: [ContentPart] = []
+    ) async throws -> Answer {
         let agent = try withOutput(output: outputType(of: type), decoder: Decoding<Answer>())
-        let finished = try await agent.sendAndWait(text)
+        let finished = try await agent.whole(agent.startTurn(text: text, parts: parts))
         return try decodeArguments(type, from: finished.output ?? JsonValue(text: "null"))
     }
 }

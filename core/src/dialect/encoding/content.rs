@@ -1,4 +1,4 @@
-use crate::event::{ContentPart, MediaPart, Source};
+use crate::event::{ContentPart, MediaPart, Source, extension_of};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -48,32 +48,10 @@ pub(in super::super) fn file_name<'a>(part: &'a MediaPart, mime_type: &str) -> C
     if let Some(name) = given_name(part) {
         return name.into();
     }
-    match extension(mime_type) {
+    match extension_of(mime_type) {
         Some(extension) => format!("document.{extension}").into(),
         None => "document".into(),
     }
-}
-
-fn extension(mime_type: &str) -> Option<&'static str> {
-    let essence = mime_type.split(';').next().unwrap_or(mime_type).trim();
-    Some(match essence.to_ascii_lowercase().as_str() {
-        "application/pdf" => "pdf",
-        "application/json" => "json",
-        "application/msword" => "doc",
-        "application/rtf" | "text/rtf" => "rtf",
-        "application/vnd.ms-excel" => "xls",
-        "application/vnd.ms-powerpoint" => "ppt",
-        "application/vnd.oasis.opendocument.text" => "odt",
-        "application/vnd.openxmlformats-officedocument.presentationml.presentation" => "pptx",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => "xlsx",
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => "docx",
-        "application/xml" | "text/xml" => "xml",
-        "text/csv" => "csv",
-        "text/html" => "html",
-        "text/markdown" => "md",
-        "text/plain" => "txt",
-        _ => return None,
-    })
 }
 
 /// The mark for the provider's prompt cache that the sender attached to a message or a part of one, if any.

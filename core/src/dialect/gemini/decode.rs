@@ -5,7 +5,7 @@ use super::super::{DecodeError, Dialect, HopIds, Sink};
 use super::chunk::{Call, Chunk, Kind, Piece, Signed};
 use super::partial::Assembly;
 use super::seal::Seal;
-use crate::event::{TokenUsage, Violation};
+use crate::event::{ContentPart, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -251,7 +251,10 @@ impl Decoder {
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         let content = part.get(name).cloned().unwrap_or_default();
-        self.answer.custom(name, content, sink)?;
+        match made(name, &content) {
+            Some(made) => self.answer.media(&made, sink)?,
+            None => self.answer.custom(name, content, sink)?,
+        }
         self.answer.part(sink)?;
         let seal = Seal {
             part: Some(part),
@@ -307,6 +310,14 @@ fn json(reason: String) -> DecodeError {
         dialect: "gemini",
         reason,
     }
+}
+
+/// A picture or sound that the model made.
+fn made(name: &str, content: &Value) -> Option<ContentPart> {
+    let text = |field: &str| content.get(field).and_then(Value::as_str);
+    let (media_type, data) = (text("mimeType")?, text("data")?);
+    let is_data = name == "inlineData" && !data.is_empty();
+    is_data.then(|| ContentPart::of_data(data, media_type))
 }
 
 fn owned(text: Option<Cow<'_, str>>) -> Option<Cow<'static, str>> {

@@ -12,9 +12,9 @@
 //!   given out when the call is whole;
 //! - a thought signature, and the id of a call, are kept as the encrypted value of what they came with, so that the
 //!   next request has them in the same place;
-//! - the other kinds of parts are `CUSTOM` events of the part's name (`executableCode`, `codeExecutionResult`,
-//!   `inlineData`, `fileData`, `toolCall`, `toolResponse`), with the part's content: so an app shows a picture that the
-//!   model made. The part is kept whole, with its signature, as the encrypted value of an assistant message without text
+//! - `inlineData` is media that the model made, and an activity of their own. The other kinds of parts are `CUSTOM` events of
+//!   the part's name (`executableCode`, `codeExecutionResult`, `fileData`, `toolCall`, `toolResponse`), with the part's
+//!   content. The part is kept whole, with its signature, as the encrypted value of an assistant message without text
 //!   at its place, unless it is a thought that is not signed. A kind that is not known is a `CUSTOM` event named `part`,
 //!   and metadata about sources one named `citation`; neither goes back;
 //! - the answer is over when the body ends, if a finish reason has come, or the reason for which the prompt was blocked:

@@ -80,7 +80,7 @@ fn refusal(said: &AssistantMessage) -> Option<&str> {
     said.metadata.as_ref()?.get("refusal")?.as_str()
 }
 
-fn is_signed(said: &AssistantMessage, rules: &Rules<'_>) -> bool {
+pub(super) fn is_signed(said: &AssistantMessage, rules: &Rules<'_>) -> bool {
     let sealed = said.encrypted_value.as_deref();
     sealed::open::<IgnoredAny>(sealed, rules.provider, rules.dialect).is_some()
 }

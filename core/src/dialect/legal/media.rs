@@ -1,9 +1,10 @@
 //! Media: what a provider takes, and where what a tool gave back is shown.
 
+use super::content::is_signed;
 use super::{History, Rules};
 use crate::event::{
-    AssistantMessage, ContentPart, Message, MessageContent, Source, TextPart, ToolMessage,
-    UserMessage,
+    AssistantMessage, ContentPart, MediaKind, Message, MessageContent, Source, TextPart,
+    ToolMessage, UserMessage, made_media_of,
 };
 use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
@@ -33,25 +34,50 @@ fn may_have(part: &ContentPart, rules: &Rules<'_>) -> bool {
 
 /// Whether the part is a file in the store of another provider.
 fn is_foreign(part: &ContentPart, own: &str) -> bool {
-    let source = match part {
-        ContentPart::Text(_) => return false,
-        ContentPart::Image(part)
-        | ContentPart::Audio(part)
-        | ContentPart::Video(part)
-        | ContentPart::Document(part) => &part.source,
-    };
-    matches!(source, Source::File { provider: Some(provider), .. } if provider != own)
+    let source = part.media().map(|(_, part)| &part.source);
+    matches!(source, Some(Source::File { provider: Some(provider), .. }) if provider != own)
 }
 
 /// What a part is called.
 fn kind(part: &ContentPart) -> &'static str {
-    match part {
-        ContentPart::Text(_) => "text",
-        ContentPart::Image(_) => "image",
-        ContentPart::Audio(_) => "audio",
-        ContentPart::Video(_) => "video",
-        ContentPart::Document(_) => "document",
+    part.media().map_or("text", |(kind, _)| kind.as_str())
+}
+
+/// What the provider takes of a user, in words: `image (data, url), document (data, file)`.
+pub(crate) fn taken(rules: &Rules<'_>) -> String {
+    let kinds = [
+        (MediaKind::Image, "image/png"),
+        (MediaKind::Audio, "audio/wav"),
+        (MediaKind::Video, "video/mp4"),
+        (MediaKind::Document, "application/pdf"),
+    ];
+    let kinds = kinds.iter().filter_map(|(kind, media_type)| {
+        let forms = [
+            (
+                "data",
+                ContentPart::of_bytes(*kind, b"-", Some(media_type), None),
+            ),
+            (
+                "url",
+                ContentPart::of_url(*kind, "https://example.com", Some(media_type)),
+            ),
+            (
+                "file",
+                ContentPart::of_file("id", Some(rules.provider), Some(media_type)),
+            ),
+        ];
+        let is_taken = |part: &ContentPart| is_taken(part, rules);
+        let forms = forms
+            .iter()
+            .filter(|(_, part)| part.as_ref().is_ok_and(is_taken));
+        let forms: Vec<_> = forms.map(|(form, _)| *form).collect();
+        (!forms.is_empty()).then(|| format!("{kind} ({})", forms.join(", ")))
+    });
+    let kinds: Vec<_> = kinds.collect();
+    if kinds.is_empty() {
+        return "text alone".to_owned();
     }
+    kinds.join(", ")
 }
 
 /// The kinds of the message's parts that the model is told of in words only, since the provider does not take them.
@@ -72,6 +98,65 @@ pub(crate) fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str>
         Some(result) => !is_shown(part, result, rules),
     };
     parts.iter().filter(is_told).map(kind).collect()
+}
+
+/// Shows the model what another made, and what its provider has no form of its own for: in a message before the user's next.
+/// What is sealed for the provider behind it goes back as that.
+pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
+    if !history
+        .iter()
+        .any(|message| made_media_of(message).is_some())
+    {
+        return;
+    }
+    let mut waiting: Option<UserMessage> = None;
+    let mut before = std::mem::take(history).into_iter().peekable();
+    while let Some(message) = before.next() {
+        if let Message::User(_) = &*message
+            && let Some(shown) = waiting.take()
+        {
+            history.push(Cow::Owned(Message::User(shown)));
+        }
+        let Some(parts) = made_media_of(&message) else {
+            history.push(message);
+            continue;
+        };
+        let is_own = |next: &Cow<'_, Message>| match &**next {
+            Message::Assistant(said) => {
+                let is_silent = said.content.as_deref().unwrap_or_default().is_empty();
+                is_silent && said.tool_calls.is_empty() && is_signed(said, rules)
+            }
+            _ => false,
+        };
+        if before.peek().is_some_and(is_own) {
+            continue;
+        }
+        let words = |part: &ContentPart| match is_taken(part, rules) {
+            true => format!("[{}, which follows]", kind(part)),
+            false => format!("[{}, which cannot be shown here]", kind(part)),
+        };
+        let words: Vec<_> = parts.iter().map(words).collect();
+        history.push(Cow::Owned(Message::Assistant(AssistantMessage {
+            id: message.id().clone(),
+            content: Some(words.join("\n")),
+            ..AssistantMessage::default()
+        })));
+        let parts: Vec<_> = parts
+            .into_iter()
+            .filter(|part| is_taken(part, rules))
+            .collect();
+        if parts.is_empty() {
+            continue;
+        }
+        let shown = waiting.get_or_insert_with(|| UserMessage {
+            id: format!("{}-shown", message.id()).into(),
+            content: MessageContent::Parts(vec![text("What you made:".to_owned())]),
+            ..UserMessage::default()
+        });
+        if let MessageContent::Parts(all) = &mut shown.content {
+            all.extend(parts);
+        }
+    }
 }
 
 /// Puts what tools gave back, and their results have no place for, behind the results: into a message of the user's that

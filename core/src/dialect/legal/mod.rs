@@ -21,6 +21,8 @@
 //!   does;
 //! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message
 //!   of the user's that names the call;
+//! - media that another model made, and those that the provider has no form of its own for, are shown in a message before the
+//!   user's next;
 //! - media that the provider does not take, or that are in another's store, become words, and so does a refusal.
 //!
 //! An AG-UI agent gets the history as it is, with the results that are missing.
@@ -33,7 +35,7 @@ mod open_calls;
 mod rules;
 mod turns;
 
-pub(crate) use media::untaken;
+pub(crate) use media::{taken, untaken};
 pub use rules::{CallIds, Charset, Rules, ToolNames};
 
 use super::{HttpRequest, ModelRequest, Offer};
@@ -51,6 +53,7 @@ pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Mess
             calls::answer_all(&mut history);
         }
     } else {
+        media::show_made(&mut history, rules);
         content::clean(&mut history, rules);
         turns::system_first(&mut history, rules);
         calls::pair(&mut history, rules);

@@ -48,6 +48,8 @@ pub(super) enum Piece<'a> {
     Content(Spelled<'a>),
     Reasoning(Field, Spelled<'a>),
     Refusal(Spelled<'a>),
+    /// The address of a picture.
+    Image(Cow<'a, str>),
 }
 
 #[derive(Deserialize)]
@@ -111,9 +113,24 @@ struct WireDelta<'a> {
     annotations: Raw<'a>,
     #[serde(borrow)]
     tool_calls: Raw<'a>,
+    /// OpenRouter's: pictures that the model makes.
+    #[serde(borrow)]
+    images: Raw<'a>,
     /// Together's.
     #[serde(borrow)]
     token_id: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireImage<'a> {
+    #[serde(borrow)]
+    image_url: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireUrl<'a> {
+    #[serde(borrow)]
+    url: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -231,6 +248,11 @@ impl<'a> Chunk<'a> {
         }
         if let Some(piece) = spelled(delta.refusal)? {
             self.pieces.push(Piece::Refusal(piece));
+        }
+        for item in list(delta.images)? {
+            let image = object::<WireImage<'a>>(Some(item))?.and_then(|image| image.image_url);
+            let url = object::<WireUrl<'a>>(image)?.and_then(|image| image.url);
+            self.pieces.extend(text(url)?.map(Piece::Image));
         }
         for item in list(delta.reasoning_details)? {
             self.reasoning_details.extend(object(Some(item))?);

@@ -1,14 +1,14 @@
-use super::super::answer::{NO_STOP_REASON, whole};
+use super::super::answer::{NO_STOP_REASON, is_zero, whole};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
-use super::super::{AnswerLimit, DecodeError, HopIds, Sink};
+use super::super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
 use super::calls::Calls;
 use super::chunk::{Chunk, Kind, Piece};
 use super::reasoning::Reasoning;
 use crate::MessageId;
 use crate::event::{
-    Common, Custom, EventRef, Metadata, RunError, RunFinished, RunStarted, TextMessageEnd,
-    TextMessageRole, TextMessageStart, TokenUsage, Violation,
+    Common, ContentPart, Custom, EventRef, MediaKind, Metadata, RunError, RunFinished, RunStarted,
+    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ pub(crate) struct Decoder {
     /// What the model said in place of an answer, so far.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     refusal: String,
+    /// How many pictures it made.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    media: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +72,7 @@ impl Decoder {
             usage: None,
             is_cut: false,
             refusal: String::new(),
+            media: 0,
         }
     }
 
@@ -146,6 +150,15 @@ impl Decoder {
             Piece::Refusal(text) => {
                 self.refusal.push_str(text);
                 custom("refusal", Value::from(&**text), sink)
+            }
+            Piece::Image(url) => {
+                // What is no address shows nothing.
+                let Ok(part) = ContentPart::of_url(MediaKind::Image, url, None) else {
+                    return Ok(());
+                };
+                let id = self.ids.media(self.media);
+                self.media += 1;
+                made_media::show(id, &part, sink)
             }
         }
     }

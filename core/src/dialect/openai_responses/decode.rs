@@ -4,7 +4,7 @@ use super::super::{DecodeError, Dialect, HopIds, Sink};
 use super::event::{Failure, Kind, Outcome, Piece, Place, StreamEvent, Thought};
 use super::item::{ItemContent, MessagePart, WireItem};
 use super::items::{Items, State};
-use crate::event::{Metadata, TokenUsage, Violation};
+use crate::event::{ContentPart, Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -364,9 +364,12 @@ impl Decoder {
                 self.end_call(at, sink)?;
             }
             ItemContent::Other {
-                item: value,
+                item: mut value,
                 goes_back,
             } => {
+                if let Some(made) = made(&mut value) {
+                    self.answer.media(&made, sink)?;
+                }
                 self.answer.custom("provider_item", value, sink)?;
                 if goes_back {
                     self.answer.part(sink)?;
@@ -500,6 +503,19 @@ impl Decoder {
         self.answer.stop_reason = failure.stop_reason;
         self.answer.usage = failure.usage.or(self.answer.usage.take());
         Ok(self.answer.fail(failure.message, failure.code, sink)?)
+    }
+}
+
+/// Takes the picture that the model made out of its item: the app is shown it once.
+fn made(item: &mut Value) -> Option<ContentPart> {
+    if item.get("type")? != "image_generation_call" {
+        return None;
+    }
+    let format = item.get("output_format").and_then(Value::as_str);
+    let media_type = format!("image/{}", format.unwrap_or("png"));
+    match item.as_object_mut()?.remove("result")? {
+        Value::String(data) if !data.is_empty() => Some(ContentPart::of_data(&data, &media_type)),
+        _ => None,
     }
 }
 

@@ -15,7 +15,8 @@
 //! - any other item is one that the provider runs or made itself (`web_search_call`, `file_search_call`,
 //!   `code_interpreter_call`, `image_generation_call`, `mcp_call`, `mcp_list_tools`, `compaction` and the like) or that
 //!   is for the app to answer (`mcp_approval_request`, `computer_call`): a `CUSTOM` event named `provider_item` when it
-//!   is added and when it is done, with the item as its value. Those that go back with the next request are sealed in an
+//!   is added and when it is done, with the item as its value. A picture that was made is an activity of its own, and not in
+//!   that value. Those that go back with the next request are sealed in an
 //!   assistant message without text, at their place. The events of their progress are not read;
 //! - `RUN_FINISHED` carries the token usage, and as `stopReason` in its metadata the reason why the answer is
 //!   incomplete, else its status;

@@ -1,6 +1,6 @@
 //! Media that the provider does not take: refused where the user attaches them, told in words where they are old.
 
-use crate::dialect::legal::{Rules, untaken};
+use crate::dialect::legal::{Rules, taken, untaken};
 use crate::event::Message;
 use crate::run::protocol::Failure;
 use crate::run::turn::Turn;
@@ -26,8 +26,9 @@ pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
     if !attached.is_empty() {
         let kinds = listed(attached);
         let message = format!(
-            "{provider} does not take what is attached ({kinds}), and the request was not sent; attach it in another \
-             form, or ask another provider"
+            "{provider} does not take what is attached ({kinds}), and the request was not sent; it takes {}: attach it \
+             in one of these forms, or ask another provider",
+            taken(&rules)
         );
         return Err(Failure::AttachmentRefused { message });
     }

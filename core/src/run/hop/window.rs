@@ -3,7 +3,7 @@
 use super::ask::ask_model;
 use super::trim;
 use crate::conversation::token_estimate;
-use crate::event::Message;
+use crate::event::{MEDIA_ACTIVITY, Message};
 use crate::run::protocol::{
     ContextMessage, ContextOverflow, ContextPolicy, EffectId, Failure, RunEvent,
 };
@@ -181,7 +181,7 @@ fn is_of_the_model(message: &Message) -> bool {
     matches!(message, Message::Assistant(_) | Message::Reasoning(_))
 }
 
-/// Activities are shown, and never sent.
+/// Activities are shown, and never sent, but for media that a model made.
 fn is_sent(message: &Message) -> bool {
-    !matches!(message, Message::Activity(_))
+    !matches!(message, Message::Activity(activity) if activity.activity_type != MEDIA_ACTIVITY)
 }

@@ -64,7 +64,7 @@ fn other_parts_and_sources_are_events_of_their_own() {
             "text start r-message-1",
             r#"sealed r-message-1: {"part":{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"2"}}}"#,
             "text end r-message-1",
-            r#"custom inlineData: {"mimeType":"image/png","data":"aa=="}"#,
+            r#"activity r-media-0 media: {"parts":[{"type":"image","source":{"type":"data","value":"aa==","mimeType":"image/png"}}]}"#,
             "text start r-message-2",
             r#"sealed r-message-2: {"part":{"inlineData":{"mimeType":"image/png","data":"aa=="}}}"#,
             "text end r-message-2",

@@ -3,13 +3,15 @@ use crate::{Event, ToolCallStatus};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use stepwell_core::event::{MessageContent, RunFinished, RunOutcome, TextMessageRole};
+use stepwell_core::event::{
+    ContentPart, MessageContent, RunFinished, RunOutcome, Source, TextMessageRole, made_media,
+};
 use stepwell_core::{MessageId, ToolCallId};
 
 /// Writes the AG-UI events of one run as the parts of a UI message stream, of version 1 as the AI SDK 6 and 7 read it: one
 /// frame of server-sent events for each part, and `[DONE]` behind the last.
 ///
-/// Text, reasoning, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What a
+/// Text, reasoning, media that the model makes, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What a
 /// running tool asks, or an agent besides, is a `data-interrupt`, and a custom event a `data-NAME`. The stream has no place for the shared
 /// state.
 #[derive(Debug)]
@@ -97,6 +99,10 @@ enum Part<'a> {
     },
     ToolOutputDenied {
         tool_call_id: &'a str,
+    },
+    File {
+        url: String,
+        media_type: &'a str,
     },
     Error {
         error_text: &'a str,
@@ -206,6 +212,13 @@ impl UiMessageEncoder {
                 self.has_results = true;
                 self.output(&result.tool_call_id, &result.content, frames)
             }
+            Event::ActivitySnapshot(activity) => {
+                let made = made_media(&activity.activity_type, &activity.content);
+                for made in made.unwrap_or_default() {
+                    self.file(&made, frames)?;
+                }
+                Ok(())
+            }
             Event::Custom(custom) => data(frames, &custom.name, &custom.value),
             Event::RunFinished(finished) => self.finish(finished, frames),
             Event::RunError(error) => {
@@ -237,6 +250,20 @@ impl UiMessageEncoder {
             true => part(frames, &Part::FinishStep),
             false => Ok(()),
         }
+    }
+
+    /// Something that the model made. What is in a provider's store has no address.
+    fn file(&mut self, made: &ContentPart, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        let (url, media_type) = match made.media().map(|(_, media)| &media.source) {
+            Some(Source::Data { value, mime_type }) => {
+                (format!("data:{mime_type};base64,{value}"), Some(mime_type))
+            }
+            Some(Source::Url { value, mime_type }) => (value.clone(), mime_type.as_ref()),
+            _ => return Ok(()),
+        };
+        self.step(frames)?;
+        let media_type = media_type.map_or("application/octet-stream", String::as_str);
+        part(frames, &Part::File { url, media_type })
     }
 
     /// The arguments are whole.

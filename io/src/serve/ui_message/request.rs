@@ -6,7 +6,7 @@ use crate::{Message, ResumeEntry, RunId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::ThreadId;
-use stepwell_core::event::{RunAgentInput, ToolDefinition};
+use stepwell_core::event::{MEDIA_ACTIVITY, RunAgentInput, ToolDefinition};
 use uuid::Uuid;
 
 /// A request of the AI SDK's `DefaultChatTransport`, as a run: the chat is the thread, the UI messages are the history.
@@ -221,13 +221,24 @@ impl UiMessage {
                 _ => {}
             }
         }
-        if text.is_empty() && calls.is_empty() {
-            return Ok(());
-        }
         let id = match number {
             0 => self.id.clone(),
             number => format!("{}-{number}", self.id),
         };
+        let made = step.iter().filter(|part| part.r#type == "file");
+        let made: Vec<_> = made.filter_map(content).collect();
+        if !made.is_empty() {
+            let shown = json!({
+                "role": "activity",
+                "id": format!("{id}-media"),
+                "activityType": MEDIA_ACTIVITY,
+                "content": { "parts": made },
+            });
+            messages.push(read(shown, index)?);
+        }
+        if text.is_empty() && calls.is_empty() {
+            return Ok(());
+        }
         let mut message = json!({ "role": "assistant", "id": id });
         if !text.is_empty() {
             message["content"] = json!(text);
@@ -258,7 +269,7 @@ impl Part {
     }
 }
 
-/// A part of what the user said, as AG-UI has it.
+/// A part of what the user said, or the model made, as AG-UI has it.
 fn content(part: &Part) -> Option<Value> {
     if part.r#type == "text" {
         return Some(json!({ "type": "text", "text": part.text.as_ref()? }));

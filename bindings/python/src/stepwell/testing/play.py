@@ -15,7 +15,8 @@ from ..errors import ToolError
 from ..events import Event
 from ..machine import RunMachine
 from ..outcomes import Outcome
-from ..tools import Tool, shown
+from ..media import shown
+from ..tools import Tool
 from . import script
 from .script import Hop
 

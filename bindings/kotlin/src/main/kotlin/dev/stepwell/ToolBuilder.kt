@@ -68,7 +68,8 @@ public class ToolBuilder internal constructor(private val name: String, private 
 
     /**
      * Sets the tool's code. What it gives is shown to the model: a string as it is, a [JsonElement] as JSON, nothing
-     * ([Unit]) as `done`, anything else by its `toString`. An exception is this tool's own error: the model is
+     * ([Unit]) as `done`, an [image] or a list of such parts as what they are, and with text before them as [ToolOutput],
+     * anything else by its `toString`. An exception is this tool's own error: the model is
      * shown it, and the turn goes on. A tool whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] brings it.
      */
     public fun run(code: suspend (ToolInvocation) -> Any?) {
@@ -82,7 +83,7 @@ public class ToolBuilder internal constructor(private val name: String, private 
 
     /**
      * Sets [parameters] and the tool's code by serializers: the arguments are an object, and so may the result be, which
-     * is shown to the model as JSON, but a string as it is. Arguments that the class does not take are the tool's own
+     * is shown to the model as JSON, but a string and media as they are. Arguments that the class does not take are the tool's own
      * error, for the model to mend.
      *
      * @throws IllegalArgumentException if the arguments have no schema; see [jsonSchema]
@@ -146,9 +147,9 @@ public class ToolBuilder internal constructor(private val name: String, private 
 
 /** A tool's code, with its exceptions as the tool's errors. */
 private class Code(private val code: suspend (ToolInvocation, ToolContext) -> Any?) : ToolHandler {
-    override suspend fun call(invocation: ToolInvocation, context: ToolContext): String =
+    override suspend fun call(invocation: ToolInvocation, context: ToolContext): ToolOutput =
         try {
-            shown(code(invocation, context))
+            outputOf(code(invocation, context))
         } catch (stopped: CancellationException) {
             throw stopped
         } catch (declared: ToolException) {

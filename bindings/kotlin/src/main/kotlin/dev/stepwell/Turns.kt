@@ -10,16 +10,24 @@ import kotlinx.serialization.json.JsonElement
  * Says something to the model when the flow is collected, and emits what happens until the turn is over; the last event
  * is [Event.Completed].
  *
+ * Behind the text come [parts], in order: what [image], [audio], [video], [document] and [file] make, and [text] between
+ * them. An empty text is none.
+ *
+ * ```
+ * agent.send("What is this?", image("shark.png"))
+ * ```
+ *
  * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. A turn that is still under
  * way when another begins is cancelled: the user has moved on. [options] are what is otherwise for this turn than the agent
  * has it, [tools] what it offers beside the agent's.
  */
 public fun Agent.send(
     text: String,
+    vararg parts: ContentPart,
     options: TurnOptions = TurnOptions(),
     tools: List<AgentTool> = emptyList(),
 ): Flow<Event> = flow {
-    startTurn(text, options, tools).use { turn ->
+    startTurn(text, options, tools, parts.asList()).use { turn ->
         // Closing a turn that is not over cancels it.
         while (true) {
             val events = turn.nextBatch()
@@ -40,9 +48,10 @@ public fun Agent.send(
 @Throws(TurnException::class, CancellationException::class)
 public suspend fun Agent.sendAndWait(
     text: String,
+    vararg parts: ContentPart,
     options: TurnOptions = TurnOptions(),
     tools: List<AgentTool> = emptyList(),
-): Finished = requireWhole(startTurn(text, options, tools).use { it.finish() })
+): Finished = requireWhole(startTurn(text, options, tools, parts.asList()).use { it.finish() })
 
 /**
  * The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are for

@@ -22,21 +22,29 @@ import kotlinx.serialization.serializer
  * ```
  *
  * What does not fit the type goes back to the model with the path and the reason, twice; then the turn has failed.
- * Cancelling the caller cancels the turn.
+ * Cancelling the caller cancels the turn. [parts] come behind the text, as for [send].
  *
  * @throws IllegalArgumentException the type has no schema; see [jsonSchema]. Nothing was sent
  * @throws TurnException the answer is not whole, or does not fit: [TurnException.OutputInvalid], with its text
  */
-public suspend inline fun <reified T> Agent.run(text: String, json: Json = StepwellJson): T =
-    run(text, serializer<T>(), json)
+public suspend inline fun <reified T> Agent.run(
+    text: String,
+    vararg parts: ContentPart,
+    json: Json = StepwellJson,
+): T = run(text, serializer<T>(), *parts, json = json)
 
 /** As the other one, with a serializer. */
 @Throws(TurnException::class, CancellationException::class)
-public suspend fun <T> Agent.run(text: String, serializer: KSerializer<T>, json: Json = StepwellJson): T {
+public suspend fun <T> Agent.run(
+    text: String,
+    serializer: KSerializer<T>,
+    vararg parts: ContentPart,
+    json: Json = StepwellJson,
+): T {
     val decoder = Decoding { json.decodeFromJsonElement(serializer, it) }
     val output = outputType(serializer.descriptor, json)
     return withOutput(output, decoder).use { agent ->
-        json.decodeFromJsonElement(serializer, agent.sendAndWait(text).output ?: JsonNull)
+        json.decodeFromJsonElement(serializer, agent.sendAndWait(text, *parts).output ?: JsonNull)
     }
 }
 

@@ -36,7 +36,7 @@ class OptionsTest {
                 user = "user-7",
             )
             val own = agentTool("own", "Of this turn.") { run { "of the turn" } }
-            assertEquals("Yes.", agent.sendAndWait("Hello", options, listOf(own)).text)
+            assertEquals("Yes.", agent.sendAndWait("Hello", options = options, tools = listOf(own)).text)
             assertEquals("Again.", agent.sendAndWait("And?").text)
             val (first, second, next) = mock.requests()
             for (request in listOf(first, second)) {

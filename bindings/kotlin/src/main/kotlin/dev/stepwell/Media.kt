@@ -1,0 +1,83 @@
+package dev.stepwell
+
+import java.nio.file.Path
+
+// What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
+
+/**
+ * A picture, for [send] or as a tool's result: a file, or an address (`https://…`, `data:…`), which the provider fetches.
+ *
+ * A file is read at once. Its media type is [mediaType], or is found by its first bytes, and where these do not say it by its
+ * name.
+ *
+ * @throws StepwellException.InvalidArgument it is not there, empty, of no known type or no picture; an address that nobody
+ *   fetches from
+ */
+@Throws(StepwellException::class)
+public fun image(source: String, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.IMAGE, MediaSource.Text(source), mediaType)
+
+/** The same of a file. */
+@Throws(StepwellException::class)
+public fun image(source: Path, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.IMAGE, MediaSource.Path(source.toString()), mediaType)
+
+/** The same of bytes, which may have a [name]. */
+@Throws(StepwellException::class)
+public fun image(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
+    mediaPart(MediaKind.IMAGE, MediaSource.Bytes(source), mediaType, name)
+
+/** Sound; see [image]. */
+@Throws(StepwellException::class)
+public fun audio(source: String, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.AUDIO, MediaSource.Text(source), mediaType)
+
+/** The same of a file. */
+@Throws(StepwellException::class)
+public fun audio(source: Path, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.AUDIO, MediaSource.Path(source.toString()), mediaType)
+
+/** The same of bytes, which may have a [name]. */
+@Throws(StepwellException::class)
+public fun audio(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
+    mediaPart(MediaKind.AUDIO, MediaSource.Bytes(source), mediaType, name)
+
+/** A film; see [image]. */
+@Throws(StepwellException::class)
+public fun video(source: String, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.VIDEO, MediaSource.Text(source), mediaType)
+
+/** The same of a file. */
+@Throws(StepwellException::class)
+public fun video(source: Path, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.VIDEO, MediaSource.Path(source.toString()), mediaType)
+
+/** The same of bytes, which may have a [name]. */
+@Throws(StepwellException::class)
+public fun video(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
+    mediaPart(MediaKind.VIDEO, MediaSource.Bytes(source), mediaType, name)
+
+/** A document: a PDF file, a text, whatever the provider reads; see [image]. */
+@Throws(StepwellException::class)
+public fun document(source: String, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.DOCUMENT, MediaSource.Text(source), mediaType)
+
+/** The same of a file. */
+@Throws(StepwellException::class)
+public fun document(source: Path, mediaType: String? = null): ContentPart =
+    mediaPart(MediaKind.DOCUMENT, MediaSource.Path(source.toString()), mediaType)
+
+/** The same of bytes, which may have a [name]. */
+@Throws(StepwellException::class)
+public fun document(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
+    mediaPart(MediaKind.DOCUMENT, MediaSource.Bytes(source), mediaType, name)
+
+/** What a tool gave, as the model is shown it. */
+internal fun outputOf(value: Any?): ToolOutput = when (value) {
+    is ToolOutput -> value
+    is ContentPart -> ToolOutput("", listOf(value))
+    is List<*> -> value.filterIsInstance<ContentPart>().let { parts ->
+        if (parts.isNotEmpty() && parts.size == value.size) ToolOutput("", parts) else ToolOutput(shown(value))
+    }
+    else -> ToolOutput(shown(value))
+}

@@ -1,0 +1,150 @@
+"""What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ._ffi import stepwell_ffi as _ffi
+from ._record import Json
+from .arguments import checks_arguments
+from .errors import InvalidArgumentError, translates
+from .schema import jsonable
+
+Media = Any
+"""A path or an address (``str``), a ``pathlib.Path``, ``bytes``; for pictures a PIL image or a matplotlib figure, too."""
+
+Content = Any
+"""A text, a part that ``image``, ``audio``, ``video``, ``document`` or ``file`` made, a PIL image or a matplotlib figure."""
+
+
+class ContentPart(dict[str, Json]):
+    """A part of what the user says, or of what a tool gives back, as AG-UI has it in JSON."""
+
+
+class Parts(list[Mapping[str, Json]]):
+    """A tool's result that is more than text: texts and media, in order::
+
+        return Parts(["The cat:", image("cat.png")])
+    """
+
+    def __init__(self, parts: Iterable[Content] = ()) -> None:
+        super().__init__(part_of("a part of `Parts`", part) for part in parts)
+
+
+def image(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
+    """A picture, for ``Agent.send`` or as a tool's result.
+
+    It is at a path, at an address (``https://…``, ``data:…``), in bytes, or is a PIL image or a matplotlib figure, which are
+    made PNG. A file is read at once; what is at an address the provider fetches. Its media type is found by its first bytes
+    or its name, if it is not given. ``name`` names bytes. Raises ``InvalidArgumentError`` for what is not there, is empty, of
+    no known type or no picture.
+    """
+    made = _png(source)
+    return _part(_ffi.MediaKind.IMAGE, source if made is None else made, media_type, name)
+
+
+def audio(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
+    """Sound; see ``image``."""
+    return _part(_ffi.MediaKind.AUDIO, source, media_type, name)
+
+
+def video(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
+    """A film; see ``image``."""
+    return _part(_ffi.MediaKind.VIDEO, source, media_type, name)
+
+
+def document(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
+    """A document: a PDF file, a text, whatever the provider reads; see ``image``."""
+    return _part(_ffi.MediaKind.DOCUMENT, source, media_type, name)
+
+
+@checks_arguments
+def file(id: str, *, provider: str | None = None, media_type: str | None = None) -> ContentPart:
+    """A file in a provider's store, by the id that it has there.
+
+    ``provider`` says whose id it is, so that no other is asked for it, and ``media_type`` what it is: ``image/png`` makes it
+    a picture; without it is a document.
+    """
+    return ContentPart(translates(_ffi.file)(id, provider, media_type).json)
+
+
+def part_of(where: str, value: Content) -> ContentPart:
+    """The part that a value is; ``where`` is the argument that it came by."""
+    if isinstance(value, ContentPart):
+        return value
+    if isinstance(value, str):
+        return ContentPart(type="text", text=value)
+    if isinstance(value, Mapping) and "type" in value:
+        return ContentPart(value)
+    if (made := _png(value)) is not None:
+        return image(made)
+    raise InvalidArgumentError(
+        f"{where} is of the type {type(value).__name__}", "give a text, or what `image`, `document` and the like make"
+    )
+
+
+def said(where: str, text: Content, parts: Sequence[Content]) -> tuple[str, list[_ffi.ContentPart]]:
+    """A text and parts, as the library takes them."""
+    if not isinstance(text, str):
+        text, parts = "", (text, *parts)
+    return text, [_ffi.ContentPart(json=part_of(where, part)) for part in parts]
+
+
+def result_of(value: object) -> str | Parts:
+    """What the model is shown of a tool's result."""
+    if isinstance(value, Parts):
+        return value
+    if _is_media(value):
+        return Parts([value])
+    if isinstance(value, (list, tuple)) and any(map(_is_media, value)):
+        return Parts(each if _is_media(each) else shown(each) for each in value)
+    return shown(value)
+
+
+def shown(value: object) -> str:
+    """What the model is shown of a result that is text, or JSON."""
+    plain = jsonable(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _part(kind: _ffi.MediaKind, source: Media, media_type: str | None, name: str | None) -> ContentPart:
+    given: Any
+    if isinstance(source, str):
+        given = _ffi.MediaSource.TEXT(source)
+    elif isinstance(source, os.PathLike):
+        given = _ffi.MediaSource.PATH(os.fsdecode(source))
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        given = _ffi.MediaSource.BYTES(bytes(source))
+    else:
+        raise InvalidArgumentError(
+            f"`source` of `{kind.name.lower()}` is of the type {type(source).__name__}", "give a path, an address or bytes"
+        )
+    return ContentPart(translates(_ffi.media_part)(kind, given, media_type, name).json)
+
+
+def _is_media(value: object) -> bool:
+    return isinstance(value, ContentPart) or _is_of("PIL.Image", "Image", value) or _is_of("matplotlib.figure", "Figure", value)
+
+
+def _is_of(module: str, name: str, value: object) -> bool:
+    """Whether it is of a class of a module; who has an object of it has loaded the module."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _png(picture: Any) -> bytes | None:
+    """A PIL image or a matplotlib figure as PNG; ``None`` for anything else."""
+    made = io.BytesIO()
+    if _is_of("PIL.Image", "Image", picture):
+        plain = picture.mode in ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")
+        (picture if plain else picture.convert("RGB")).save(made, "PNG")
+    elif _is_of("matplotlib.figure", "Figure", picture):
+        picture.savefig(made, format="png", bbox_inches="tight")
+    else:
+        return None
+    return made.getvalue()

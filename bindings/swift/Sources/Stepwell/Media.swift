@@ -1,0 +1,116 @@
+import Foundation
+
+#if canImport(UIKit)
+    import UIKit
+#elseif canImport(AppKit)
+    import AppKit
+#endif
+
+/// What a picture, sound, a film or a document can be made of: a `String`, which is a path or an address (`https://…`,
+/// `data:…`), a `URL`, `Data`; on Apple's systems also a `UIImage` or an `NSImage`.
+public protocol MediaSourceConvertible {
+    /// Where the media are.
+    func mediaSource() throws -> MediaSource
+}
+
+extension String: MediaSourceConvertible {
+    public func mediaSource() -> MediaSource { .text(text: self) }
+}
+
+extension URL: MediaSourceConvertible {
+    public func mediaSource() -> MediaSource {
+        isFileURL ? .path(path: path) : .text(text: absoluteString)
+    }
+}
+
+extension Data: MediaSourceConvertible {
+    public func mediaSource() -> MediaSource { .bytes(bytes: self) }
+}
+
+#if canImport(UIKit)
+    extension UIImage: MediaSourceConvertible {
+        /// As PNG.
+        public func mediaSource() throws -> MediaSource { .bytes(bytes: try png(pngData())) }
+    }
+#elseif canImport(AppKit)
+    extension NSImage: MediaSourceConvertible {
+        /// As PNG.
+        public func mediaSource() throws -> MediaSource {
+            let bitmap = tiffRepresentation.flatMap(NSBitmapImageRep.init(data:))
+            return .bytes(bytes: try png(bitmap?.representation(using: .png, properties: [:])))
+        }
+    }
+#endif
+
+#if canImport(UIKit) || canImport(AppKit)
+    private func png(_ data: Data?) throws -> Data {
+        guard let data else {
+            throw StepwellError.InvalidArgument(
+                reason: "the picture cannot be written as PNG", advice: "give one that has pixels")
+        }
+        return data
+    }
+#endif
+
+/// A picture, for `send` or as a tool's result.
+///
+/// A file is read at once; what is at an address the provider fetches. Its media type is `mediaType`, or is found by its first
+/// bytes, and where these do not say it by its name. `name` names bytes.
+///
+/// - Throws: `StepwellError.InvalidArgument` for what is not there, is empty, of no known type or no picture, and for an
+///   address that nobody fetches from.
+public func image(
+    _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
+) throws -> ContentPart {
+    try mediaPart(kind: .image, source: source.mediaSource(), mediaType: mediaType, name: name)
+}
+
+/// Sound; see `image`.
+public func audio(
+    _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
+) throws -> ContentPart {
+    try mediaPart(kind: .audio, source: source.mediaSource(), mediaType: mediaType, name: name)
+}
+
+/// A film; see `image`.
+public func video(
+    _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
+) throws -> ContentPart {
+    try mediaPart(kind: .video, source: source.mediaSource(), mediaType: mediaType, name: name)
+}
+
+/// A document: a PDF file, a text, whatever the provider reads; see `image`.
+public func document(
+    _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
+) throws -> ContentPart {
+    try mediaPart(kind: .document, source: source.mediaSource(), mediaType: mediaType, name: name)
+}
+
+/// A text between others is one as it stands.
+extension ContentPart: ExpressibleByStringLiteral {
+    public init(stringLiteral value: String) {
+        self = text(content: value)
+    }
+}
+
+/// What a tool's closure may give: text, JSON as text, a part, several, or a `ToolOutput`.
+public protocol ToolOutputConvertible: Sendable {
+    /// What the model is shown.
+    func toolOutput() -> ToolOutput
+}
+
+extension String: ToolOutputConvertible {
+    public func toolOutput() -> ToolOutput { ToolOutput(text: self) }
+}
+
+extension ContentPart: ToolOutputConvertible {
+    public func toolOutput() -> ToolOutput { ToolOutput(text: "", parts: [self]) }
+}
+
+extension Array: ToolOutputConvertible where Element == ContentPart {
+    public func toolOutput() -> ToolOutput { ToolOutput(text: "", parts: self) }
+}
+
+extension ToolOutput: ToolOutputConvertible {
+    public func toolOutput() -> ToolOutput { self }
+}

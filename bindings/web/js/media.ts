@@ -1,0 +1,106 @@
+// What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
+
+import { loaded, misuse } from "./module.js";
+import { type Json, type MediaKind, mediaPart, type Message, type Part } from "./stepwell.js";
+
+/**
+ * A path (under Node) or an address (`https://…`, `data:…`), a `URL`, bytes, or a `Blob`, such as the `File` of an input
+ * element.
+ */
+export type Media = string | URL | Blob | ArrayBuffer | Uint8Array;
+
+/** What is known of it beside: its media type, where that is not to be found out by its first bytes or its name. */
+export interface MediaOptions {
+  mediaType?: string;
+  /** The name of bytes. */
+  name?: string;
+}
+
+/** A part of what the user says, or of what a tool gives back: `image`, `audio`, `video`, `document` and `file` make one. */
+export class ContentPart {
+  constructor(part: Part) {
+    Object.assign(this, part);
+  }
+}
+
+export interface ContentPart {
+  type: MediaKind | "text";
+}
+
+/** A text, or a part: one of `image` and the like, or AG-UI's. */
+export type Content = string | ContentPart | Part;
+
+/**
+ * A picture, for `Agent.send` or as a tool's result. A file is read at once; what is at an address the provider fetches. Throws
+ * a `StepwellError` for what is empty, of no known type or no picture, and for an address that nobody fetches from.
+ */
+export function image(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("image", source, options);
+}
+
+/** Sound; see `image`. */
+export function audio(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("audio", source, options);
+}
+
+/** A film; see `image`. */
+export function video(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("video", source, options);
+}
+
+/** A document: a PDF file, a text, whatever the provider reads; see `image`. */
+export function document(source: Media, options?: MediaOptions): Promise<ContentPart> {
+  return made("document", source, options);
+}
+
+/**
+ * A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for it,
+ * and `mediaType` what it is: `image/png` makes it a picture; without it is a document.
+ */
+export function file(id: string, options: { provider?: string; mediaType?: string } = {}): ContentPart {
+  loaded();
+  return new ContentPart(mediaPart({ file: id, ...options }));
+}
+
+/** AG-UI's parts of them. An empty text is none. */
+export const partsOf = (contents: readonly Content[]): Json[] =>
+  contents.filter((content) => content !== "").map((content) => (typeof content === "string" ? { type: "text", text: content } : { ...content } as unknown as Json));
+
+/** What the user says: a text, a part of media, texts and parts in order, or an AG-UI message. */
+export type Said = string | ContentPart | readonly Content[] | Message;
+
+/** The same as an AG-UI message; of a turn's, or of a steering one's, id. */
+export function messageOf(id: string, said: Said): Message {
+  if (typeof said === "object" && "role" in said) return said as Message;
+  const content = typeof said === "string" ? said : partsOf(said instanceof ContentPart ? [said] : (said as readonly Content[]));
+  return { id: `${id}-user`, role: "user", content };
+}
+
+async function made(kind: MediaKind, source: Media, { mediaType, name }: MediaOptions = {}): Promise<ContentPart> {
+  loaded();
+  const given = { kind, ...(mediaType && { mediaType }), ...(name && { name }) };
+  if (typeof source === "string" || source instanceof URL) {
+    const place = String(source);
+    const isUrl = /^([a-z][a-z\d+.-]+:\/\/|data:)/i.test(place);
+    if (isUrl && !place.startsWith("file:")) return new ContentPart(mediaPart({ ...given, url: place }));
+    return new ContentPart(mediaPart({ ...given, name: name ?? place.split(/[\\/]/).pop()! }, await read(place)));
+  }
+  if (!(source instanceof Blob)) {
+    const bytes = source instanceof Uint8Array ? source : new Uint8Array(source);
+    return new ContentPart(mediaPart(given, bytes));
+  }
+  const called = name ?? (source as { name?: string }).name;
+  const bytes = new Uint8Array(await source.arrayBuffer());
+  const type = mediaType ?? source.type;
+  return new ContentPart(mediaPart({ kind, ...(type && { mediaType: type }), ...(called && { name: called }) }, bytes));
+}
+
+async function read(path: string): Promise<Uint8Array> {
+  const node = (globalThis as { process?: { getBuiltinModule?(name: string): any } }).process?.getBuiltinModule?.("node:fs/promises");
+  if (!node) throw misuse(`there are no files here to read \`${path}\` from`, "give an address, bytes or a `Blob`");
+  try {
+    return await node.readFile(path.startsWith("file:") ? new URL(path) : path);
+  } catch (error) {
+    throw misuse(`\`${path}\` cannot be read: ${error}`, "look whether it is there, and a file");
+  }
+}
