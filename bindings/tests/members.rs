@@ -43,6 +43,7 @@ fn start(run_id: &str, text: &str) -> Start {
         message: None,
         resume: Vec::new(),
         options: TurnOptions::default(),
+        parts: Vec::new(),
     }
 }
 

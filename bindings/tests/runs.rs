@@ -222,6 +222,7 @@ fn started(journal: bool) -> Arc<RunMachine> {
         message: None,
         resume: Vec::new(),
         options: TurnOptions::default(),
+        parts: Vec::new(),
     };
     run.start(start, at(1)).unwrap();
     run

@@ -34,6 +34,7 @@ fn start() -> Start {
         message: None,
         resume: Vec::new(),
         options: TurnOptions::default(),
+        parts: Vec::new(),
     }
 }
 

@@ -13,6 +13,7 @@ fn call(index: u32, status: ToolCallStatus, result: Option<ToolResult>) -> LiveC
         status,
         result,
         edited: None,
+        changed: None,
         restarts: 0,
     }
 }

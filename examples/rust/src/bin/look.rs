@@ -11,6 +11,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
     let agent = Agent::builder(endpoint).build()?;
     let finished = agent.send(("What is this?", picture)).await?;
-    println!("{}", finished.text);
+    println!("{}", finished.text());
     Ok(())
 }
