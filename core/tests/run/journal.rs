@@ -41,7 +41,7 @@ fn differs(text: &str) -> Divergence {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(80))]
 
     #[test]
     fn i05_a_replay_gives_the_same_effects_events_and_digest(

@@ -14,7 +14,7 @@ use stepwell_core::run::{RunMachine, StateKind};
 use stepwell_core::tool::parse_arguments;
 
 proptest! {
-    #![proptest_config(cases(12))]
+    #![proptest_config(cases(24))]
 
     /// Through the real machine, with the bytes cut anywhere, several calls interleaved, and the run stored and
     /// restored after every chunk.

@@ -239,7 +239,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(30))]
+    #![proptest_config(cases(80))]
 
     /// Also what a mad world brings: broken frames, late answers, restores.
     #[test]
