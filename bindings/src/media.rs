@@ -43,6 +43,8 @@ pub fn text(content: String) -> ContentPart {
 
 /// A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for
 /// it, and `media_type` what it is: `image/png` makes it a picture; without it is a document.
+// uniffi gives strings away.
+#[allow(clippy::needless_pass_by_value)]
 #[uniffi::export(default(provider = None, media_type = None))]
 pub fn file(
     id: String,

@@ -116,7 +116,7 @@ impl Hook {
         Fut::Output: Into<HookAnswer>,
     {
         self.with(HookMoment::BeforeRequest, |own| {
-            own.before_request = look(code)
+            own.before_request = look(code);
         })
     }
 

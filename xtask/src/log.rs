@@ -76,7 +76,8 @@ impl Log {
         succeeded(command, status)
     }
 
-    /// The same for a test program of Rust's. Of the tests that failed it shows what they say, and names them.
+    /// The same for a test program of Rust's. Of the tests that failed it shows what they say, and names them; where the
+    /// program hangs, it names those that did not end.
     pub(crate) fn run_tests(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let begin = fs::metadata(&self.path)?.len();
         let Err(error) = self.run(command) else {
@@ -91,10 +92,13 @@ impl Log {
             }
         }
         let failed: Vec<_> = said.lines().filter_map(failed_test).collect();
-        if failed.is_empty() {
-            return Err(error);
+        if !failed.is_empty() {
+            bail!("{}", failed.join(", "))
         }
-        bail!("{}", failed.join(", "))
+        match unended_tests(&said)[..] {
+            [] => Err(error),
+            ref tests => Err(error.context(format!("{} did not end", tests.join(", ")))),
+        }
     }
 
     /// The same for a tool that itself crashes now and then: killed by a memory fault of its own, it runs once more.
@@ -223,6 +227,16 @@ fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
+/// The tests that were said to run for long, and of which nothing more was said.
+fn unended_tests(said: &str) -> Vec<&str> {
+    let long = said.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("test ")?.split_once(' ')?;
+        rest.starts_with("has been running for").then_some(name)
+    });
+    let has_ended = |name: &str| said.contains(&format!("\ntest {name} ... "));
+    long.filter(|name| !has_ended(name)).collect()
+}
+
 fn succeeded(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
     if !status.success() {
         bail!("`{}` failed: {status}", process::line(command));
@@ -270,6 +284,12 @@ mod tests {
         let failing = "echo 'test of::it ... FAILED'; echo 'test other ... ok'; exit 101";
         assert_eq!(run("echo 'test before ... FAILED'"), Ok(()));
         assert_eq!(run(failing), Err("of::it".to_owned()));
+        let long = "echo 'test of::it has been running for over 60 seconds'";
+        let killed = run(&format!("echo; {long}; exit 137")).expect_err("it failed");
+        assert_eq!(killed, "of::it did not end");
+        let ended = run(&format!("{long}; echo 'test of::it ... ok'; exit 3"));
+        let ended = ended.expect_err("it failed");
+        assert!(ended.contains("exit status: 3"), "{ended}");
         let crashed = run("exit 3").expect_err("it failed");
         assert!(crashed.contains("exit status: 3"), "{crashed}");
         fs::remove_dir_all(folder)?;

@@ -130,6 +130,8 @@ pub fn newest_messages(overflow: &OverflowValue, part: f64) -> Result<Vec<String
 }
 
 /// A content part of media: of the bytes, or of what `of` names.
+// wasm-bindgen gives arrays away.
+#[allow(clippy::needless_pass_by_value)]
 #[wasm_bindgen(js_name = mediaPart)]
 pub fn media_part(of: &NewPartValue, bytes: Option<Vec<u8>>) -> Result<PartValue, JsValue> {
     let of: NewPart = from_js("the part", of)?;

@@ -318,7 +318,7 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
-    fn type_of(part: Result<ContentPart, MediaError>) -> String {
+    fn type_of(part: &Result<ContentPart, MediaError>) -> String {
         match part.as_ref().map(ContentPart::media) {
             Ok(Some((kind, part))) => match &part.source {
                 Source::Data { mime_type, .. } => format!("{kind}: {mime_type}"),
@@ -334,7 +334,8 @@ mod tests {
     #[test]
     fn the_first_bytes_say_the_type_and_where_not_the_name() {
         use MediaKind::{Audio, Document, Image, Video};
-        let of = |kind, bytes: &[u8], name| type_of(ContentPart::of_bytes(kind, bytes, None, name));
+        let of =
+            |kind, bytes: &[u8], name| type_of(&ContentPart::of_bytes(kind, bytes, None, name));
         assert_eq!(of(Image, PNG, None), "image: image/png");
         assert_eq!(
             of(Image, b"\xff\xd8\xff\xe0", Some("wrong.png")),
@@ -358,7 +359,7 @@ mod tests {
     #[test]
     fn what_cannot_be_a_part_is_said_at_once() {
         let of = |bytes: &[u8], name| {
-            type_of(ContentPart::of_bytes(MediaKind::Image, bytes, None, name))
+            type_of(&ContentPart::of_bytes(MediaKind::Image, bytes, None, name))
         };
         assert!(of(b"", Some("x.png")).starts_with("the image has no bytes"));
         assert!(of(b"\x01\x02\xff", None).starts_with("neither the first bytes nor the name"));
@@ -366,19 +367,19 @@ mod tests {
             of(b"%PDF-1.7", None),
             "application/pdf is no image; give it as `document`"
         );
-        let url = |url| type_of(ContentPart::of_url(MediaKind::Image, url, None));
+        let url = |url| type_of(&ContentPart::of_url(MediaKind::Image, url, None));
         assert!(url("ftp://a/b.png").contains("begins with `ftp:`"));
         assert!(url("shark.png").contains("is no address"));
         assert!(url("https://").contains("is no address"));
         assert!(url("https://a/b.mp3").contains("is no image"));
         assert!(url("data:image/png;base64,?").contains("no base64"));
         let typed = ContentPart::of_bytes(MediaKind::Image, PNG, Some("png"), None);
-        assert!(type_of(typed).starts_with("`png` is no media type"));
+        assert!(type_of(&typed).starts_with("`png` is no media type"));
     }
 
     #[test]
     fn an_address_stays_one_and_a_data_url_is_taken_apart() {
-        let url = |url| type_of(ContentPart::of_url(MediaKind::Image, url, None));
+        let url = |url| type_of(&ContentPart::of_url(MediaKind::Image, url, None));
         assert_eq!(url("https://a/b.JPG?size=2"), "image: image/jpeg");
         assert_eq!(url("https://a/b"), "image: ?");
         assert_eq!(url("gs://a/b.png"), "image: image/png");
@@ -389,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_file_of_a_provider_is_what_its_type_says() {
-        let of = |media_type| type_of(ContentPart::of_file("file-1", Some("openai"), media_type));
+        let of = |media_type| type_of(&ContentPart::of_file("file-1", Some("openai"), media_type));
         assert_eq!(of(None), "document: ?");
         assert_eq!(of(Some("image/png")), "image: image/png");
     }

@@ -246,14 +246,14 @@ impl From<()> for HookAnswer {
     }
 }
 
-impl<T: Into<HookAnswer>> From<Option<T>> for HookAnswer {
+impl<T: Into<Self>> From<Option<T>> for HookAnswer {
     /// Nothing is no objection.
     fn from(answered: Option<T>) -> Self {
         answered.map_or(Self::GoOn, Into::into)
     }
 }
 
-impl<T: Into<HookAnswer>, E: fmt::Display> From<Result<T, E>> for HookAnswer {
+impl<T: Into<Self>, E: fmt::Display> From<Result<T, E>> for HookAnswer {
     /// An error is one of the hook's own code, and no refusal.
     fn from(answered: Result<T, E>) -> Self {
         answered.map_or_else(

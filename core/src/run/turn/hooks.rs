@@ -111,7 +111,7 @@ impl Turn {
                 }
             }
             (HookAnswer::Refused { reason }, _) => {
-                return self.refused_by_hook(place, hook, reason);
+                return self.refused_by_hook(place, hook, &reason);
             }
             (HookAnswer::Failed { message }, _) => {
                 let reason = format!("it failed: {message}");
@@ -128,8 +128,8 @@ impl Turn {
         }
     }
 
-    fn refused_by_hook(&mut self, place: HookPlace, hook: u32, reason: String) -> Hooked {
-        let failure = self.hook_refuses(place, hook, reason.clone());
+    fn refused_by_hook(&mut self, place: HookPlace, hook: u32, reason: &str) -> Hooked {
+        let failure = self.hook_refuses(place, hook, reason.to_owned());
         let (key, kind, what) = match place {
             HookPlace::Request { .. } | HookPlace::Answer { .. } => return Hooked::Over(failure),
             HookPlace::Call(key) => (key, ToolFailureKind::Denied, "the call was not run"),
