@@ -12,18 +12,12 @@ pub struct Start {
     parent_run_id: Option<String>,
     text: Option<String>,
     #[serde(default)]
-    parts: Vec<Part>,
+    parts: Vec<ContentPart>,
     message: Option<Message>,
     #[serde(default)]
     resume: Vec<ResumeEntry>,
     #[serde(default)]
     options: TurnOptions,
-}
-
-/// A part as the bindings have it.
-#[derive(Debug, Deserialize)]
-struct Part {
-    json: ContentPart,
 }
 
 impl Start {
@@ -47,8 +41,7 @@ impl Start {
             (None, message) if self.parts.is_empty() => message,
             (text, _) => {
                 let text = text.filter(|text| !text.is_empty()).map(ContentPart::from);
-                let parts = self.parts.into_iter().map(|part| part.json);
-                let all: Vec<ContentPart> = text.into_iter().chain(parts).collect();
+                let all: Vec<ContentPart> = text.into_iter().chain(self.parts).collect();
                 Some(Message::user(format!("{}-user", self.run_id), all))
             }
         };

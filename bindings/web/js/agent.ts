@@ -9,7 +9,7 @@ import { loaded, misuse, RunMachine } from "./module.js";
 import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
-import { type Json, type Message, type OutputType, type Part, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
+import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import type { Tool } from "./tools.js";
 import { type Input, type Run, Turn } from "./turn.js";
@@ -198,8 +198,7 @@ export class Agent {
     const { key } = thread;
     const { runId, message } = given;
     if ((text !== undefined || parts.length > 0) && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
-    const whole = parts.map(({ json }) => json as unknown as Part);
-    const said: Start = text === undefined && whole.length === 0 ? given : { ...given, message: messageOf(runId, whole.length === 0 ? text! : [text ?? "", ...whole]) };
+    const said: Start = text === undefined && parts.length === 0 ? given : { ...given, message: messageOf(runId, parts.length === 0 ? text! : [text ?? "", ...parts]) };
     const start: Start = { ...said, options };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);

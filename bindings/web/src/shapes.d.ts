@@ -547,7 +547,7 @@ export interface Start {
   /** What is otherwise for this turn than the configuration says. */
   options?: TurnOptions;
   /** What comes behind the text, in order: media, and texts between them. */
-  parts?: ContentPart[];
+  parts?: Part[];
 }
 
 /** The user's answer to one `Interrupt`. */
@@ -593,12 +593,6 @@ export interface TurnOptions {
   output?: OutputType;
   /** Headers to send besides, in the place of the configuration's of their names. They are not stored. */
   headers?: Record<string, string>;
-}
-
-/** A part of what the user says, or of what a tool gives back: text, or media. */
-export interface ContentPart {
-  /** The part as AG-UI has it: a JSON object with `type`, and `source` for media. */
-  json: { [name: string]: Json };
 }
 
 /** The states of a run. */

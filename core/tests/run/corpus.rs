@@ -21,7 +21,8 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Decision, EDGES, Effect, EffectId, Input, Output, RunConfig, RunMachine, Start, StateKind,
+    Decision, EDGES, Effect, EffectId, HookAnswer, Input, Output, RunConfig, RunMachine, Start,
+    StateKind,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -146,6 +147,10 @@ impl Calm {
                 self.feed(Input::ToolFinished { effect, result });
             }
             EffectId::Output { .. } => self.feed(Input::OutputDecoded { effect }),
+            EffectId::Hook { .. } => {
+                let answer = HookAnswer::GoOn;
+                self.feed(Input::HookAnswered { effect, answer });
+            }
             EffectId::Persist { .. } => self.feed(Input::Persisted { effect }),
             other => panic!("the host does not know {other}"),
         }

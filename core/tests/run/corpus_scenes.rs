@@ -8,7 +8,8 @@ use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Durability, EffectId, Input, LimitPolicy, Refusal, RunConfig, RunIds, StateKind,
+    Durability, EffectId, HookMoment, HookSpec, Input, LimitPolicy, Refusal, RunConfig, RunIds,
+    StateKind,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -21,6 +22,8 @@ pub struct Setting {
     pub fails_at_limit: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub types: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hooks: bool,
 }
 
 /// The configuration of every scene: it must stay as it is, since the snapshots were made with it.
@@ -50,6 +53,9 @@ pub fn configure(config: &mut RunConfig, setting: Setting) {
         let output = output.mode(OutputMode::Tool).retries(0);
         config.output = Some(output.decoded_by_host(true));
     }
+    if setting.hooks {
+        config.hooks = vec![HookSpec::new("guard", HookMoment::ALL)];
+    }
 }
 
 pub struct Scene {
@@ -65,6 +71,7 @@ const PLAIN: Setting = Setting {
     sums_up: false,
     fails_at_limit: false,
     types: false,
+    hooks: false,
 };
 const STORES: Setting = Setting {
     stores: true,
@@ -347,6 +354,17 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         let effect = EffectId::Output { hop: 0 };
         world.drive_until(|world| world.hands.contains(&effect));
         world
+    });
+
+    let hooks = Setting {
+        hooks: true,
+        ..STORES
+    };
+    scene("reviewing", hooks, &|world| {
+        at(StateKind::Reviewing)(world.says(rich()))
+    });
+    scene("executing-tools-hook-asked", hooks, &|world| {
+        at(StateKind::ExecutingTools)(world.says(rich()))
     });
 
     if dialect == Dialect::AgUi {

@@ -92,6 +92,8 @@ impl Serve {
         let listener = TcpListener::bind(listen).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let mut out = io::stdout();
+        // Whoever reads the line may tell it to stop.
+        let signal = stop_signal()?;
         // At once: whoever started the program may read no more than the first line.
         let addresses =
             format!("AG-UI agent at http://{address}{AGENT_PATH}\nweb page at http://{address}/\n");
@@ -103,7 +105,6 @@ impl Serve {
             )?;
         }
         out.flush()?;
-        let signal = stop_signal()?;
         let served = serve(listener, backend, serving, signal).await;
         servers.close().await;
         Ok(served?)

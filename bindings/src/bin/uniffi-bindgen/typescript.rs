@@ -47,7 +47,7 @@ const INLINE: [(&str, &str); 1] = [("HttpHeader", "[string, string]")];
 const OPEN: [&str; 2] = ["Interrupt", "TokenUsage"];
 
 /// Fields that the JSON API has in another form, with what they are there, or not at all.
-const FIELDS: [(&str, &str, &str, &str); 11] = [
+const FIELDS: [(&str, &str, &str, &str); 12] = [
     (
         "RunConfig",
         "key",
@@ -59,6 +59,12 @@ const FIELDS: [(&str, &str, &str, &str); 11] = [
         "providers",
         "providers?: Json[]",
         "Providers of the app's own, each as in the file that `stepwell --providers` takes.",
+    ),
+    (
+        "Start",
+        "parts",
+        "parts?: Part[]",
+        "What comes behind the text, in order: media, and texts between them.",
     ),
     (
         "Block",
