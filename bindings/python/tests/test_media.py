@@ -35,9 +35,9 @@ class Image:
 
     mode = "RGB"
 
-    def save(self, to: Any, kind: str) -> None:
-        assert kind == "PNG"
-        to.write(PNG)
+    def save(self, fp: Any, format: str | None = None, **params: Any) -> None:
+        assert format == "PNG"
+        fp.write(PNG)
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ def test_the_other_kinds(tmp_path: Path) -> None:
         (lambda: audio(PNG), "image/png is no audio; give it as `image`"),
         (lambda: image("ftp://a/b.png"), "an address that begins with `ftp:`"),
         (lambda: image(PNG, media_type="png"), "`png` is no media type"),
-        (lambda: image(5), "`source` of `image` is of the type int"),
+        (lambda: image(5), "`source` of `image` is of the type int"),  # type: ignore[arg-type]
         (lambda: file(5), "`id` of `file` is of the type int"),  # type: ignore[arg-type]
-        (lambda: Parts([5]), "a part of `Parts` is of the type int"),
+        (lambda: Parts([5]), "a part of `Parts` is of the type int"),  # type: ignore[list-item]
     ],
 )
 def test_what_is_none_is_told_at_once(make: Callable[[], object], words: str) -> None:
@@ -103,7 +103,7 @@ async def test_texts_and_media_are_sent_in_order(mock_llm: Start, pil: Image) ->
     await sharks.send(image(PNG))
     assert said(mock, 1) == [SHOWN]
     with pytest.raises(InvalidArgumentError, match="is of the type int"):
-        sharks.send("Is", 5)
+        sharks.send("Is", 5)  # type: ignore[arg-type]
 
 
 async def test_what_the_provider_does_not_take_is_not_sent(mock_llm: Start) -> None:

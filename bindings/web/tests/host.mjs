@@ -10,7 +10,7 @@ const compact = (value) => (typeof value === "string" ? value : JSON.stringify(v
 const key = (call) => `${call.hop}:${call.index}`;
 
 /** The words of a configuration that are names, and so are spelled otherwise here. */
-const WORDS = new Set(["resumption", "atLimit", "background", "encoding"]);
+const WORDS = new Set(["resumption", "atLimit", "background", "encoding", "moments"]);
 
 /** What is written as it stands: schemas, and the provider's own words. */
 const VERBATIM = new Set(["parameters", "schema", "extra"]);
@@ -18,9 +18,10 @@ const VERBATIM = new Set(["parameters", "schema", "extra"]);
 /** The names of the scenarios are those of Rust: all else is spelled for JavaScript. */
 export function config(said) {
   const renamed = (value, name) => {
+    if (VERBATIM.has(name)) return value;
+    if (Array.isArray(value)) return value.map((item) => renamed(item, name));
     if (WORDS.has(name)) return camel(value);
-    if (VERBATIM.has(name) || value === null || typeof value !== "object") return value;
-    if (Array.isArray(value)) return value.map((item) => renamed(item));
+    if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, value]) => [camel(name), renamed(value, camel(name))]),
     );

@@ -8,8 +8,8 @@ use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Durability, EffectId, HookMoment, HookSpec, Input, LimitPolicy, Refusal, RunConfig, RunIds,
-    StateKind,
+    Durability, EffectId, HookMoment, HookPlace, HookSpec, Input, LimitPolicy, Refusal, RunConfig,
+    RunIds, StateKind,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -361,7 +361,12 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         ..STORES
     };
     scene("reviewing", hooks, &|world| {
-        at(StateKind::Reviewing)(world.says(rich()))
+        let mut world = world.says(rich());
+        world.send("Go on");
+        let place = HookPlace::Answer { hop: 0 };
+        let effect = EffectId::Hook { place, hook: 0 };
+        world.drive_until(|world| world.hands.contains(&effect));
+        world
     });
     scene("executing-tools-hook-asked", hooks, &|world| {
         at(StateKind::ExecutingTools)(world.says(rich()))

@@ -9,8 +9,8 @@ from typing import Any
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.effects import HookedAnswer, HookedCall, HookedRequest, HookedResult
 from ._record import Json
+from .media import Parts
 from .schema import jsonable
-from .tools import Parts
 
 
 class Refused(Exception):

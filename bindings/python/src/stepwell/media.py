@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeGuard, Union
 
 from ._ffi import stepwell_ffi as _ffi
 from ._record import Json
@@ -15,15 +15,28 @@ from .arguments import checks_arguments
 from .errors import InvalidArgumentError, translates
 from .schema import jsonable
 
-Media = Any
-"""A path or an address (``str``), a ``pathlib.Path``, ``bytes``; for pictures a PIL image or a matplotlib figure, too."""
 
-Content = Any
-"""A text, a part that ``image``, ``audio``, ``video``, ``document`` or ``file`` made, a PIL image or a matplotlib figure."""
+class Picture(Protocol):
+    """What a PIL image is."""
+
+    def save(self, fp: Any, format: str | None = None, **params: Any) -> object: ...
+
+
+class Figure(Protocol):
+    """What a matplotlib figure is."""
+
+    def savefig(self, fname: Any, **kwargs: Any) -> object: ...
 
 
 class ContentPart(dict[str, Json]):
     """A part of what the user says, or of what a tool gives back, as AG-UI has it in JSON."""
+
+
+Media: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Picture, Figure]
+"""A path or an address (``str``), a ``pathlib.Path``, ``bytes``; for pictures a PIL image or a matplotlib figure, too."""
+
+Content: TypeAlias = Union[str, Mapping[str, object], Picture, Figure]
+"""A text, a part that ``image``, ``audio``, ``video``, ``document`` or ``file`` made, a PIL image or a matplotlib figure."""
 
 
 class Parts(list[Mapping[str, Json]]):
@@ -127,7 +140,7 @@ def _part(kind: _ffi.MediaKind, source: Media, media_type: str | None, name: str
     return ContentPart(translates(_ffi.media_part)(kind, given, media_type, name).json)
 
 
-def _is_media(value: object) -> bool:
+def _is_media(value: object) -> TypeGuard[ContentPart | Picture | Figure]:
     return isinstance(value, ContentPart) or _is_of("PIL.Image", "Image", value) or _is_of("matplotlib.figure", "Figure", value)
 
 

@@ -14,30 +14,31 @@ public protocol MediaSourceConvertible {
 }
 
 extension String: MediaSourceConvertible {
-    public func mediaSource() -> MediaSource { .text(text: self) }
+    public func mediaSource() -> MediaSource { .text(.init(text: self)) }
 }
 
 extension URL: MediaSourceConvertible {
     public func mediaSource() -> MediaSource {
-        isFileURL ? .path(path: path) : .text(text: absoluteString)
+        isFileURL ? .path(.init(path: path)) : .text(.init(text: absoluteString))
     }
 }
 
 extension Data: MediaSourceConvertible {
-    public func mediaSource() -> MediaSource { .bytes(bytes: self) }
+    public func mediaSource() -> MediaSource { .bytes(.init(bytes: self)) }
 }
 
 #if canImport(UIKit)
     extension UIImage: MediaSourceConvertible {
         /// As PNG.
-        public func mediaSource() throws -> MediaSource { .bytes(bytes: try png(pngData())) }
+        public func mediaSource() throws -> MediaSource { .bytes(.init(bytes: try png(pngData()))) }
     }
 #elseif canImport(AppKit)
     extension NSImage: MediaSourceConvertible {
         /// As PNG.
         public func mediaSource() throws -> MediaSource {
             let bitmap = tiffRepresentation.flatMap(NSBitmapImageRep.init(data:))
-            return .bytes(bytes: try png(bitmap?.representation(using: .png, properties: [:])))
+            return .bytes(
+                .init(bytes: try png(bitmap?.representation(using: .png, properties: [:]))))
         }
     }
 #endif
