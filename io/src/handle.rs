@@ -167,9 +167,7 @@ impl TurnHandle {
     /// # Errors
     /// The turn came to its end.
     pub async fn rested(&self) -> Result<String, TurnError> {
-        let (sender, receiver) = oneshot::channel();
-        self.command(Command::Rest(sender)).await?;
-        receiver.await.map_err(|_| TurnError::Over)
+        self.ask(Command::Rest).await
     }
 
     /// The conversation as it stands in the middle of the turn.
@@ -220,36 +218,68 @@ impl TurnHandle {
     }
 
     pub(crate) async fn suspend(&self) -> Result<String, TurnError> {
-        let (sender, receiver) = oneshot::channel();
-        self.command(Command::Suspend(sender)).await?;
-        receiver.await.map_err(|_| TurnError::Over)
+        self.ask(Command::Suspend).await
     }
 
     async fn feed(
         &self,
         input: impl FnOnce(&RunMachine) -> Result<Input<'static>, TurnError> + Send + 'static,
     ) -> Result<(), TurnError> {
-        let (fed, was_fed) = oneshot::channel();
         let input = Box::new(input);
-        self.command(Command::Feed { input, fed }).await?;
-        was_fed.await.map_err(|_| TurnError::Over)?
+        self.ask(|fed| Command::Feed { input, fed }).await?
     }
 
     async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&RunMachine) -> T + Send + 'static,
     ) -> Result<T, TurnError> {
-        let (sender, receiver) = oneshot::channel();
-        let look = move |machine: &RunMachine| {
-            // Who asked may have gone in the meantime.
-            let _ = sender.send(look(machine));
-        };
-        self.command(Command::Look(Box::new(look))).await?;
-        receiver.await.map_err(|_| TurnError::Over)
+        self.ask(|sender| {
+            Command::Look(Box::new(move |machine| {
+                // Who asked may have gone in the meantime.
+                let _ = sender.send(look(machine));
+            }))
+        })
+        .await
     }
 
-    async fn command(&self, command: Command) -> Result<(), TurnError> {
-        let sent = self.commands.send(command).await;
-        sent.map_err(|_| TurnError::Over)
+    /// Gives the driver a command, and waits for what comes of it.
+    async fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, TurnError> {
+        let (sender, mut answer) = oneshot::channel();
+        let sent = self.commands.send(command(sender)).await;
+        sent.map_err(|_| TurnError::Over)?;
+        tokio::select! {
+            biased;
+            answer = &mut answer => answer.map_err(|_| TurnError::Over),
+            // What is sent while the driver goes may stay in the channel, unanswered, for as long as this handle lives.
+            () = self.commands.closed() => answer.try_recv().map_err(|_| TurnError::Over),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[tokio::test]
+    async fn what_a_turn_was_told_as_it_ended_is_not_waited_for() {
+        let (commands, mut driver) = mpsc::channel(1);
+        let handle = TurnHandle {
+            cancel: CancellationToken::new(),
+            commands,
+            stored: Arc::default(),
+            trouble: watch::Sender::default(),
+            revived_from: Arc::default(),
+            begun: CancellationToken::new(),
+        };
+        let mut asking = Box::pin(handle.interrupts());
+        assert!(asking.as_mut().now_or_never().is_none());
+        let in_the_channel = driver.recv().await;
+        drop(driver);
+        assert_eq!(asking.now_or_never(), Some(Err(TurnError::Over)));
+        drop(in_the_channel);
     }
 }

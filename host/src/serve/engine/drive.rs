@@ -103,6 +103,7 @@ impl Drive<'_> {
                 Next::Left => {
                     // The snapshot of the last write is what the next owner goes on from.
                     let _ = Box::pin(self.turn.suspend()).await;
+                    close(self.commands).await;
                     return Over::Left;
                 }
                 Next::Stopped(why) => {
@@ -145,6 +146,7 @@ impl Drive<'_> {
             }
         }
         let finished = Box::pin(self.turn.finish()).await;
+        close(self.commands).await;
         let ending = Ending::of(&finished.outcome, stop, Some(self.endpoint));
         Over::Ended(ending, finished.usage)
     }
@@ -311,6 +313,13 @@ fn is_same(told: &Interrupt, asking: &Asking) -> bool {
 async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
     writer.room().await;
     turn.next().await
+}
+
+/// Lets go of the commands that came too late. One that was being sent would stay in a channel that is only dropped, and
+/// whoever sent it would wait.
+async fn close(mut commands: mpsc::Receiver<Command>) {
+    commands.close();
+    while commands.recv().await.is_some() {}
 }
 
 async fn until(deadline: Option<Instant>) {

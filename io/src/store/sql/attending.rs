@@ -142,6 +142,9 @@ impl Line {
             }
         }
         self.lose();
+        // One that was being sent would stay in a channel that is only dropped, and whoever sent it would wait.
+        commands.close();
+        while commands.recv().await.is_some() {}
     }
 
     /// Says that all are there. A connection that was lost is made anew at once.
