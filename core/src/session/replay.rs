@@ -161,7 +161,8 @@ impl Replay<'_> {
             }
             BlockContent::State { state } => self.conversation.put_state(state.clone()),
             BlockContent::Usage { usage } => self.conversation.put_usage(usage.clone()),
-            BlockContent::Approval { .. }
+            BlockContent::HooksPassed { .. }
+            | BlockContent::Approval { .. }
             | BlockContent::Answer { .. }
             | BlockContent::Deferred { .. }
             | BlockContent::Resumed { .. } => {}

@@ -138,7 +138,8 @@ impl ViewState {
             BlockContent::ToolResult {
                 call, tool_call_id, ..
             } => (call, Some(tool_call_id)),
-            BlockContent::Approval { call, .. }
+            BlockContent::HooksPassed { call, .. }
+            | BlockContent::Approval { call, .. }
             | BlockContent::Deferred { call }
             | BlockContent::Answer { call, .. } => (call, None),
             BlockContent::Message { message } => {

@@ -37,6 +37,7 @@ pub fn kinds(world: &World) -> Vec<&'static str> {
         BlockContent::Text { .. } => "text",
         BlockContent::Reasoning { .. } => "reasoning",
         BlockContent::ToolUse { .. } => "tool_use",
+        BlockContent::HooksPassed { .. } => "hooks_passed",
         BlockContent::Approval { .. } => "approval",
         BlockContent::Answer { .. } => "answer",
         BlockContent::ToolResult { .. } => "tool_result",

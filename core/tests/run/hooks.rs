@@ -1,5 +1,6 @@
 //! Hooks: asked in their order at each moment, and what they change or refuse.
 
+use crate::durability::kinds;
 use crate::turn::secret_numbers;
 use crate::wire::{Say, call, text};
 use crate::world::{Answer, Look, Work, World, offer};
@@ -395,6 +396,38 @@ fn a_run_that_comes_back_asks_again_what_was_not_answered() {
         });
         assert!(asks, "{moment}");
     }
+}
+
+/// What the hook passed is stored before the tool begins: after a crash the tool is not begun again.
+#[test]
+fn i07_a_call_that_hooks_let_pass_begins_once_that_is_stored() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.durability = Durability::Blocks { attempts: 1 };
+        config.hooks = vec![HookSpec::new("guard", [CALL])];
+    })
+    .tool("work", |_| Work::gives("done").after(1_000))
+    .hook_says(HookAnswer::arguments(&json!({"to": "Bob"})))
+    .says([call("call-1", "work", "{}")])
+    .says([text("Yes.")]);
+    world.send("Go on");
+    let key = CallKey { hop: 0, index: 0 };
+    world.drive_until(|world| world.hands.contains(&EffectId::Tool(key)));
+    let snapshot = world.store.snapshot.clone().expect("stored");
+    let revived = RunMachine::revive(&snapshot, Arc::clone(&world.config), Timestamp(world.now));
+    let mut revived = revived.expect("readable");
+    let begins = std::iter::from_fn(|| revived.poll_output()).any(|output| {
+        matches!(
+            output,
+            Output::Effect(_, Effect::RunTool { .. } | Effect::RunHook { .. })
+        )
+    });
+    assert!(!begins, "it has begun before");
+    world.drive();
+    assert_eq!(
+        kinds(&world)[..3],
+        ["tool_use", "hooks_passed", "tool_result"]
+    );
 }
 
 #[test]

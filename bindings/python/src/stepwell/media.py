@@ -19,13 +19,15 @@ from .schema import jsonable
 class Picture(Protocol):
     """What a PIL image is."""
 
-    def save(self, fp: Any, format: str | None = None, **params: Any) -> object: ...
+    def save(self, fp: Any, format: str | None = None, **params: Any) -> object:
+        """Writes it in a format."""
 
 
 class Figure(Protocol):
     """What a matplotlib figure is."""
 
-    def savefig(self, fname: Any, **kwargs: Any) -> object: ...
+    def savefig(self, fname: Any, **kwargs: Any) -> object:
+        """Writes what it shows."""
 
 
 class ContentPart(dict[str, Json]):

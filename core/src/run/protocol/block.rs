@@ -67,6 +67,14 @@ pub enum BlockContent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<Metadata>,
     },
+    /// The hooks have let a call pass, before what follows from that.
+    HooksPassed {
+        /// The call.
+        call: CallKey,
+        /// What they have put in the place of the model's arguments.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+    },
     /// What the user said to a call that asked to run.
     Approval {
         /// The call.
@@ -176,6 +184,11 @@ enum ReadBlockContent {
         encrypted_value: Option<String>,
         #[serde(default)]
         metadata: Option<Metadata>,
+    },
+    HooksPassed {
+        call: CallKey,
+        #[serde(default)]
+        arguments: Option<String>,
     },
     Approval {
         call: CallKey,

@@ -226,6 +226,13 @@ impl Turn {
     pub(in crate::run) fn hooks_passed(&mut self, place: HookPlace) {
         match place {
             HookPlace::Call(key) if self.is_call(key, ToolCallStatus::Pending) => {
+                let call = self.conversation.call(key);
+                let arguments = call.and_then(|call| call.changed.clone());
+                // The tool is not to begin before it is stored that it has.
+                self.record(BlockContent::HooksPassed {
+                    call: key,
+                    arguments,
+                });
                 self.allow_call(key);
             }
             HookPlace::Result(key) => {

@@ -90,6 +90,7 @@ impl World {
                     | Hand::Approval
                     | Hand::Key
                     | Hand::Question
+                    | Hand::Hook
             )
         };
         let wanted: Vec<_> = self

@@ -100,5 +100,6 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::Resumed { .. } => 7u8.hash(out),
         BlockContent::Deferred { call } => (5u8, call).hash(out),
         BlockContent::Answer { call, number, .. } => (12u8, call, number).hash(out),
+        BlockContent::HooksPassed { call, .. } => (13u8, call).hash(out),
     }
 }
