@@ -176,6 +176,7 @@ impl Mortal {
         let messages = self.mad.machine.conversation().messages().iter();
         self.screen = messages.filter_map(text_of).collect();
         self.since = self.mad.outputs.len();
+        self.mad.born = self.since;
         self.mad.take_outputs();
         self.mad.check();
     }

@@ -54,6 +54,8 @@ pub struct Mad {
     /// What the store has, and what it is asked to take.
     pub disk: Disk,
     pub outputs: Vec<Output>,
+    /// So many of them were there when the host came to life.
+    pub born: usize,
     pub resumes: u32,
     /// The answers that the host's death has cut.
     cuts: u32,
@@ -85,6 +87,7 @@ impl Mad {
             blocks: BTreeMap::new(),
             disk: Disk::default(),
             outputs: Vec::new(),
+            born: 0,
             resumes: 0,
             cuts: 0,
             steers: 0,
