@@ -205,7 +205,7 @@ fn run_one(
     log.write(&format!("error: {error:#}"))?;
     println!("--- the last {TAIL} lines of {}", log.path().display());
     println!("{}\n---", log.tail(TAIL)?);
-    Ok(Outcome::Failed(error.to_string()))
+    Ok(Outcome::Failed(format!("{error:#}")))
 }
 
 fn closing_line(passed: usize, failed: usize, skipped: usize) -> String {

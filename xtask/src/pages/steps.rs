@@ -8,7 +8,6 @@ use crate::{
 use anyhow::{Context as _, ensure};
 use std::{
     env, fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
@@ -120,7 +119,7 @@ const FILES: &[&str] = &[
     ".pip/pip.conf",
 ];
 
-/// Addresses that the pages name, which a machine may need for something else.
+/// Ports that the pages name, which a machine may need for something else: what listens here takes any free one.
 const PORTS: &[&str] = &["8000", "4000"];
 
 /// Where a page's steps are done.
@@ -132,8 +131,8 @@ pub(crate) struct Place {
     now: PathBuf,
     /// Programs that are there already, by the beginning of the command that would build them.
     built: Vec<(&'static str, String)>,
-    /// Free ports in the place of those of the pages.
-    ports: Vec<(&'static str, u16)>,
+    /// The ports that were taken, each in the place of one of the pages.
+    ports: Vec<(&'static str, String)>,
     background: Vec<Background>,
 }
 
@@ -176,18 +175,12 @@ impl Place {
                 }
             }
         }
-        // Each is held until all are known, so that no two are the same.
-        let free = PORTS.iter().map(|_| TcpListener::bind("127.0.0.1:0"));
-        let free: Vec<_> = free.collect::<Result<_, _>>()?;
-        let numbers = free.iter().map(TcpListener::local_addr);
-        let numbers: Vec<_> = numbers.collect::<Result<_, _>>()?;
-        let ports = PORTS.iter().zip(numbers);
         Ok(Self {
             now: work.clone(),
             folder: work,
             home,
             built: Vec::new(),
-            ports: ports.map(|(port, free)| (*port, free.port())).collect(),
+            ports: Vec::new(),
             background: Vec::new(),
         })
     }
@@ -229,15 +222,20 @@ impl Place {
             None => self.now.clone(),
         };
         let left = self.home.join(".left-in");
-        let command = self.with_ports(&self.with_programs(&typed.command));
-        log.write(&format!("$ {command}"))?;
+        let command = self.with_programs(&typed.command);
         if let Some(sign) = &typed.background_until {
+            let ports = PORTS.iter().map(|port| (*port, "0"));
+            let command = with_ports(&command, ports);
+            log.write(&format!("$ {command}"))?;
             let mut shell = self.shell(&format!("exec {command}"), &folder, typed);
             let (running, printed) = Background::start(&mut shell, sign)?;
             log.write(&printed)?;
             self.background.push(running);
+            self.ports.extend(taken(typed, &printed));
             return self.shows(typed, &printed);
         }
+        let command = self.with_taken_ports(&command);
+        log.write(&format!("$ {command}"))?;
         let script = format!(
             "{command}\nstatus=$?\npwd > '{}'\nexit $status",
             left.display()
@@ -274,7 +272,7 @@ impl Place {
             }
         }
         if typed.background_until.is_some() {
-            shell.env("STEPWELL_LISTEN", self.with_ports("127.0.0.1:8000"));
+            shell.env("STEPWELL_LISTEN", "127.0.0.1:0");
         }
         let variables = typed.variables.iter();
         shell
@@ -295,27 +293,48 @@ impl Place {
         built.next().unwrap_or_else(|| command.to_owned())
     }
 
-    /// The text with free ports in the place of those of the pages.
-    fn with_ports(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (port, free) in &self.ports {
-            text = text.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{free}"));
-            text = text.replace(&format!("--port {port}"), &format!("--port {free}"));
-        }
-        text
+    /// The text with the ports that were taken in the place of those of the pages.
+    fn with_taken_ports(&self, text: &str) -> String {
+        let taken = self.ports.iter();
+        with_ports(text, taken.map(|(port, taken)| (*port, taken.as_str())))
     }
 
     /// Whether what the page shows was printed, in its order; `…` stands for whatever it leaves out.
     fn shows(&self, typed: &Typed, printed: &str) -> anyhow::Result<()> {
         let mut rest = printed;
         for line in &typed.shown {
-            for piece in self.with_ports(line).split('…').map(str::trim) {
+            for piece in self.with_taken_ports(line).split('…').map(str::trim) {
                 let found = rest.split_once(piece);
                 (_, rest) = found.with_context(|| format!("it did not print: {piece}"))?;
             }
         }
         Ok(())
     }
+}
+
+/// The port that a program says it has taken, in the place of the one that the page names for it.
+fn taken(typed: &Typed, printed: &str) -> Option<(&'static str, String)> {
+    let is_named = |port: &&&str| {
+        let named = with_ports(&typed.command, [(**port, "0")]) != typed.command;
+        named || typed.shown.iter().any(|line| line.contains(&address(port)))
+    };
+    let port = PORTS.iter().find(is_named)?;
+    let (_, rest) = printed.split_once(&address(""))?;
+    let digits = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((port, digits))
+}
+
+fn with_ports<'a>(text: &str, ports: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut text = text.to_owned();
+    for (port, other) in ports {
+        text = text.replace(&address(port), &address(other));
+        text = text.replace(&format!("--port {port}"), &format!("--port {other}"));
+    }
+    text
+}
+
+fn address(port: &str) -> String {
+    format!("127.0.0.1:{port}")
 }
 
 #[cfg(test)]
@@ -352,6 +371,26 @@ mod tests {
             [typed("pip install ./a", &[]), file, python]
         );
         assert_eq!(of_page(&page, &["pypi"])[0], typed("pip install a", &[]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_listens_takes_a_free_port_and_the_page_goes_on_with_that() {
+        let scratch = Place::outside("ports").unwrap();
+        let mut log = Log::create(&scratch, "log").unwrap();
+        let mut place = Place::new(&scratch.join("place"), Path::new("/")).unwrap();
+        let page = page(
+            "<!-- background until: http -->\n```console\n$ sh -c 'echo http://127.0.0.1:4321/v1; cat' --port 4000\n```\n\
+             ```console\n$ echo http://127.0.0.1:4000/v1\nhttp://127.0.0.1:4000/v1\n```\n",
+        );
+        let steps = of_page(&page, &[]);
+        for step in &steps {
+            place.take(&mut log, step).unwrap();
+        }
+        let log = std::fs::read_to_string(log.path()).unwrap();
+        assert!(log.contains("--port 0"), "{log}");
+        assert!(log.contains("$ echo http://127.0.0.1:4321/v1\n"), "{log}");
+        std::fs::remove_dir_all(scratch).unwrap();
     }
 
     #[cfg(unix)]
