@@ -53,13 +53,16 @@ fn into_core(change: ArgumentsChange) -> Result<OwnedChange, StepwellError> {
     };
     Ok(match change {
         ArgumentsChange::Add { path, value } => OwnedChange::Add {
-            path,
+            path: path.into(),
             value: parsed(value)?,
         },
-        ArgumentsChange::Append { path, text } => OwnedChange::Append { path, text },
-        ArgumentsChange::End { path } => OwnedChange::End { path },
+        ArgumentsChange::Append { path, text } => OwnedChange::Append {
+            path: path.into(),
+            text,
+        },
+        ArgumentsChange::End { path } => OwnedChange::End { path: path.into() },
         ArgumentsChange::Replace { path, value } => OwnedChange::Replace {
-            path,
+            path: path.into(),
             value: parsed(value)?,
         },
     })

@@ -143,11 +143,11 @@ mod tests {
     fn events_of_the_turn_have_their_form() {
         let changes = vec![
             OwnedChange::Add {
-                path: String::new(),
+                path: "".into(),
                 value: json!({}),
             },
             OwnedChange::Append {
-                path: "/city".to_owned(),
+                path: "/city".into(),
                 text: "Os".to_owned(),
             },
         ];

@@ -124,13 +124,16 @@ impl From<tool::OwnedChange> for ArgumentsChange {
         use tool::OwnedChange as Change;
         match change {
             Change::Add { path, value } => Self::Add {
-                path,
+                path: path.into(),
                 value: JsonValue::of(&value),
             },
-            Change::Append { path, text } => Self::Append { path, text },
-            Change::End { path } => Self::End { path },
+            Change::Append { path, text } => Self::Append {
+                path: path.into(),
+                text,
+            },
+            Change::End { path } => Self::End { path: path.into() },
             Change::Replace { path, value } => Self::Replace {
-                path,
+                path: path.into(),
                 value: JsonValue::of(&value),
             },
         }

@@ -14,6 +14,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod variant;
+pub(crate) mod words;
 
 use reader::Reader;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,5 @@
 use super::text::RawText;
+use crate::json::words::{HIGH, stops};
 
 /// A place in a frame.
 #[derive(Debug)]
@@ -74,7 +75,6 @@ impl<'a> Scan<'a> {
         let mut escaped = false;
         let mut high = 0_u64;
         loop {
-            // Eight bytes at a time: provider strings are short, so a call to a library's search costs more than this.
             while let Some(chunk) = self.rest().first_chunk::<8>() {
                 let word = u64::from_le_bytes(*chunk);
                 let stops = stops(word);
@@ -124,23 +124,4 @@ impl<'a> Scan<'a> {
         }
         Some(())
     }
-}
-
-pub(super) const ONES: u64 = u64::from_le_bytes([1; 8]);
-pub(super) const HIGH: u64 = ONES << 7;
-
-/// The top bit of the first byte that ends the plain run: a quote, a backslash or a control character. Bits above the
-/// lowest one mean nothing.
-#[inline]
-fn stops(word: u64) -> u64 {
-    let quote = zeros(word ^ (ONES * 0x22));
-    let backslash = zeros(word ^ (ONES * 0x5c));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGH
-}
-
-/// The top bit of the first byte that is zero, where it is masked by [`HIGH`]. Bits above that one mean nothing.
-#[inline]
-pub(super) fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word
 }

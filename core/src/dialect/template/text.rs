@@ -1,4 +1,4 @@
-use super::scan::{HIGH, ONES, zeros};
+use crate::json::words::{HIGH, ONES, zeros};
 use std::str;
 
 /// A string as it stands between its quotes: its escapes are of the right form, but still there.

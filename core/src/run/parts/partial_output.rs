@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 /// After so many brackets that were no beginning the text is not looked at any more.
 const MOST_IN_VAIN: u32 = 32;
 
+/// So many changes have room in an update at once.
+const CHANGES: usize = 6;
+
 /// Reads the answer of one hop. Stored is only how far it has come: the text is the conversation's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PartialOutput {
@@ -209,7 +212,7 @@ impl PartialOutput {
             }
             return;
         }
-        let mut changes: Vec<OwnedChange> = Vec::new();
+        let mut changes: Vec<OwnedChange> = Vec::with_capacity(CHANGES);
         self.reader
             .push_with(text, |change| add(&mut changes, change));
         self.said += changes.len();

@@ -4,19 +4,24 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
+/// With no more keys than these, each is looked at.
+const FEW: usize = 8;
+
 /// The keys of an object that is open: where each began in the text, by its hash.
 ///
 /// Keeping offsets and not the keys themselves makes a hundred thousand of them small enough to stay fast.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    places: HashMap<u64, usize, RandomState>,
+    few: Vec<(u64, usize)>,
+    /// All of them, once they are no longer few.
+    many: HashMap<u64, usize, RandomState>,
     /// Random, so that no one can choose keys that collide.
     hasher: RandomState,
 }
 
 impl Keys {
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.few.is_empty() && self.many.is_empty()
     }
 
     /// Takes note of a key whose quote is at `from`; gives whether it is new.
@@ -25,8 +30,21 @@ impl Keys {
     }
 
     fn insert_hashed(&mut self, mut hash: u64, key: &str, from: usize, text: &str) -> bool {
+        if self.many.is_empty() {
+            while let Some((_, place)) = self.few.iter().find(|(known, _)| *known == hash) {
+                if key_at(text, *place).as_deref() == Some(key) {
+                    return false;
+                }
+                hash = hash.wrapping_add(1);
+            }
+            if self.few.len() < FEW {
+                self.few.push((hash, from));
+                return true;
+            }
+            self.many.extend(self.few.drain(..));
+        }
         loop {
-            match self.places.entry(hash) {
+            match self.many.entry(hash) {
                 Entry::Vacant(place) => {
                     place.insert(from);
                     return true;
@@ -38,6 +56,30 @@ impl Keys {
                 Entry::Occupied(_) => hash = hash.wrapping_add(1),
             }
         }
+    }
+}
+
+/// Room for keys that is used again. It says nothing of what was read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SpareKeys(Vec<Keys>);
+
+impl SpareKeys {
+    pub(super) fn take(&mut self) -> Keys {
+        self.0.pop().unwrap_or_default()
+    }
+
+    pub(super) fn give_back(&mut self, mut keys: Keys) {
+        // Room for many is not kept.
+        if keys.many.is_empty() {
+            keys.few.clear();
+            self.0.push(keys);
+        }
+    }
+}
+
+impl PartialEq for SpareKeys {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
@@ -58,7 +100,8 @@ fn key_at(text: &str, from: usize) -> Option<String> {
 impl PartialEq for Keys {
     fn eq(&self, other: &Self) -> bool {
         let places = |keys: &Self| {
-            let mut places: Vec<usize> = keys.places.values().copied().collect();
+            let few = keys.few.iter().map(|(_, place)| place);
+            let mut places: Vec<usize> = keys.many.values().chain(few).copied().collect();
             places.sort_unstable();
             places
         };

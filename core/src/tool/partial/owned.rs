@@ -2,6 +2,7 @@ use super::change::{Change, MisplacedChange};
 use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smol_str::SmolStr;
 
 /// A [`Change`] that is kept or sent: with its path and value its own, and written the same.
 ///
@@ -25,27 +26,27 @@ use serde_json::Value;
 pub enum OwnedChange {
     /// See [`Change::Add`].
     Add {
-        /// Where.
-        path: String,
+        /// Where. Most paths are short enough to stand here by themselves, without an allocation.
+        path: SmolStr,
         /// The value it begins with.
         value: Value,
     },
     /// See [`Change::Append`].
     Append {
         /// Which.
-        path: String,
+        path: SmolStr,
         /// By this; never empty.
         text: String,
     },
     /// See [`Change::End`].
     End {
         /// Which.
-        path: String,
+        path: SmolStr,
     },
     /// See [`Change::Replace`].
     Replace {
         /// The member, or the innermost thing around what differs.
-        path: String,
+        path: SmolStr,
         /// The value it has.
         value: Value,
     },
@@ -55,10 +56,10 @@ pub enum OwnedChange {
 #[derive(Deserialize)]
 #[serde(remote = "OwnedChange", rename_all = "snake_case")]
 enum ReadOwnedChange {
-    Add { path: String, value: Value },
-    Append { path: String, text: String },
-    End { path: String },
-    Replace { path: String, value: Value },
+    Add { path: SmolStr, value: Value },
+    Append { path: SmolStr, text: String },
+    End { path: SmolStr },
+    Replace { path: SmolStr, value: Value },
 }
 
 told_apart_by!("op", OwnedChange, ReadOwnedChange);
@@ -88,18 +89,16 @@ impl From<Change<'_>> for OwnedChange {
     fn from(change: Change<'_>) -> Self {
         match change {
             Change::Add { path, value } => Self::Add {
-                path: path.to_owned(),
+                path: path.into(),
                 value: value.clone(),
             },
             Change::Append { path, text } => Self::Append {
-                path: path.to_owned(),
+                path: path.into(),
                 text: text.to_owned(),
             },
-            Change::End { path } => Self::End {
-                path: path.to_owned(),
-            },
+            Change::End { path } => Self::End { path: path.into() },
             Change::Replace { path, value } => Self::Replace {
-                path: path.to_owned(),
+                path: path.into(),
                 value: value.clone(),
             },
         }

@@ -2,13 +2,12 @@ use super::super::arguments::from_json;
 use super::PartialState;
 use super::change::{Change, Feed};
 use super::invalid::Stop;
-use super::keys::Keys;
+use super::keys::{Keys, SpareKeys};
 use super::number::Number;
 use super::repeated::{Withheld, settle};
 use super::string::Escape;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// The deepest nesting: what `serde_json` reads.
 const DEPTH: usize = 127;
@@ -34,6 +33,7 @@ pub(super) struct Reader {
     /// Holds what a string with escapes grew by; empty between two fragments.
     pub(super) scratch: String,
     open: Vec<Container>,
+    spare: SpareKeys,
     /// The last comma in an object.
     comma: usize,
     /// The repeated member that is being read.
@@ -98,15 +98,22 @@ impl Reader {
                 Expect::String { key, from, escape } => {
                     at = self.string(text, at, (key, from, escape), feed)?;
                 }
-                Expect::Number { from, number } => match number.next(byte) {
-                    Some(number) => {
+                Expect::Number { from, mut number } => {
+                    let rest = &text.as_bytes()[at..];
+                    let next = rest.iter().map_while(|&byte| {
+                        number = number.next(byte)?;
+                        Some(())
+                    });
+                    at += next.count();
+                    if at == text.len() {
                         self.expect = Expect::Number { from, number };
-                        at += 1;
+                    } else if number.is_whole() {
+                        // The byte is not the number's: it is looked at again.
+                        self.number_ended(text, from, at, feed)?;
+                    } else {
+                        return Err(Stop::at(text, at, "a digit was expected"));
                     }
-                    // The byte is not the number's: it is looked at again.
-                    None if number.is_whole() => self.number_ended(text, from, at, feed)?,
-                    None => return Err(Stop::at(text, at, "a digit was expected")),
-                },
+                }
                 Expect::Literal { word, from } => {
                     if word.as_bytes().get(at - from) != Some(&byte) {
                         let reason = "`true`, `false` or `null` was expected";
@@ -280,8 +287,7 @@ impl Reader {
         }) = self.open.last_mut()
         {
             self.pointer.truncate(*path);
-            // Writing into a `String` cannot fail.
-            let _ = write!(self.pointer, "/{next}");
+            push_index(&mut self.pointer, *next);
             *next += 1;
             if self.pointer.len() > PATH {
                 return Err(Stop::at(text, at, PATH_TOO_LONG));
@@ -295,7 +301,7 @@ impl Reader {
             }
             b'{' => {
                 self.add(feed, || Value::Object(Map::new()));
-                Some(Kind::Object(Keys::default()))
+                Some(Kind::Object(self.spare.take()))
             }
             b'[' => {
                 self.add(feed, || Value::Array(Vec::new()));
@@ -388,6 +394,9 @@ impl Reader {
     fn container_ended(&mut self, text: &str, at: usize, feed: &mut Feed<'_>) {
         if let Some(container) = self.open.pop() {
             self.pointer.truncate(container.path);
+            if let Kind::Object(keys) = container.kind {
+                self.spare.give_back(keys);
+            }
         }
         if !self.withholds() {
             feed.say(Change::End {
@@ -433,9 +442,31 @@ impl Container {
     }
 }
 
+/// Adds the index of an element to a JSON Pointer.
+fn push_index(pointer: &mut String, mut index: usize) {
+    // The most that 64 bits have.
+    let mut digits = ['0'; 20];
+    let mut from = digits.len();
+    loop {
+        from -= 1;
+        // A digit is less than 256.
+        digits[from] = char::from(b'0' + (index % 10) as u8);
+        index /= 10;
+        if index == 0 {
+            break;
+        }
+    }
+    pointer.push('/');
+    pointer.extend(&digits[from..]);
+}
+
 /// Adds a key to a JSON Pointer.
 pub(super) fn push_segment(pointer: &mut String, key: &str) {
     pointer.push('/');
+    if !key.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
+        pointer.push_str(key);
+        return;
+    }
     for character in key.chars() {
         match character {
             '~' => pointer.push_str("~0"),

@@ -3,6 +3,7 @@
 use super::change::{Change, Feed};
 use super::invalid::Stop;
 use super::reader::{Expect, Reader};
+use crate::json::words;
 
 /// How far an escape has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,11 +115,7 @@ impl Reader {
         let mut plain = at..at;
         let outcome = loop {
             if escape == Escape::None {
-                let rest = &bytes[at..];
-                let stop = rest
-                    .iter()
-                    .position(|&byte| byte == b'"' || byte == b'\\' || byte < b' ');
-                at += stop.unwrap_or(rest.len());
+                at += words::plain(&bytes[at..]);
                 plain.end = at;
             }
             let Some(&byte) = bytes.get(at) else {

@@ -27,10 +27,10 @@ fn what_a_chunk_says_of_a_call_comes_as_one() {
                 .collect();
             assert_eq!(own.len(), 1, "{dialect:?}: {own:?}");
             assert_eq!(own[0].call.index as usize, index);
-            let path = || "/text".to_owned();
+            let path = || "/text".into();
             let all = [
                 OwnedChange::Add {
-                    path: String::new(),
+                    path: "".into(),
                     value: json!({}),
                 },
                 OwnedChange::Add {
@@ -42,9 +42,7 @@ fn what_a_chunk_says_of_a_call_comes_as_one() {
                     text: "word ".repeat(index + 3),
                 },
                 OwnedChange::End { path: path() },
-                OwnedChange::End {
-                    path: String::new(),
-                },
+                OwnedChange::End { path: "".into() },
             ];
             assert_eq!(own[0].changes, all);
         }
