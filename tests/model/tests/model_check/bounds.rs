@@ -383,6 +383,11 @@ pub fn tiny() -> Vec<Bounds> {
             change(bounds);
         })
     };
+    let hook = Bounds::new("a hook on calls", Dialect::OpenAiChat, |bounds, config| {
+        bounds.calls = 1;
+        bounds.failures = false;
+        config.hooks = vec![HookSpec::new("h", [HookMoment::BeforeTool])];
+    });
     vec![
         tiny("an approval", Dialect::OpenAiChat, |bounds| {
             bounds.kinds = vec![Kind::Approval];
@@ -407,6 +412,7 @@ pub fn tiny() -> Vec<Bounds> {
         tiny("two calls", Dialect::OpenAiChat, |bounds| {
             bounds.calls = 2;
         }),
+        hook,
     ]
 }
 

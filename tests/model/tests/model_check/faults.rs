@@ -14,7 +14,10 @@ fn the_abstractions_neither_hide_nor_invent_a_fault() {
                 let bounds = bounds.with(abstraction);
                 let report = breadth_first(&bounds, limit, Extras::ALL);
                 report.print(bounds.name);
-                report.fault.is_some()
+                report
+                    .fault
+                    .inspect(|fault| println!("{}", fault.what))
+                    .is_some()
             })
         };
         // Nearly all show soon, but not in every space.

@@ -160,7 +160,9 @@ impl World {
         } else {
             inputs.push((Input::Resume(vec![answer("q")]), Must::Refuse));
         }
-        inputs.push((Input::Timeout, Must::Nothing));
+        if self.machine.due_timers(Timestamp(self.now)).is_empty() {
+            inputs.push((Input::Timeout, Must::Nothing));
+        }
         // Edited arguments that do not fit: the user is still asked.
         for (effect, hand) in &self.hands {
             if matches!(hand, Hand::Approval) {

@@ -31,6 +31,12 @@ impl World {
                 Hand::Hook => 8u8.hash(&mut out),
             }
         }
+        // A machine that forgets what became of a call must not look like one in which nothing has become of it.
+        let results = self.ghost.results.iter();
+        for entry in results.filter(|entry| self.is_open(entry.0)) {
+            entry.hash(&mut out);
+        }
+        u8::MAX.hash(&mut out);
         (self.device, self.steers).hash(&mut out);
         let hop = self.machine.hop();
         let asked = self.tools_asked.iter().filter(|entry| entry.0.hop >= hop);
@@ -72,6 +78,12 @@ impl World {
             }
         }
         out.finish()
+    }
+
+    /// Whether the machine waits for something of the call.
+    fn is_open(&self, call: CallKey) -> bool {
+        let live = self.machine.conversation().call(call);
+        live.is_some_and(|live| !live.status.is_final())
     }
 
     /// Takes in the snapshot that a write carries.
