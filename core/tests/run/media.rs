@@ -56,6 +56,38 @@ fn what_is_attached_now_is_refused_before_the_request() {
 }
 
 #[test]
+fn bytes_that_are_no_base64_are_refused_before_the_request() {
+    for (value, is_sent) in [
+        ("QQ==", true),
+        ("QUJD\r\nREVG", true),
+        ("-_8", true),
+        ("", false),
+        ("====", false),
+        ("<svg/>", false),
+        ("QQ==é", false),
+    ] {
+        let mut world = World::with(Dialect::OpenAiChat, |_| {}).says([text("A dog.")]);
+        let image = json!({"type": "image", "source": {"type": "data", "value": value, "mimeType": "image/png"}});
+        let said = json!({"id": "m-1", "role": "user", "content": content(&image)});
+        let said: Message = serde_json::from_value(said).expect("a message");
+        let start = Start::new("run-1", said);
+        world
+            .input(Input::Start(Box::new(start)))
+            .expect("the run is idle");
+        world.drive();
+        assert_eq!(world.seen.requests().len(), usize::from(is_sent), "{value}");
+        if let Outcome::Failed { failure } = world.outcome() {
+            assert!(
+                failure.to_string().contains("(image) is no base64"),
+                "{failure}"
+            );
+        } else {
+            assert!(is_sent, "{value}");
+        }
+    }
+}
+
+#[test]
 fn of_what_a_tool_gave_back_the_app_is_told_once() {
     let world = world()
         .says([call("a", "read", "{}")])

@@ -80,6 +80,35 @@ pub(crate) fn taken(rules: &Rules<'_>) -> String {
     kinds.join(", ")
 }
 
+/// The kinds of the user's parts that hold no bytes: what stands there is base64 of no kind, which no provider reads.
+pub(crate) fn garbled(message: &Message) -> Vec<&'static str> {
+    let Message::User(UserMessage {
+        content: MessageContent::Parts(parts),
+        ..
+    }) = message
+    else {
+        return Vec::new();
+    };
+    let is_garbled = |part: &&ContentPart| match part.media() {
+        Some((_, media)) => {
+            matches!(&media.source, Source::Data { value, .. } if !is_base64(value))
+        }
+        None => false,
+    };
+    parts.iter().filter(is_garbled).map(kind).collect()
+}
+
+/// Whether it is in one of base64's alphabets, with line breaks or without, as far as its characters tell.
+fn is_base64(value: &str) -> bool {
+    let digits = value.trim_ascii().trim_end_matches('=');
+    let is_digit = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || byte.is_ascii_whitespace()
+            || matches!(byte, b'+' | b'/' | b'-' | b'_')
+    };
+    !digits.is_empty() && digits.bytes().all(is_digit)
+}
+
 /// The kinds of the message's parts that the model is told of in words only, since the provider does not take them.
 pub(crate) fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str> {
     let (content, result) = match message {

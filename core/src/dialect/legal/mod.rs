@@ -35,7 +35,7 @@ mod open_calls;
 mod rules;
 mod turns;
 
-pub(crate) use media::{taken, untaken};
+pub(crate) use media::{garbled, taken, untaken};
 pub use rules::{CallIds, Charset, Rules, ToolNames};
 
 use super::{HttpRequest, ModelRequest, Offer};

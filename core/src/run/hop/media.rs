@@ -1,6 +1,6 @@
 //! Media that the provider does not take: refused where the user attaches them, told in words where they are old.
 
-use crate::dialect::legal::{Rules, taken, untaken};
+use crate::dialect::legal::{Rules, garbled, taken, untaken};
 use crate::event::Message;
 use crate::run::protocol::Failure;
 use crate::run::turn::Turn;
@@ -14,23 +14,17 @@ const MOST_NAMED: usize = 8;
 /// told in words, and the app with a warning.
 ///
 /// # Errors
-/// The user attaches to the turn what the provider does not take.
+/// The user attaches to the turn what the provider does not take, or what is no media.
 pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
     let rules = Rules::of(&turn.config().endpoint);
     let provider = rules.provider;
     let messages = turn.conversation().messages().get(since..);
     let (old, attached) = match messages.unwrap_or_default() {
-        [old @ .., last @ Message::User(_)] if turn.hop() == 0 => (old, untaken(last, &rules)),
-        all => (all, Vec::new()),
+        [old @ .., last @ Message::User(_)] if turn.hop() == 0 => (old, Some(last)),
+        all => (all, None),
     };
-    if !attached.is_empty() {
-        let kinds = listed(attached);
-        let message = format!(
-            "{provider} does not take what is attached ({kinds}), and the request was not sent; it takes {}: attach it \
-             in one of these forms, or ask another provider",
-            taken(&rules)
-        );
-        return Err(Failure::AttachmentRefused { message });
+    if let Some(attached) = attached {
+        check(attached, &rules)?;
     }
     let mut told: Vec<_> = old
         .iter()
@@ -53,6 +47,28 @@ pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
         "{provider} does not take some media of the conversation, and the model is told of them in words: {told}"
     ));
     Ok(())
+}
+
+/// Whether all that is attached can be sent.
+fn check(message: &Message, rules: &Rules<'_>) -> Result<(), Failure> {
+    let (garbled, untaken) = (garbled(message), untaken(message, rules));
+    let message = if !garbled.is_empty() {
+        format!(
+            "what is attached ({}) is no base64, and the request was not sent: give its bytes in base64",
+            listed(garbled)
+        )
+    } else if !untaken.is_empty() {
+        format!(
+            "{} does not take what is attached ({}), and the request was not sent; it takes {}: attach it in one of \
+             these forms, or ask another provider",
+            rules.provider,
+            listed(untaken),
+            taken(rules)
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Failure::AttachmentRefused { message })
 }
 
 fn listed(kinds: Vec<&'static str>) -> String {
