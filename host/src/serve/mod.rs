@@ -45,7 +45,7 @@ pub(crate) use serving::{Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
 use axum::Router;
-use engine::{LocalEngine, LocalSetup};
+use engine::{Driver, DriverSetup, Engine, LocalEngine};
 use measured::MeasuredStore;
 use recording::Recorder;
 use sessions::Sessions;
@@ -83,8 +83,8 @@ struct Server {
     metrics: Metrics,
     /// The stored sessions.
     sessions: Sessions,
-    /// Drives runs, and the turns of sessions.
-    engine: LocalEngine,
+    /// Drives runs, and the turns of sessions that are driven here.
+    driver: Driver,
     /// What keeps the journals of turns, if they are kept.
     recorder: Option<Recorder>,
     store_health: StoreHealth,
@@ -115,7 +115,7 @@ impl Host {
         let kept = serving.sessions.clone();
         let store_health = StoreHealth::new(kept.store);
         let recorder = Recorder::new(serving.record);
-        let engine = LocalEngine::new(LocalSetup {
+        let engine: Arc<dyn Engine> = Arc::new(LocalEngine::new(DriverSetup {
             store: Arc::new(MeasuredStore {
                 store: Arc::new(store_health.clone()),
                 metrics: metrics.clone(),
@@ -133,14 +133,16 @@ impl Host {
             run_time: serving.limits.run_time,
             interrupt_time: serving.limits.interrupt_time,
             store_timeout: serving.limits.store_timeout,
-        });
-        engine.recover().await.map_err(io::Error::other)?;
-        let store = Arc::clone(engine.store());
+            elsewhere: None,
+        }));
+        engine.open().await.map_err(io::Error::other)?;
+        let driver = engine.driver().clone();
+        let store = Arc::clone(driver.store());
         let view = ViewOptions {
             tools: tools.clone(),
             text: TextOptions::AS_WRITTEN,
         };
-        let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
+        let sessions = Sessions::new(store, engine, view, kept.is_durable);
         let server = Arc::new(Server {
             base,
             run_base,
@@ -157,7 +159,7 @@ impl Host {
             user_limits: UserLimits::new(&serving.limits),
             backend,
             serving,
-            engine,
+            driver,
             recorder,
             store_health,
             let_go: CancellationToken::new(),
@@ -174,7 +176,8 @@ impl Host {
     pub(crate) async fn stop(&self) {
         let server = &self.server;
         server.runs.close();
-        server.engine.stop(server.serving.limits.grace).await;
+        let engine = server.sessions.engine();
+        engine.close(server.serving.limits.grace).await;
         server.let_go.cancel();
     }
 }
