@@ -41,7 +41,9 @@ pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
 pub(crate) use recording::Record;
 pub(crate) use scripted::{scripted, scripted_slowly};
-pub(crate) use serving::{Limits, Serving, SessionStore};
+#[cfg(feature = "restate")]
+pub(crate) use serving::RestateSettings;
+pub(crate) use serving::{EngineSettings, Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
 use axum::Router;
@@ -115,7 +117,7 @@ impl Host {
         let kept = serving.sessions.clone();
         let store_health = StoreHealth::new(kept.store);
         let recorder = Recorder::new(serving.record);
-        let engine: Arc<dyn Engine> = Arc::new(LocalEngine::new(DriverSetup {
+        let setup = DriverSetup {
             store: Arc::new(MeasuredStore {
                 store: Arc::new(store_health.clone()),
                 metrics: metrics.clone(),
@@ -134,7 +136,14 @@ impl Host {
             interrupt_time: serving.limits.interrupt_time,
             store_timeout: serving.limits.store_timeout,
             elsewhere: None,
-        }));
+        };
+        let engine: Arc<dyn Engine> = match &serving.engine {
+            EngineSettings::Local => Arc::new(LocalEngine::new(setup)),
+            #[cfg(feature = "restate")]
+            EngineSettings::Restate(settings) => {
+                Arc::new(engine::RestateEngine::new(setup, settings).await?)
+            }
+        };
         engine.open().await.map_err(io::Error::other)?;
         let driver = engine.driver().clone();
         let store = Arc::clone(driver.store());

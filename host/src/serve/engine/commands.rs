@@ -3,6 +3,7 @@
 use super::EngineError;
 use super::drive::Drive;
 use super::stored::Fact;
+use serde::{Deserialize, Serialize};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_io::serve::Unresumable;
@@ -10,7 +11,8 @@ use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
 use tokio::sync::oneshot;
 
 /// What a turn under way is told.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::serve) enum Command {
     Answer(Vec<ResumeEntry>),
     CancelCall(ToolCallId),

@@ -385,7 +385,7 @@ async fn rests(
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// The next event, once there is room for it.

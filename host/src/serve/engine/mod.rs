@@ -3,7 +3,7 @@
 //!
 //! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides what
 //! the driver drives: on which host a turn runs and when, what becomes of one whose host is gone, and how a turn is
-//! reached that runs elsewhere. [`local`] drives turns where they begin.
+//! reached that runs elsewhere. [`local`] drives turns where they begin; `restate` asks Restate, which many hosts share.
 
 mod announce;
 #[cfg(test)]
@@ -16,6 +16,8 @@ mod event_writer;
 mod local;
 mod lost_end;
 mod presence;
+#[cfg(feature = "restate")]
+mod restate;
 mod session_state;
 mod session_turn;
 mod store_waits;
@@ -27,6 +29,8 @@ mod tests;
 
 pub(super) use driver::{Driver, DriverSetup};
 pub(super) use local::LocalEngine;
+#[cfg(feature = "restate")]
+pub(super) use restate::RestateEngine;
 
 use super::client_tools::TurnTools;
 use super::store_trouble::StoreTrouble;
@@ -39,7 +43,7 @@ use std::time::Duration;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::store::{StoreError, TurnKey, Unfinished};
+use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 use stepwell_io::{RunId, ToolResult};
 use tokio::sync::watch;
 
@@ -83,6 +87,10 @@ pub(super) enum EngineError {
     /// The answers do not fit what is asked.
     #[error(transparent)]
     Answers(#[from] stepwell_io::serve::Unresumable),
+    /// The same, said by the host that drives the turn.
+    #[cfg(feature = "restate")]
+    #[error("{message}")]
+    AnswersElsewhere { message: String },
     /// The turn has no such call under way.
     #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
     NoCall { call: ToolCallId },
@@ -245,6 +253,10 @@ pub(super) trait Engine: Debug + Send + Sync {
 
     /// Whether a turn waits for the user; of one that another host drives that is not known.
     fn asks(&self, turn: &Unfinished) -> bool {
+        let elsewhere = self.driver().setup().elsewhere;
+        if elsewhere == Some(&*turn.owner) && turn.generation != Generation::FIRST {
+            return true;
+        }
         let active = self.driver().find(&turn.key);
         active.is_some_and(|active| *active.asks.borrow())
     }
