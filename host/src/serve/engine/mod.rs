@@ -18,6 +18,8 @@ mod lost_end;
 mod presence;
 #[cfg(feature = "restate")]
 mod restate;
+#[cfg(test)]
+mod rests;
 mod session_state;
 mod session_turn;
 mod store_waits;

@@ -53,6 +53,8 @@ impl Client {
     /// # Errors
     /// There is no TLS to be had.
     pub(super) fn new(ingress: &str, admin: &str) -> Result<Self, reqwest::Error> {
+        // The client has the process's crypto provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .no_proxy()
             .connect_timeout(LONGEST)

@@ -1,7 +1,7 @@
 //! The services that Restate calls. What they journal comes before a turn is driven, or is a letter that was received: never
 //! anything that depends on how far the turn came, which another attempt need not repeat.
 
-use super::words::{Leg, Letter, Posted, Reply, Tell, Why};
+use super::words::{Leg, Letter, Reply, Tell, Why};
 use super::work::Work;
 use restate_sdk::prelude::*;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 pub(super) const THREAD: &str = "StepwellThread";
 pub(super) const TURN: &str = "turn";
 
-/// Under which invocation a thread's turn is driven.
+/// Under which invocation a thread's turn is driven, and the letters that came since it is.
 const DRIVEN_BY: &str = "driven_by";
+const LETTERS: &str = "letters";
 
-/// For which invocation letters were posted last, and how many.
-const POSTED_TO: &str = "posted_to";
-const POSTED: &str = "posted";
+/// The number of the next letter for it.
+const NEXT: &str = "next";
 
 /// A thread: one turn of it is driven at a time.
 pub(super) struct Thread(pub(super) Arc<Work>);
@@ -38,7 +38,8 @@ impl Thread {
     /// Drives a turn until it ends, or until nobody but its user can move it on.
     #[handler]
     async fn turn(&self, ctx: ObjectContext<'_>, leg: Json<Leg>) -> Result<(), HandlerError> {
-        ctx.set(DRIVEN_BY, ctx.invocation_id().to_owned());
+        let post = ctx.object_client::<PostClient<'_>>(ctx.key());
+        post.deliver_to(ctx.invocation_id().to_owned()).send();
         let leg = leg.into_inner();
         let Some(driven) = self.0.take(&leg).await? else {
             return Ok(());
@@ -74,15 +75,13 @@ impl Thread {
     ) -> Result<Json<Reply>, HandlerError> {
         let Tell { thread, turn, says } = tell.into_inner();
         let (reply_to, reply) = ctx.awakeable::<Json<Reply>>();
-        let letter = Letter { says, reply_to };
-        if let Some(invocation) = ctx.get::<String>(DRIVEN_BY).await? {
-            let posted = Posted {
-                invocation,
-                letter: letter.clone(),
-            };
-            let post = ctx.object_client::<PostClient<'_>>(ctx.key());
-            post.post(Json(posted)).send();
-        }
+        let letter = Letter {
+            turn: turn.clone(),
+            says,
+            reply_to,
+        };
+        let post = ctx.object_client::<PostClient<'_>>(ctx.key());
+        post.post(Json(letter.clone())).send();
         // Where no host drives the turn, one is given it; else this comes when that one is done, and finds it done.
         let leg = Leg {
             thread,
@@ -95,7 +94,8 @@ impl Thread {
     }
 }
 
-/// Hands letters on, one by one: an invocation takes them by their number.
+/// Hands letters on to whatever drives the thread's turn: an invocation takes them by their number. One that begins is
+/// given those that came before too, since they may have come before it was known.
 pub(super) struct Post;
 
 #[object(
@@ -105,17 +105,38 @@ pub(super) struct Post;
 )]
 impl Post {
     #[handler]
-    async fn post(&self, ctx: ObjectContext<'_>, posted: Json<Posted>) -> Result<(), HandlerError> {
-        let Posted { invocation, letter } = posted.into_inner();
-        let before = ctx.get::<String>(POSTED_TO).await?;
-        let number = match before == Some(invocation.clone()) {
-            true => ctx.get::<u64>(POSTED).await?.unwrap_or_default(),
-            false => 0,
-        };
-        let handle = ctx.invocation_handle(invocation.clone());
-        handle.signal(signal(number)).resolve(Json(letter));
-        ctx.set(POSTED_TO, invocation);
-        ctx.set(POSTED, number + 1);
+    async fn deliver_to(
+        &self,
+        ctx: ObjectContext<'_>,
+        invocation: String,
+    ) -> Result<(), HandlerError> {
+        let came = ctx.get::<Json<Vec<Letter>>>(LETTERS).await?;
+        let came = came.map(Json::into_inner).unwrap_or_default();
+        let mut next = 0;
+        for letter in came {
+            let handle = ctx.invocation_handle(invocation.clone());
+            handle.signal(signal(next)).resolve(Json(letter));
+            next += 1;
+        }
+        ctx.set(DRIVEN_BY, invocation);
+        ctx.set(NEXT, next);
+        ctx.clear(LETTERS);
+        Ok(())
+    }
+
+    #[handler]
+    async fn post(&self, ctx: ObjectContext<'_>, letter: Json<Letter>) -> Result<(), HandlerError> {
+        let letter = letter.into_inner();
+        if let Some(invocation) = ctx.get::<String>(DRIVEN_BY).await? {
+            let next = ctx.get::<u64>(NEXT).await?.unwrap_or_default();
+            let handle = ctx.invocation_handle(invocation);
+            handle.signal(signal(next)).resolve(Json(letter.clone()));
+            ctx.set(NEXT, next + 1);
+        }
+        let came = ctx.get::<Json<Vec<Letter>>>(LETTERS).await?;
+        let mut came = came.map(Json::into_inner).unwrap_or_default();
+        came.push(letter);
+        ctx.set(LETTERS, Json(came));
         Ok(())
     }
 }

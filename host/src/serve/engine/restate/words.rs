@@ -32,6 +32,7 @@ pub(super) enum Why {
 /// What a turn is told, wherever it is driven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Letter {
+    pub(super) turn: RunId,
     pub(super) says: Says,
     /// What Restate is given the reply under: its awakeable.
     pub(super) reply_to: String,
@@ -43,13 +44,6 @@ pub(super) struct Letter {
 pub(super) enum Says {
     Stop,
     Command(Command),
-}
-
-/// A letter for the turn that one invocation drives.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Posted {
-    pub(super) invocation: String,
-    pub(super) letter: Letter,
 }
 
 /// What is to be told to a turn, and which.

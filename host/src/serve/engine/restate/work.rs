@@ -7,6 +7,7 @@ use super::super::{EngineError, event_writer};
 use super::ELSEWHERE;
 use super::client::{Client, lapsed};
 use super::words::{Leg, Letter, Reply, Says, Why};
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stepwell_io::store::{StoreError, TurnKey, Unfinished};
@@ -30,6 +31,8 @@ pub(super) struct Driven<'a> {
     work: &'a Work,
     key: TurnKey,
     active: Active,
+    /// Where the replies go to the letters that were heard: each may come twice.
+    heard: Mutex<HashSet<String>>,
     /// The reply to what the turn was given to this host with.
     reply: Mutex<Option<JoinHandle<Result<(), EngineError>>>>,
 }
@@ -110,9 +113,11 @@ impl Work {
                 work: self,
                 key,
                 active,
+                heard: Mutex::default(),
                 reply: Mutex::default(),
             };
             if let Why::Told(letter) = &leg.why {
+                driven.is_new(letter);
                 driven.reply_when(letter.clone(), waits);
             }
             return Ok(Some(driven));
@@ -204,8 +209,17 @@ impl Driven<'_> {
         self.active.cancel.cancel();
     }
 
+    fn is_new(&self, letter: &Letter) -> bool {
+        let heard = self.heard.lock();
+        let mut heard = heard.unwrap_or_else(PoisonError::into_inner);
+        heard.insert(letter.reply_to.clone())
+    }
+
     /// The turn is told something while it is driven. A reply that is lost is made up for by the leg of the same letter.
     pub(super) fn hear(&self, letter: Letter) {
+        if letter.turn != self.key.turn || !self.is_new(&letter) {
+            return;
+        }
         let (active, client) = (self.active.clone(), self.work.client.clone());
         let key = self.key.clone();
         tokio::spawn(async move {
