@@ -82,17 +82,21 @@ impl Work {
                 self.close(leg).await?;
                 return Ok(None);
             };
-            if self.is_done(leg, &unfinished).await? {
+            let is_done = self.is_done(leg, &unfinished).await?;
+            if is_done {
                 self.reply_to(leg, &Reply::Done).await?;
-                self.rests(&key).await?;
-                return Ok(None);
+                if unfinished.owner == ELSEWHERE {
+                    self.rests(&key).await?;
+                    return Ok(None);
+                }
+                // Whoever did it is gone, and nobody else is given the turn.
             }
             if self.driver.is_full() {
                 return Err(Again::Full);
             }
             let (told, heard) = oneshot::channel();
             let (cancelled, command, waits) = match &leg.why {
-                Why::Told(letter) => match &letter.says {
+                Why::Told(letter) if !is_done => match &letter.says {
                     Says::Stop => (true, None, None),
                     Says::Command(command) => (false, Some((command.clone(), told)), Some(heard)),
                 },
@@ -118,7 +122,9 @@ impl Work {
             };
             if let Why::Told(letter) = &leg.why {
                 driven.is_new(letter);
-                driven.reply_when(letter.clone(), waits);
+                if !is_done {
+                    driven.reply_when(letter.clone(), waits);
+                }
             }
             return Ok(Some(driven));
         }
