@@ -30,13 +30,18 @@ pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
         let store = SqliteStore::open_with(path, options).await;
         return Ok(Arc::new(store.map_err(|error| unusable(path, &error))?));
     }
-    if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+    if is_shared(address) {
         let store = PostgresStore::connect(address).await;
         // The address may hold a password.
         let store = store.map_err(|error| unusable("PostgreSQL", &error))?;
         return Ok(Arc::new(store));
     }
     Err(unknown(address))
+}
+
+/// Whether hosts on several machines can share the store of this address.
+pub(crate) fn is_shared(address: &str) -> bool {
+    address.starts_with("postgres://") || address.starts_with("postgresql://")
 }
 
 /// What a store is called where its address may hold a password.

@@ -14,8 +14,8 @@ use std::{
     process::Command,
 };
 
-/// The features beside the default ones: those of the bindings' generators.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell-ffi/bindgen"];
+/// The features beside the default ones: those of the bindings' generators, and the engine for many hosts.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell-ffi/bindgen,stepwell/restate"];
 
 /// A program of tests.
 #[derive(Clone, Debug)]

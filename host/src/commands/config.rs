@@ -1,7 +1,7 @@
 use crate::mcp::Mcp;
 use crate::settings::{
-    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags, ToolFlags, flags,
-    variables,
+    EngineFlags, InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags,
+    ToolFlags, flags, variables,
 };
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub(crate) struct ShowConfig {
     mcp: Mcp,
     #[command(flatten)]
     store: StoreFlags,
+    #[command(flatten)]
+    engine: EngineFlags,
     #[command(flatten)]
     serve: ServeFlags,
     /// Of `chat`, and no setting.
@@ -94,6 +96,7 @@ impl ShowConfig {
             flags(&self.tools)?,
             flags(&self.mcp)?,
             flags(&self.store)?,
+            flags(&self.engine)?,
             flags(&self.serve)?,
         ];
         let in_force = sources.with(&own)?;

@@ -2,12 +2,15 @@ use super::chat::set_endpoint;
 use super::guard;
 use crate::access::Access;
 use crate::mcp::Mcp;
+#[cfg(feature = "restate")]
+use crate::serve::RestateSettings;
 use crate::serve::{
-    AGENT_PATH, Backend, Limits, Record, ServerTool, Serving, SessionStore, scripted, serve,
+    AGENT_PATH, Backend, EngineSettings, Limits, Record, ServerTool, Serving, SessionStore,
+    scripted, serve,
 };
 use crate::settings::{
-    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, StoreFlags, ToolFlags,
-    flags,
+    EngineFlags, EngineName, InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings,
+    Sources, StoreFlags, ToolFlags, flags,
 };
 use crate::store::MEMORY;
 use crate::tools::{calculator, clock};
@@ -47,6 +50,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     store: StoreFlags,
     #[command(flatten)]
+    engine: EngineFlags,
+    #[command(flatten)]
     serve: ServeFlags,
 }
 
@@ -58,6 +63,7 @@ impl Serve {
             flags(&self.tools)?,
             flags(&self.mcp)?,
             flags(&self.store)?,
+            flags(&self.engine)?,
             flags(&self.serve)?,
         ];
         let in_force = sources.with(&own)?;
@@ -66,6 +72,8 @@ impl Serve {
         let access = guard::access(settings, &client).await?;
         check_listen(settings, &access)?;
         let is_guarded = access.is_guarded();
+        // What cannot be is said before anything is opened.
+        engine(settings)?;
         let address = settings.store.as_deref().unwrap_or(MEMORY);
         let sessions = SessionStore {
             store: crate::store::open(address).await?,
@@ -204,6 +212,7 @@ fn serving(
         }
     }
     Ok(Serving {
+        engine: engine(settings)?,
         limits: Limits {
             body: settings.max_body,
             runs: settings.max_runs,
@@ -224,6 +233,92 @@ fn serving(
         record: settings.record,
         keep_alive: Duration::from_secs(settings.keep_alive.get()),
     })
+}
+
+/// What decides where turns run.
+fn engine(settings: &Settings) -> Result<EngineSettings, Failure> {
+    match settings.engine {
+        EngineName::Local => match settings.restate {
+            Some(_) => Err(Failure::usage(
+                "an address of Restate is set, and the engine is `local`: say --engine restate too",
+            )),
+            None => Ok(EngineSettings::Local),
+        },
+        EngineName::Restate => restate(settings),
+    }
+}
+
+#[cfg(not(feature = "restate"))]
+fn restate(_: &Settings) -> Result<EngineSettings, Failure> {
+    Err(Failure::usage(
+        "this program was built without the engine `restate`: build it with `--features restate`",
+    ))
+}
+
+#[cfg(feature = "restate")]
+fn restate(settings: &Settings) -> Result<EngineSettings, Failure> {
+    let store = settings.store.as_deref().unwrap_or(MEMORY);
+    if !crate::store::is_shared(store) {
+        let store = crate::store::name(store);
+        return Err(Failure::usage(format!(
+            "the engine `restate` lets any host go on with a turn, so the hosts share a PostgreSQL, and the store is \
+             `{store}`: name one with --store postgres://USER@HOST/DATABASE"
+        )));
+    }
+    let Some(ingress) = &settings.restate else {
+        return Err(Failure::usage(
+            "the engine `restate` needs the address of Restate: --restate http://127.0.0.1:8080",
+        ));
+    };
+    let ingress = address("restate", ingress)?;
+    let admin = match &settings.restate_admin {
+        Some(admin) => address("restate_admin", admin)?,
+        None => {
+            let mut admin = ingress.clone();
+            // What has a host can have a port.
+            let _ = admin.set_port(Some(RESTATE_ADMIN_PORT));
+            admin
+        }
+    };
+    let url = settings.restate_url.as_deref();
+    let url = url.map(|url| address("restate_url", url)).transpose()?;
+    let listen = settings.restate_listen;
+    if !listen.ip().is_loopback() && settings.restate_identity.is_none() && !settings.insecure {
+        return Err(Failure::usage(format!(
+            "whoever reaches {listen} could answer for the users: set restate_identity to Restate's public key, let it \
+             listen on 127.0.0.1, or say --insecure if that is meant"
+        )));
+    }
+    if listen.ip().is_unspecified() && url.is_none() {
+        return Err(Failure::usage(format!(
+            "Restate cannot call {listen}: say with --restate-url where it reaches this host"
+        )));
+    }
+    Ok(EngineSettings::Restate(RestateSettings {
+        ingress: ingress.into(),
+        admin: admin.into(),
+        listen,
+        url: url.map(String::from),
+        identity: settings.restate_identity.clone(),
+    }))
+}
+
+/// Where Restate's admin API is, if nothing else is said.
+#[cfg(feature = "restate")]
+const RESTATE_ADMIN_PORT: u16 = 9070;
+
+#[cfg(feature = "restate")]
+fn address(key: &str, text: &str) -> Result<reqwest::Url, Failure> {
+    let unusable = |reason: &str| {
+        Failure::usage(format!(
+            "{key}: `{text}` is no address ({reason}): write it as http://127.0.0.1:8080"
+        ))
+    };
+    let url = reqwest::Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
+    match matches!(url.scheme(), "http" | "https") && url.has_host() {
+        true => Ok(url),
+        false => Err(unusable("it is not of http")),
+    }
 }
 
 fn ask_before(backend: &mut Backend, names: &[String]) -> Result<(), Failure> {

@@ -36,7 +36,7 @@ pub(super) async fn run_agent(
     };
     let (prepared, key, run_id) = understand(body, read).await?;
     let (run, events) = server.runs.admit(key, prepared, permit, Format::AgUi)?;
-    server.engine.run(run);
+    server.driver.run(run);
     let metrics = server.metrics.clone();
     let keep_alive = server.serving.keep_alive;
     let sent = move |waited| metrics.event_sent(waited);
@@ -67,7 +67,7 @@ pub(super) async fn run_chat(
     let (run, stream) = server
         .runs
         .admit_chat(key, prepared, permit, message_id, is_new)?;
-    server.engine.run(run);
+    server.driver.run(run);
     let frames = stream.frames(server.serving.keep_alive);
     Ok(response(Encoding::UiMessages, frames))
 }

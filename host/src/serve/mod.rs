@@ -41,11 +41,13 @@ pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
 pub(crate) use recording::Record;
 pub(crate) use scripted::{scripted, scripted_slowly};
-pub(crate) use serving::{Limits, Serving, SessionStore};
+#[cfg(feature = "restate")]
+pub(crate) use serving::RestateSettings;
+pub(crate) use serving::{EngineSettings, Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
 use axum::Router;
-use engine::{LocalEngine, LocalSetup};
+use engine::{Driver, DriverSetup, Engine, LocalEngine};
 use measured::MeasuredStore;
 use recording::Recorder;
 use sessions::Sessions;
@@ -83,8 +85,8 @@ struct Server {
     metrics: Metrics,
     /// The stored sessions.
     sessions: Sessions,
-    /// Drives runs, and the turns of sessions.
-    engine: LocalEngine,
+    /// Drives runs, and the turns of sessions that are driven here.
+    driver: Driver,
     /// What keeps the journals of turns, if they are kept.
     recorder: Option<Recorder>,
     store_health: StoreHealth,
@@ -115,7 +117,7 @@ impl Host {
         let kept = serving.sessions.clone();
         let store_health = StoreHealth::new(kept.store);
         let recorder = Recorder::new(serving.record);
-        let engine = LocalEngine::new(LocalSetup {
+        let setup = DriverSetup {
             store: Arc::new(MeasuredStore {
                 store: Arc::new(store_health.clone()),
                 metrics: metrics.clone(),
@@ -133,14 +135,23 @@ impl Host {
             run_time: serving.limits.run_time,
             interrupt_time: serving.limits.interrupt_time,
             store_timeout: serving.limits.store_timeout,
-        });
-        engine.recover().await.map_err(io::Error::other)?;
-        let store = Arc::clone(engine.store());
+            elsewhere: None,
+        };
+        let engine: Arc<dyn Engine> = match &serving.engine {
+            EngineSettings::Local => Arc::new(LocalEngine::new(setup)),
+            #[cfg(feature = "restate")]
+            EngineSettings::Restate(settings) => {
+                Arc::new(engine::RestateEngine::new(setup, settings).await?)
+            }
+        };
+        engine.open().await.map_err(io::Error::other)?;
+        let driver = engine.driver().clone();
+        let store = Arc::clone(driver.store());
         let view = ViewOptions {
             tools: tools.clone(),
             text: TextOptions::AS_WRITTEN,
         };
-        let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
+        let sessions = Sessions::new(store, engine, view, kept.is_durable);
         let server = Arc::new(Server {
             base,
             run_base,
@@ -157,7 +168,7 @@ impl Host {
             user_limits: UserLimits::new(&serving.limits),
             backend,
             serving,
-            engine,
+            driver,
             recorder,
             store_health,
             let_go: CancellationToken::new(),
@@ -174,7 +185,8 @@ impl Host {
     pub(crate) async fn stop(&self) {
         let server = &self.server;
         server.runs.close();
-        server.engine.stop(server.serving.limits.grace).await;
+        let engine = server.sessions.engine();
+        engine.close(server.serving.limits.grace).await;
         server.let_go.cancel();
     }
 }

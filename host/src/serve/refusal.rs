@@ -237,6 +237,8 @@ impl From<EngineError> for Refusal {
             EngineError::Over => Code::TurnOver,
             EngineError::Elsewhere { .. } => Code::TurnElsewhere,
             EngineError::Answers(_) => Code::AnswerInvalid,
+            #[cfg(feature = "restate")]
+            EngineError::AnswersElsewhere { .. } => Code::AnswerInvalid,
             EngineError::NoCall { .. } => Code::NoCall,
             EngineError::NotWaiting { .. } => Code::CallNotWaiting,
             EngineError::TooMany { .. } => Code::TooManyRuns,

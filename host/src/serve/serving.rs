@@ -1,6 +1,8 @@
 use super::connections::Bounds;
 use super::recording::Record;
 use crate::access::Access;
+#[cfg(feature = "restate")]
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +15,8 @@ pub(crate) struct Serving {
     pub(crate) limits: Limits,
     /// Where sessions are kept.
     pub(crate) sessions: SessionStore,
+    /// What decides where turns run.
+    pub(crate) engine: EngineSettings,
     /// Who is let in.
     pub(crate) access: Access,
     /// The web origins that may read the answers; `*` is any.
@@ -23,6 +27,32 @@ pub(crate) struct Serving {
     pub(crate) record: Record,
     /// How long a stream may be silent before a comment is sent.
     pub(crate) keep_alive: Duration,
+}
+
+/// What decides where turns run.
+#[derive(Clone, Debug)]
+pub(crate) enum EngineSettings {
+    /// Each runs where it began, and on another host when that one is gone.
+    Local,
+    /// Restate.
+    #[cfg(feature = "restate")]
+    Restate(RestateSettings),
+}
+
+/// How a host and Restate reach each other.
+#[cfg(feature = "restate")]
+#[derive(Clone, Debug)]
+pub(crate) struct RestateSettings {
+    /// Where turns are sent.
+    pub(crate) ingress: String,
+    /// Where hosts are made known.
+    pub(crate) admin: String,
+    /// Where this host listens for Restate.
+    pub(crate) listen: SocketAddr,
+    /// Where Restate reaches the hosts, if not there.
+    pub(crate) url: Option<String>,
+    /// What Restate signs its calls with: others are refused.
+    pub(crate) identity: Option<String>,
 }
 
 /// Where sessions are kept.

@@ -43,7 +43,7 @@ impl ThreadView {
     pub(super) fn new(record: ThreadRecord, log: Option<LogView>, engine: &dyn Engine) -> Self {
         let unfinished = record.unfinished.as_ref();
         Self {
-            needs_user: unfinished.is_some_and(|unfinished| engine.asks(&unfinished.key)),
+            needs_user: unfinished.is_some_and(|unfinished| engine.asks(unfinished)),
             thread_id: record.key.thread,
             title: record.title.unwrap_or_default(),
             created_at: record.created_at,

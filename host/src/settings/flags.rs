@@ -1,6 +1,6 @@
 //! The settings that are flags of commands. What is not given is left to the other places.
 
-use super::AtLimit;
+use super::{AtLimit, EngineName};
 use crate::logging::LogFormat;
 use crate::serve::Record;
 use clap::{Args, ValueEnum};
@@ -18,6 +18,8 @@ pub(crate) const SESSIONS: &str = "Sessions";
 
 /// Where help has the flags of tools.
 pub(crate) const TOOLS: &str = "Tools";
+
+const MANY_HOSTS: &str = "Many hosts";
 
 const ACCESS: &str = "Access to the server";
 
@@ -108,6 +110,31 @@ pub(crate) struct StoreFlags {
     /// [default: stepwell].
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
+}
+
+/// What decides where turns run.
+#[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = MANY_HOSTS)]
+pub(crate) struct EngineFlags {
+    /// What decides on which host a turn runs: `local`, where it began, or `restate` [default: local].
+    #[arg(long, value_enum)]
+    #[serde(serialize_with = "by_name")]
+    engine: Option<EngineName>,
+    /// Restate's ingress, where turns are sent: http://127.0.0.1:8080.
+    #[arg(long, value_name = "URL")]
+    restate: Option<String>,
+    /// Restate's admin API, where this host is made known [default: port 9070 beside the ingress].
+    #[arg(long, value_name = "URL")]
+    restate_admin: Option<String>,
+    /// The address to listen on for Restate [default: 127.0.0.1:9080].
+    #[arg(long, value_name = "ADDRESS")]
+    restate_listen: Option<SocketAddr>,
+    /// Where Restate reaches the hosts: what spreads its calls over them [default: the address to listen on].
+    #[arg(long, value_name = "URL")]
+    restate_url: Option<String>,
+    /// The public key of what Restate signs its calls with: others are refused.
+    #[arg(long, value_name = "KEY")]
+    restate_identity: Option<String>,
 }
 
 /// Which tools may run.

@@ -10,8 +10,8 @@ mod mistyped;
 mod read;
 
 pub(crate) use flags::{
-    EVERYWHERE, GlobalFlags, LimitFlags, ModelFlags, SESSIONS, ServeFlags, StoreFlags, TOOLS,
-    ToolFlags,
+    EVERYWHERE, EngineFlags, GlobalFlags, LimitFlags, ModelFlags, SESSIONS, ServeFlags, StoreFlags,
+    TOOLS, ToolFlags,
 };
 pub(crate) use layer::{Origin, flags, variables};
 pub(crate) use mistyped::nearest;
@@ -81,6 +81,19 @@ pub(crate) struct Settings {
     pub(crate) store: Option<String>,
     /// What people call this host among those on the store.
     pub(crate) owner: String,
+    /// What decides where turns run.
+    #[serde(with = "by_name")]
+    pub(crate) engine: EngineName,
+    /// Where turns are sent to Restate.
+    pub(crate) restate: Option<String>,
+    /// Where Restate is told of this host.
+    pub(crate) restate_admin: Option<String>,
+    /// The address to listen on for Restate.
+    pub(crate) restate_listen: SocketAddr,
+    /// Where Restate reaches this host.
+    pub(crate) restate_url: Option<String>,
+    /// The public key of what Restate signs its calls with.
+    pub(crate) restate_identity: Option<String>,
     /// The address to listen on.
     pub(crate) listen: SocketAddr,
     /// The token that requests must bear.
@@ -162,6 +175,12 @@ impl Default for Settings {
             ask_before: Vec::new(),
             store: None,
             owner: "stepwell".to_owned(),
+            engine: EngineName::Local,
+            restate: None,
+            restate_admin: None,
+            restate_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9080)),
+            restate_url: None,
+            restate_identity: None,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8000)),
             token: None,
             tokens: None,
@@ -222,6 +241,15 @@ pub(crate) enum AtLimit {
     Complete,
     /// The model answers once more, without tools.
     SumUp,
+}
+
+/// What decides on which host a turn runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// Where it began; when that host is gone, another one of the store takes it.
+    Local,
+    /// Restate says which: for many hosts on one PostgreSQL.
+    Restate,
 }
 
 /// A value of a list, by the name that its flag takes.

@@ -14,6 +14,8 @@ pub(crate) struct Setup {
     pub(crate) model: String,
     /// A file with the server of the tools.
     pub(crate) tools: String,
+    /// The flags of each place's own.
+    pub(crate) flags: Vec<Vec<String>>,
 }
 
 /// One life of the program. Clones are the same.
@@ -26,8 +28,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Starts it before this provider; it has recovered what was left when it answers.
-    pub(crate) async fn start(setup: &Setup, provider: Provider) -> Self {
+    /// Starts it at its place before this provider; it has recovered what was left when it answers.
+    pub(crate) async fn start(setup: &Setup, place: usize, provider: Provider) -> Self {
         let provider = match provider {
             Provider::Chat => "openai-compatible",
             Provider::Messages => "anthropic",
@@ -38,6 +40,7 @@ impl Host {
             .args(["--provider", provider, "--model", "m"])
             .args(["--base-url", &setup.model, "--mcp-config", &setup.tools])
             .args(["--ask-before", "effects__ask"])
+            .args(&setup.flags[place])
             // A turn whose host died between its end and the telling of it is told when its log is silent.
             .args(["--keep-alive", "1"])
             .env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));

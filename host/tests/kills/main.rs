@@ -1,5 +1,6 @@
 //! `stepwell serve` is killed (SIGKILL) at random moments of turns with tools, and others go on with its turns, or the one
-//! that is started again, until every turn has ended. On PostgreSQL there are two hosts.
+//! that is started again, until every turn has ended. On PostgreSQL there are two hosts; once with the engine of their own,
+//! and once with Restate, whose server is killed too.
 //!
 //! The model, the tools and the clients are in this process, and each step that they see is a moment: a piece of an
 //! answer that goes out, a call that comes in, an event that a client is told, a question that is asked and answered. The
@@ -23,6 +24,9 @@ mod messages;
 mod model;
 mod moments;
 mod oracle;
+#[allow(dead_code)] // it is another test's too
+#[path = "../serve/restate.rs"]
+mod restate;
 mod tools;
 mod verdict;
 #[path = "../../src/serve/simulation/wire.rs"]
@@ -41,6 +45,10 @@ use tokio::task::JoinHandle;
 use wire::Provider;
 
 const POSTGRES: &str = "STEPWELL_POSTGRES";
+const RESTATE: &str = "STEPWELL_RESTATE_SERVER";
+
+/// Whether the program has the engine.
+const HAS_RESTATE: bool = cfg!(feature = "restate");
 
 fn main() -> ExitCode {
     let postgres = std::env::var(POSTGRES).ok();
@@ -48,15 +56,21 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("sqlite", || {
             let file = directory("sqlite").join("turns.db");
-            storm("sqlite", &Address::Sqlite(file), 1)
+            storm("sqlite", &Address::Sqlite(file), 1, false)
         }),
-        Trial::test("postgres", move || {
-            let url = postgres.unwrap_or_default();
+        Trial::test("postgres", {
+            let url = postgres.clone().unwrap_or_default();
             let schema = format!("host_kills_{}", std::process::id());
-            storm("postgres", &Address::Postgres(url, schema), 2)
+            move || storm("postgres", &Address::Postgres(url, schema), 2, false)
         })
         // Shown as ignored: there is no server.
         .with_ignored_flag(without),
+        Trial::test("restate", {
+            let url = postgres.unwrap_or_default();
+            let schema = format!("host_kills_restate_{}", std::process::id());
+            move || storm("restate", &Address::Postgres(url, schema), 2, true)
+        })
+        .with_ignored_flag(without || !HAS_RESTATE || std::env::var_os(RESTATE).is_none()),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -108,7 +122,43 @@ impl Address {
     }
 }
 
-fn storm(name: &str, address: &Address, places: usize) -> Result<(), Failed> {
+/// Restate, and the flags of the hosts at their places.
+#[cfg(feature = "restate")]
+async fn start_restate(places: usize) -> (restate::Restate, Vec<Vec<String>>) {
+    let server = restate::Restate::start("kills").await.unwrap();
+    let ports: Vec<_> = (0..places).map(|_| restate::free_port()).collect();
+    let switch = restate::Switch::to(&ports).await;
+    let flags = ports.iter().map(|port| {
+        let listen = format!("127.0.0.1:{port}");
+        let flags = [
+            ["--engine", "restate"],
+            ["--restate", &server.ingress],
+            ["--restate-admin", &server.admin],
+            ["--restate-listen", &listen],
+            ["--restate-url", &switch.url],
+        ];
+        flags.concat().into_iter().map(str::to_owned).collect()
+    });
+    let flags = flags.collect();
+    (server, flags)
+}
+
+/// Without the engine there is nothing to start.
+#[cfg(not(feature = "restate"))]
+mod without_restate {
+    pub(crate) struct Restate;
+
+    impl Restate {
+        pub(crate) async fn kill_and_start(&mut self) {}
+    }
+}
+
+#[cfg(not(feature = "restate"))]
+async fn start_restate(places: usize) -> (without_restate::Restate, Vec<Vec<String>>) {
+    (without_restate::Restate, vec![Vec::new(); places])
+}
+
+fn storm(name: &str, address: &Address, places: usize, with_restate: bool) -> Result<(), Failed> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Runtime::new()?;
     let kills = number("STEPWELL_HOST_KILLS", 10);
@@ -119,15 +169,23 @@ fn storm(name: &str, address: &Address, places: usize) -> Result<(), Failed> {
         let moments = Moments::default();
         let effects = directory(&format!("{name}-effects")).join("runs");
         std::fs::write(&effects, "").unwrap();
+        let (mut restate, flags) = match with_restate {
+            true => {
+                let (restate, flags) = start_restate(places).await;
+                (Some(restate), flags)
+            }
+            false => (None, vec![Vec::new(); places]),
+        };
         let setup = Setup {
             store: address.setting(),
             model: model::start(moments.clone()).await,
             tools: tools::start(moments.clone(), effects.clone()).await,
+            flags,
         };
         let mut provider = Provider::Chat;
         let mut first = Vec::new();
-        for _ in 0..places {
-            first.push(Host::start(&setup, provider).await);
+        for place in 0..places {
+            first.push(Host::start(&setup, place, provider).await);
         }
         let hosts = Hosts::new(first);
         let clients = Clients::new(hosts.clone(), moments.clone(), Random::new(!seed));
@@ -135,7 +193,10 @@ fn storm(name: &str, address: &Address, places: usize) -> Result<(), Failed> {
             let clients = clients.clone();
             async move { clients.live().await }
         });
-        for _ in 0..kills {
+        for kill in 1..=kills {
+            if let Some(restate) = restate.as_mut().filter(|_| kill.is_multiple_of(4)) {
+                restate.kill_and_start().await;
+            }
             let place = usize::try_from(random.below(places as u64)).unwrap();
             let host = hosts.at(place);
             let (killed, loses) = (host.clone(), clients.clone());
@@ -153,7 +214,7 @@ fn storm(name: &str, address: &Address, places: usize) -> Result<(), Failed> {
             if random.below(2) == 0 {
                 provider = provider.other();
             }
-            hosts.put(place, Host::start(&setup, provider).await);
+            hosts.put(place, Host::start(&setup, place, provider).await);
         }
         clients.begin_no_more();
         living.await.unwrap();

@@ -6,6 +6,7 @@ mod bounds;
 mod client_tools;
 mod connections;
 mod cross_origin;
+mod engines;
 mod file;
 mod interrupts;
 mod issuer;
@@ -22,6 +23,7 @@ mod page;
 mod providers;
 mod refusals;
 mod restarts;
+mod restate;
 mod revived;
 mod runs;
 #[cfg(unix)]

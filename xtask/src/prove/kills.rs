@@ -1,6 +1,7 @@
 use super::Step;
 use crate::tools::npm;
 use crate::tools::postgres::{Postgres, VARIABLE};
+use crate::tools::restate;
 use anyhow::ensure;
 
 /// Kills on each store.
@@ -8,11 +9,12 @@ const KILLS: u32 = 200;
 
 pub(super) const STEP: Step = Step {
     name: "kills",
-    about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL: every turn ends, and all messages are as the official AG-UI client folds them",
+    about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL, hosts behind Restate too, and Restate with them: every turn ends, and all messages are as the official AG-UI client folds them",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
         let oracle = context.root.join("tests/ag-ui-oracle");
         npm::ensure(log, &oracle)?;
+        let restate = restate::program(context, log)?;
         // The program of the tests of `io`, and the host.
         for program in context.integration_tests(log, "kills")? {
             let mut kills = program.command();
@@ -21,17 +23,20 @@ pub(super) const STEP: Step = Step {
                 .env("STEPWELL_KILLS", KILLS.to_string())
                 .env("STEPWELL_HOST_KILLS", KILLS.to_string())
                 .env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs"))
-                .env(VARIABLE, server.url());
+                .env(VARIABLE, server.url())
+                .env(restate::VARIABLE, &restate);
             log.run_unbounded(&mut kills)?;
         }
         let text = std::fs::read_to_string(log.path())?;
         let verdicts: Vec<_> = text.lines().filter_map(verdict).collect();
         ensure!(
-            verdicts.len() == 4,
-            "a program and a host on two stores: of these four {} were killed",
+            verdicts.len() == 5,
+            "a program and a host on two stores, and hosts behind Restate: of these five {} were killed",
             verdicts.len()
         );
-        let of = ["host", "host", "program", "program"].iter().zip(verdicts);
+        let of = ["host", "host", "host", "program", "program"]
+            .iter()
+            .zip(verdicts);
         let lines = of.map(|(who, verdict)| format!("{who} on {verdict}"));
         Ok(lines.collect::<Vec<_>>().join("; "))
     },

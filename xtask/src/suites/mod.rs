@@ -22,6 +22,7 @@ pub(crate) mod model;
 mod page;
 mod python;
 mod request_types;
+mod restate;
 mod ring;
 mod rust;
 mod store_postgres;
@@ -63,6 +64,7 @@ pub(crate) const ALL: &[Suite] = &[
     model::SUITE,
     web::SUITE,
     store_postgres::SUITE,
+    restate::SUITE,
     ring::SUITE,
     demo::SUITE,
     docs::SUITE,

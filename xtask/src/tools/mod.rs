@@ -9,6 +9,7 @@ pub(crate) mod mock_llm;
 pub(crate) mod no_c;
 pub(crate) mod npm;
 pub(crate) mod postgres;
+pub(crate) mod restate;
 pub(crate) mod rustup;
 pub(crate) mod swift;
 pub(crate) mod venv;

@@ -7,6 +7,15 @@ use std::{fs, path::Path};
 
 /// Installs what the project's `package-lock.json` names, unless that is there.
 pub(crate) fn ensure(log: &mut Log, project: &Path) -> anyhow::Result<()> {
+    install(log, project, &[])
+}
+
+/// The same, and runs nothing that the packages would have run.
+pub(crate) fn ensure_without_scripts(log: &mut Log, project: &Path) -> anyhow::Result<()> {
+    install(log, project, &["--ignore-scripts"])
+}
+
+fn install(log: &mut Log, project: &Path, scripts: &[&str]) -> anyhow::Result<()> {
     apt::ensure(log, &["node", "npm"], &["nodejs", "npm"])?;
     let lock = project.join("package-lock.json");
     let pinned =
@@ -19,6 +28,7 @@ pub(crate) fn ensure(log: &mut Log, project: &Path) -> anyhow::Result<()> {
     log.set_up(
         process::command("npm")
             .args(["ci", "--no-audit", "--no-fund"])
+            .args(scripts)
             .current_dir(project),
     )?;
     Ok(fs::write(stamp, pinned)?)

@@ -187,8 +187,22 @@ fn live_result(
     })
 }
 
+/// Whether questions of all these ids were told.
+#[cfg(feature = "restate")]
+pub(super) fn were_asked<'a>(events: &[Event], mut ids: impl Iterator<Item = &'a String>) -> bool {
+    let asked = |id: &String| {
+        events.iter().any(|event| match event {
+            Event::Custom(custom) => {
+                custom.name == "interrupt" && custom.value["id"].as_str() == Some(id)
+            }
+            _ => false,
+        })
+    };
+    ids.all(asked)
+}
+
 /// The questions that were told and not answered.
-fn open_questions(events: &[Event]) -> BTreeMap<String, Interrupt> {
+pub(super) fn open_questions(events: &[Event]) -> BTreeMap<String, Interrupt> {
     let mut open = BTreeMap::new();
     for event in events {
         let Event::Custom(custom) = event else {
@@ -256,6 +270,12 @@ impl Statuses {
         };
         let number = number.parse().ok().filter(|_| of == call.id.as_str());
         number.is_some_and(|number| !self.answered.contains(&(call.key, number)))
+    }
+
+    /// Whether the call has come to its end.
+    #[cfg(feature = "restate")]
+    pub(super) fn is_over(&self, call: &ToolCallId) -> bool {
+        self.of(call).is_some_and(|status| status.is_final())
     }
 
     fn of(&self, call: &ToolCallId) -> Option<ToolCallStatus> {

@@ -89,7 +89,7 @@ async fn left(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {
     new.message = Some(Message::user("m", "order"));
     let key = engine.start(new).await.unwrap();
     asked(store, &key, 1).await;
-    engine.stop(Duration::ZERO).await;
+    engine.close(Duration::ZERO).await;
     key
 }
 
@@ -106,7 +106,7 @@ async fn the_question_of_a_tool_that_is_not_run_again_is_withdrawn() {
     let key = left(&store, &first).await;
     let (_model, second) = host(&store, &tool).await;
     assert_eq!(second.recover().await, Ok(1));
-    second.stop(Duration::from_secs(60)).await;
+    second.close(Duration::from_secs(60)).await;
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     let events = events(&store, &key).await;
     assert_eq!(named(&events, "interrupt").len(), 1);
@@ -129,7 +129,7 @@ async fn another_question_in_the_place_of_one_takes_it_back() {
     let told = named(&told, "interrupt");
     assert_eq!(told[1]["message"], "How many?");
     second.answer(&key, answer(told[1], "two")).await.unwrap();
-    second.stop(Duration::from_secs(60)).await;
+    second.close(Duration::from_secs(60)).await;
     let events = events(&store, &key).await;
     let answered = named(&events, "interrupt_answered");
     let statuses: Vec<_> = answered.iter().map(|value| &value["status"]).collect();
@@ -155,7 +155,7 @@ async fn the_same_question_is_told_once_whatever_its_schemas_form() {
             json!({ "interruptId": named(&told, "interrupt")[0]["id"], "status": "cancelled" });
         let cancelled = vec![serde_json::from_value(entry).unwrap()];
         second.answer(&key, cancelled).await.unwrap();
-        second.stop(Duration::from_secs(60)).await;
+        second.close(Duration::from_secs(60)).await;
         assert_eq!(runs.load(Ordering::Relaxed), 2);
         let events = events(&store, &key).await;
         assert_eq!(named(&events, "interrupt").len(), 1);
@@ -178,7 +178,7 @@ async fn an_answer_to_what_is_not_asked_again_is_refused() {
         matches!(late, Err(EngineError::Answers(_) | EngineError::Over)),
         "{late:?}"
     );
-    second.stop(Duration::from_secs(60)).await;
+    second.close(Duration::from_secs(60)).await;
     let events = events(&store, &key).await;
     assert_eq!(named(&events, "interrupt_answered").len(), 1);
     assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED");

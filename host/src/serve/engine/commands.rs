@@ -3,6 +3,7 @@
 use super::EngineError;
 use super::drive::Drive;
 use super::stored::Fact;
+use serde::{Deserialize, Serialize};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_io::serve::Unresumable;
@@ -10,12 +11,13 @@ use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
 use tokio::sync::oneshot;
 
 /// What a turn under way is told.
-#[derive(Debug)]
-pub(super) enum Command {
-    Answer(Vec<ResumeEntry>, Told),
-    CancelCall(ToolCallId, Told),
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::serve) enum Command {
+    Answer(Vec<ResumeEntry>),
+    CancelCall(ToolCallId),
     /// What a client's tool gave.
-    BringResult(ToolCallId, ToolResult, Told),
+    BringResult(ToolCallId, ToolResult),
 }
 
 /// Hears what became of a command.
@@ -23,20 +25,20 @@ pub(super) type Told = oneshot::Sender<Result<(), EngineError>>;
 
 impl Drive<'_> {
     /// Does what the turn is told.
-    pub(super) async fn obey(&mut self, command: Command, handle: &TurnHandle) {
+    pub(super) async fn obey(&mut self, command: Command, told: Told, handle: &TurnHandle) {
         match command {
-            Command::Answer(answers, told) if self.is_early(&answers) => {
-                self.early.push(Command::Answer(answers, told));
+            Command::Answer(answers) if self.is_early(&answers) => {
+                self.early.push((Command::Answer(answers), told));
             }
-            Command::Answer(answers, told) => {
+            Command::Answer(answers) => {
                 let facts = self.answer(&answers, handle).await;
                 self.promise(facts.map_err(EngineError::from), told);
             }
-            Command::BringResult(call, result, told) => {
+            Command::BringResult(call, result) => {
                 let brought = bring_result(&call, result, handle).await;
                 self.promise(brought.map(|()| vec![Fact::Result(call)]), told);
             }
-            Command::CancelCall(call, told) => {
+            Command::CancelCall(call) => {
                 let cancelled = handle.cancel_call(call.clone()).await;
                 let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
             }

@@ -4,19 +4,21 @@
 use super::super::store_trouble::StoreTrouble;
 use super::announce::{progress, question_id, tool_question_id};
 use super::call_labels::CallLabels;
-use super::commands::Command;
+use super::commands::{Command, Told};
+use super::driver::DriverSetup;
 use super::event_writer::EventWriter;
-use super::local::LocalSetup;
 use super::store_waits::StoreWaits;
 use super::stored::{Fact, Stored};
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
 use std::collections::BTreeMap;
 use stepwell_core::ToolCallId;
-use stepwell_core::event::{Event, Interrupt, ResumeStatus, TokenUsage};
+use stepwell_core::conversation::LiveCall;
+use stepwell_core::event::{Event, Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
+use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 use stepwell_io::serve::parts::{Asked, Asking, Ending, Questions, Rounds, RunClock, Stop, custom};
-use stepwell_io::{Endpoint, RunEvent, Turn, TurnHandle};
+use stepwell_io::{Endpoint, RunEvent, ToolCallStatus, Turn, TurnHandle};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::{mpsc, watch};
@@ -28,7 +30,7 @@ const AT_ONCE: u32 = 32;
 
 /// A turn, and what it is driven with.
 pub(super) struct Drive<'a> {
-    pub(super) setup: &'a LocalSetup,
+    pub(super) setup: &'a DriverSetup,
     /// Who answers.
     pub(super) endpoint: &'a Endpoint,
     pub(super) turn: Turn,
@@ -47,11 +49,13 @@ pub(super) struct Drive<'a> {
     /// The questions that the log has open, of an owner before.
     pub(super) open: BTreeMap<String, Interrupt>,
     /// What the turn is told.
-    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) commands: mpsc::Receiver<(Command, Told)>,
     /// Whether the turn waits for the user.
     pub(super) asks: watch::Sender<bool>,
+    /// It has rested for as long as it may: what it waits for comes no more.
+    pub(super) has_lapsed: bool,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
-    pub(super) early: Vec<Command>,
+    pub(super) early: Vec<(Command, Told)>,
 }
 
 /// How driving a turn ends.
@@ -62,15 +66,18 @@ pub(super) enum Over {
     Ended(Ending, TokenUsage),
     /// It goes on another time, or on another host.
     Left,
+    /// It goes on when its user moves it on. Until then it is stored under this name.
+    Rests(&'static str),
 }
 
 /// What happens next in a turn.
 enum Next {
     Said(Option<RunEvent>),
     Asked(Asking),
-    Told(Command),
+    Told(Command, Told),
     Waits(Option<StoreTrouble>),
     Lapsed,
+    Rests(&'static str),
     Stopped(Stop),
     Left,
 }
@@ -85,7 +92,9 @@ impl Drive<'_> {
         let mut stop = None;
         loop {
             self.note_asks();
-            clock.set(self.questions.is_empty() && !self.rounds.awaits_client());
+            let goes_on = self.questions.is_empty() && !self.rounds.awaits_client();
+            clock.set(goes_on);
+            let elsewhere = self.setup.elsewhere.filter(|_| !goes_on && stop.is_none());
             let next = tokio::select! {
                 biased;
                 () = &mut failed => Next::Left,
@@ -94,10 +103,15 @@ impl Drive<'_> {
                 () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
                 () = until(waits.deadline()), if stop.is_none() => Next::Stopped(Stop::StoreAway),
                 trouble = waits.changed() => Next::Waits(trouble),
-                Some(command) = self.commands.recv() => Next::Told(command),
+                Some((command, told)) = self.commands.recv() => Next::Told(command, told),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
                 () = until(self.questions.next_lapse()) => Next::Lapsed,
                 event = take(self.writer, &mut self.turn) => Next::Said(event),
+                elsewhere = async {
+                    let waits = (&self.questions, &self.rounds, &self.open);
+                    Box::pin(rests(&handle, waits, self.early.is_empty())).await;
+                    elsewhere
+                }, if elsewhere.is_some() => elsewhere.map_or(Next::Left, Next::Rests),
             };
             match next {
                 Next::Left => {
@@ -105,6 +119,14 @@ impl Drive<'_> {
                     let _ = Box::pin(self.turn.suspend()).await;
                     close(self.commands).await;
                     return Over::Left;
+                }
+                Next::Rests(_) if std::mem::take(&mut self.has_lapsed) => {
+                    Box::pin(self.lapse(&handle)).await;
+                }
+                Next::Rests(elsewhere) => {
+                    let _ = Box::pin(self.turn.suspend()).await;
+                    close(self.commands).await;
+                    return Over::Rests(elsewhere);
                 }
                 Next::Stopped(why) => {
                     stop = Some(why);
@@ -116,7 +138,7 @@ impl Drive<'_> {
                         self.writer.append(trouble.warning()).await;
                     }
                 }
-                Next::Told(command) => Box::pin(self.obey(command, &handle)).await,
+                Next::Told(command, told) => Box::pin(self.obey(command, told, &handle)).await,
                 Next::Lapsed => {
                     let lapsed = self.questions.lapsed(Instant::now());
                     if let Err(error) = Box::pin(self.answer(&lapsed, &handle)).await {
@@ -151,6 +173,36 @@ impl Drive<'_> {
         Over::Ended(ending, finished.usage)
     }
 
+    /// Nothing that the turn waits for comes any more.
+    async fn lapse(&mut self, handle: &TurnHandle) {
+        let asked = self.questions.to_vec().into_iter();
+        let declined: Vec<_> = asked
+            .map(|question| ResumeEntry {
+                interrupt_id: question.interrupt.id,
+                status: ResumeStatus::Cancelled,
+                payload: None,
+                metadata: None,
+                extra: Metadata::new(),
+            })
+            .collect();
+        if let Err(error) = self.answer(&declined, handle).await {
+            tracing::error!(target: "stepwell", %error, "a question cannot lapse");
+            self.turn.cancel();
+        }
+        let Ok(conversation) = handle.conversation().await else {
+            return;
+        };
+        let calls = conversation.calls().iter();
+        for call in calls.filter(|call| call.status == ToolCallStatus::Deferred) {
+            let late = ToolFailure {
+                kind: ToolFailureKind::TimedOut,
+                message: "no result came in time".to_owned(),
+            };
+            // It may have come just now.
+            let _ = handle.finish_call(call.id.clone(), Err(late)).await;
+        }
+    }
+
     /// Says whether the turn waits for the user.
     fn note_asks(&self) {
         let now = !self.questions.is_empty();
@@ -160,8 +212,8 @@ impl Drive<'_> {
 
     /// Answers that came before what they are to was asked again, or was not.
     async fn obey_early(&mut self, handle: &TurnHandle) {
-        for command in std::mem::take(&mut self.early) {
-            Box::pin(self.obey(command, handle)).await;
+        for (command, told) in std::mem::take(&mut self.early) {
+            Box::pin(self.obey(command, told, handle)).await;
         }
     }
 
@@ -309,6 +361,33 @@ fn is_same(told: &Interrupt, asking: &Asking) -> bool {
         && told.response_schema == Some(asks.response_schema())
 }
 
+/// Waits until nobody but the user can move the turn on, and all that it asks them has been told. For ever, if that needs
+/// something else to happen first.
+async fn rests(
+    handle: &TurnHandle,
+    (questions, rounds, told): (&Questions, &Rounds, &BTreeMap<String, Interrupt>),
+    is_heard: bool,
+) {
+    if handle.rested().await.is_ok()
+        && let Ok(conversation) = handle.conversation().await
+    {
+        let calls = conversation.calls();
+        let mut open = calls.iter().filter(|call| !call.status.is_final());
+        let waits = |call: &LiveCall| match call.status {
+            ToolCallStatus::AwaitingApproval => questions.has(&call.id),
+            ToolCallStatus::Deferred => true,
+            // It may have begun since the turn came to rest.
+            _ => false,
+        };
+        let mut told = told.keys();
+        let is_asked = open.all(waits) && told.all(|id| questions.has_id(id));
+        if is_heard && is_asked && rounds.is_heard(calls) {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
 /// The next event, once there is room for it.
 async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
     writer.room().await;
@@ -317,7 +396,7 @@ async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
 
 /// Lets go of the commands that came too late. One that was being sent would stay in a channel that is only dropped, and
 /// whoever sent it would wait.
-async fn close(mut commands: mpsc::Receiver<Command>) {
+async fn close(mut commands: mpsc::Receiver<(Command, Told)>) {
     commands.close();
     while commands.recv().await.is_some() {}
 }

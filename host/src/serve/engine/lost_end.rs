@@ -2,8 +2,8 @@
 
 use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
+use super::driver::DriverSetup;
 use super::event_writer::{self, EventWriter, Log};
-use super::local::LocalSetup;
 use super::session_turn::input;
 use super::stored::watched;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Adds to the log what is stored of the turn and not told, and its end.
 pub(super) async fn tell(
-    setup: &LocalSetup,
+    setup: &DriverSetup,
     key: &TurnKey,
     leave: CancellationToken,
 ) -> Result<(), StoreError> {
@@ -38,7 +38,7 @@ pub(super) async fn tell(
     let Err(StoreError::Stale { current, .. }) = nobody else {
         return nobody;
     };
-    let (_, stored) = watched(Arc::clone(store), key.clone(), None);
+    let (_, stored) = watched(Arc::clone(store), key.clone(), None, None);
     let written = event_writer::read(store, key, &leave).await?;
     let log = Log {
         store: Arc::clone(store),
@@ -77,7 +77,7 @@ pub(super) async fn tell(
 
 /// Ends a turn that cannot go on, with what is stored of it and what of an answer was shown.
 pub(super) async fn fail(
-    setup: &LocalSetup,
+    setup: &DriverSetup,
     left: StoredTurn,
     is_cancelled: bool,
     shown: Vec<Message>,
@@ -114,7 +114,7 @@ pub(super) async fn fail(
 
 /// Ends a turn of this host that broke off by a fault of the program's: it would break off again.
 pub(super) async fn broke_off(
-    setup: &LocalSetup,
+    setup: &DriverSetup,
     key: &TurnKey,
     leave: CancellationToken,
 ) -> Result<(), StoreError> {

@@ -1,8 +1,9 @@
-//! Who drives stored turns: [`Engine`] starts, answers and cancels them. Whatever comes of a turn is in the store, so
-//! whoever reads needs no engine, and may be on another host.
+//! Who drives stored turns. Whatever comes of a turn is in the store, so whoever reads needs no engine, and may be on
+//! another host.
 //!
-//! The one engine is [`local`]: a task of this process for each turn. Turns that are to move from machine to machine
-//! would run on an engine that makes them durable itself, behind the same trait.
+//! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides what
+//! the driver drives: on which host a turn runs and when, what becomes of one whose host is gone, and how a turn is
+//! reached that runs elsewhere. [`local`] drives turns where they begin; `restate` asks Restate, which many hosts share.
 
 mod announce;
 #[cfg(test)]
@@ -10,9 +11,15 @@ mod asked_again;
 mod call_labels;
 mod commands;
 mod drive;
+mod driver;
 mod event_writer;
 mod local;
 mod lost_end;
+mod presence;
+#[cfg(feature = "restate")]
+mod restate;
+#[cfg(test)]
+mod rests;
 mod session_state;
 mod session_turn;
 mod store_waits;
@@ -22,16 +29,23 @@ mod taken;
 #[cfg(test)]
 mod tests;
 
-pub(super) use local::{LocalEngine, LocalSetup};
+pub(super) use driver::{Driver, DriverSetup};
+pub(super) use local::LocalEngine;
+#[cfg(feature = "restate")]
+pub(super) use restate::RestateEngine;
 
 use super::client_tools::TurnTools;
 use super::store_trouble::StoreTrouble;
+use commands::Command;
+use driver::{LONGEST_REQUEST, LOOKS};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
+use std::time::Duration;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::store::{StoreError, TurnKey};
+use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 use stepwell_io::{RunId, ToolResult};
 use tokio::sync::watch;
 
@@ -75,6 +89,10 @@ pub(super) enum EngineError {
     /// The answers do not fit what is asked.
     #[error(transparent)]
     Answers(#[from] stepwell_io::serve::Unresumable),
+    /// The same, said by the host that drives the turn.
+    #[cfg(feature = "restate")]
+    #[error("{message}")]
+    AnswersElsewhere { message: String },
     /// The turn has no such call under way.
     #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
     NoCall { call: ToolCallId },
@@ -94,24 +112,104 @@ pub(super) enum EngineError {
     Internal,
 }
 
-/// Starts, answers and cancels turns.
+/// Decides where turns are driven. All that a host does with a turn is the same behind each engine.
 pub(super) trait Engine: Debug + Send + Sync {
+    /// Drives the turns that run on this host.
+    fn driver(&self) -> &Driver;
+
+    /// From now on turns that nobody drives are gone on with.
+    fn open(&self) -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// Why it takes no new turn at the moment, if it takes none.
+    fn refuses(&self) -> Option<EngineError>;
+
+    /// Has a turn driven whose thread has no other under way. Returns once it is stored that it has begun.
+    fn begin<'a>(
+        &'a self,
+        key: &'a TurnKey,
+        turn: NewTurn,
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// Tells a turn something that is not driven here, and waits until what it promises is stored.
+    fn pass_on(&self, turn: Unfinished, command: Command)
+    -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// Brings a turn to its end as cancelled, wherever it is driven, and waits until that is stored.
+    fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// Takes no more turns, and gives those that are driven here time to end. Those that have not are let go of, to go on
+    /// another time or elsewhere.
+    fn close(&self, grace: Duration) -> BoxFuture<'_, ()>;
+
     /// Begins a turn, once it is stored that it has begun. A turn of the thread that is under way is cancelled first.
-    fn start(&self, turn: NewTurn) -> BoxFuture<'_, Result<TurnKey, EngineError>>;
+    fn start(&self, new: NewTurn) -> BoxFuture<'_, Result<TurnKey, EngineError>> {
+        async move {
+            let driver = self.driver();
+            if driver.is_stopping() {
+                return Err(EngineError::Stopping);
+            }
+            if let Some(refused) = self.refuses() {
+                return Err(refused);
+            }
+            let key = driver.admit(&new).await?;
+            let mut looks = 0;
+            let is_titled = loop {
+                looks += 1;
+                let thread = driver.store().thread(&key.thread).await?;
+                let is_titled = thread.as_ref().is_some_and(|thread| thread.title.is_some());
+                if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
+                    self.end(unfinished).await?;
+                }
+                match self.begin(&key, new.clone()).await {
+                    Ok(()) => break is_titled,
+                    // Another turn of the thread began in between.
+                    Err(EngineError::Store(StoreError::Busy { .. })) if looks < LOOKS => {}
+                    Err(error) => return Err(error),
+                }
+            };
+            if !is_titled {
+                driver.entitle(&key, &new).await;
+            }
+            Ok(key)
+        }
+        .boxed()
+    }
+
+    /// Tells a turn something, and waits until it has heard it, and what it promises is stored.
+    fn tell<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        command: Command,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            if let Some(active) = self.driver().find(turn) {
+                return active.tell(command).await;
+            }
+            match self.driver().unfinished(turn).await? {
+                Some(unfinished) => self.pass_on(unfinished, command).await,
+                None => Err(EngineError::Over),
+            }
+        }
+        .boxed()
+    }
 
     /// Answers what a turn asks the user.
     fn answer<'a>(
         &'a self,
         turn: &'a TurnKey,
         answers: Vec<ResumeEntry>,
-    ) -> BoxFuture<'a, Result<(), EngineError>>;
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.tell(turn, Command::Answer(answers))
+    }
 
     /// Stops one call of a turn; the others go on.
     fn cancel_call<'a>(
         &'a self,
         turn: &'a TurnKey,
         call: ToolCallId,
-    ) -> BoxFuture<'a, Result<(), EngineError>>;
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.tell(turn, Command::CancelCall(call))
+    }
 
     /// Brings what a client's tool gave, and waits until it is stored.
     fn bring_result<'a>(
@@ -119,21 +217,49 @@ pub(super) trait Engine: Debug + Send + Sync {
         turn: &'a TurnKey,
         call: ToolCallId,
         result: ToolResult,
-    ) -> BoxFuture<'a, Result<(), EngineError>>;
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.tell(turn, Command::BringResult(call, result))
+    }
+
+    /// Cancels a turn, and waits until that is stored. One that is over stays as it is.
+    fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            match self.driver().unfinished(turn).await? {
+                Some(unfinished) => self.end(unfinished).await,
+                None => Ok(()),
+            }
+        }
+        .boxed()
+    }
 
     /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could
     /// tell the end.
-    fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;
+    fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.driver().tell_end(turn).boxed()
+    }
 
     /// Waits until a turn that is over, and is driven here still, has told its end; not for long.
-    fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()>;
+    fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()> {
+        async move {
+            if let Some(active) = self.driver().find(turn) {
+                let _ = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+            }
+        }
+        .boxed()
+    }
 
     /// What keeps a turn that is driven here from being stored, as it changes.
-    fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>>;
+    fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>> {
+        self.driver().find(turn).map(|active| active.trouble)
+    }
 
-    /// Whether a turn that is driven here waits for the user; of another host's turn that is not known.
-    fn asks(&self, turn: &TurnKey) -> bool;
-
-    /// Cancels a turn, and waits until that is stored. One that is over stays as it is.
-    fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;
+    /// Whether a turn waits for the user; of one that another host drives that is not known.
+    fn asks(&self, turn: &Unfinished) -> bool {
+        let elsewhere = self.driver().setup().elsewhere;
+        if elsewhere == Some(&*turn.owner) && turn.generation != Generation::FIRST {
+            return true;
+        }
+        let active = self.driver().find(&turn.key);
+        active.is_some_and(|active| *active.asks.borrow())
+    }
 }

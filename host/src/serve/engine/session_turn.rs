@@ -6,10 +6,10 @@ use super::super::models;
 use super::super::store_trouble::StoreTrouble;
 use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
-use super::commands::Command;
+use super::commands::{Command, Told};
 use super::drive::{Drive, Over};
+use super::driver::DriverSetup;
 use super::event_writer::{self, EventWriter, Log, Written};
-use super::local::LocalSetup;
 use super::session_state;
 use super::stored::{Stored, watched};
 use super::{EngineError, Parent, lost_end};
@@ -45,10 +45,12 @@ pub(super) enum Begin {
 /// All that a turn needs.
 #[derive(Debug)]
 pub(super) struct SessionTurn {
-    pub(super) setup: Arc<LocalSetup>,
+    pub(super) setup: Arc<DriverSetup>,
     pub(super) key: TurnKey,
-    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) commands: mpsc::Receiver<(Command, Told)>,
     pub(super) cancel: CancellationToken,
+    /// It has rested for as long as it may: what it waits for comes no more.
+    pub(super) has_lapsed: bool,
     /// The turn is let go of, to go on another time.
     pub(super) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
@@ -108,6 +110,7 @@ impl SessionTurn {
             leave: self.leave.clone(),
             trouble: watch::Sender::default(),
         };
+        let generation = log.turn.generation;
         let mut writer = EventWriter::stored(log, &written);
         let mut rounds = Rounds::new(key.turn.to_string());
         let mut labels = CallLabels::default();
@@ -142,11 +145,18 @@ impl SessionTurn {
             open,
             commands: self.commands,
             asks: self.asks,
+            has_lapsed: self.has_lapsed,
             early: Vec::new(),
         };
         let (ending, usage) = match drive.run().await {
             Over::Ended(ending, usage) => (ending, usage),
             Over::Left => return writer.finish().await,
+            Over::Rests(elsewhere) => {
+                writer.finish().await?;
+                self.setup.store.claim(&key, generation, elsewhere).await?;
+                tracing::info!(target: "stepwell", turn = %key, "a turn waits for its user, and for no host");
+                return Ok(());
+            }
         };
         let usage = usage_since(usage, &TokenUsage::default(), Some(&endpoint));
         if let Some(notice) = ending.notice() {
@@ -160,7 +170,7 @@ impl SessionTurn {
 
     /// Who is to answer: the model of this name, or the usual one where it is offered no more.
     fn endpoint(&self, model: Option<&str>) -> &Endpoint {
-        let LocalSetup {
+        let DriverSetup {
             endpoint, offered, ..
         } = &*self.setup;
         let Some(wanted) = model else {
@@ -190,7 +200,11 @@ impl SessionTurn {
         let endpoint = self.endpoint(model.as_deref()).clone();
         let its_tools = tools.as_ref().ok().and_then(Option::as_ref);
         let kept = kept(its_tools.map(|tools| &*tools.stored), model.as_deref());
-        let (store, stored) = watched(Arc::clone(&setup.store), key.clone(), kept);
+        let laid_for = match &begin {
+            Begin::Started { .. } => setup.elsewhere,
+            Begin::Revived(_) => None,
+        };
+        let (store, stored) = watched(Arc::clone(&setup.store), key.clone(), kept, laid_for);
         let agent = tools.and_then(|tools| {
             let base = tools.map_or_else(|| setup.base.clone(), |tools| tools.base);
             let agent = self.agent(base, &endpoint, store, asking);
@@ -212,13 +226,12 @@ impl SessionTurn {
                 };
                 let turn = self.start(&agent, parent, message);
                 let is_there = self.stands(&turn).await;
-                let refused = match is_there {
+                let refused = match is_there || stored.is_laid() {
                     true => None,
                     false => Some(refusal(turn.handle().store_trouble().borrow().clone())),
                 };
-                let is_refused = refused.is_some();
                 let _ = begun.send(refused.map_or(Ok(()), |error| Err(error.into())));
-                if is_refused {
+                if !is_there {
                     return Ok(None);
                 }
                 (turn, Written::default(), Statuses::default())

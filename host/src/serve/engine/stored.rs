@@ -4,6 +4,7 @@
 use super::super::kept::in_snapshot;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use stepwell_core::event::Message;
 use stepwell_core::run::{Block, BlockContent, EffectId};
 use stepwell_core::{CallKey, ToolCallId};
@@ -41,38 +42,79 @@ struct WatchedStore {
     key: TurnKey,
     /// What is kept with the turn's snapshots: the client's tools, say.
     kept: Option<Arc<str>>,
+    /// Who has the turn once it has begun, if that is all that is done with it here.
+    laid_for: Option<&'static str>,
+    laid: Arc<AtomicBool>,
     stored: watch::Sender<HashSet<Fact>>,
 }
 
 /// Knows what is stored. Once the turn holds its store no more, there is nothing to wait for.
 #[derive(Clone, Debug)]
-pub(super) struct Stored(watch::Receiver<HashSet<Fact>>);
+pub(super) struct Stored {
+    facts: watch::Receiver<HashSet<Fact>>,
+    laid: Arc<AtomicBool>,
+}
 
-/// A store for one turn, which keeps with it what it was begun with; and what tells what of it is stored.
+/// A store for one turn, which keeps with it what it was begun with; and what tells what of it is stored. With `laid_for` a
+/// turn begins there, for whom that names, and is refused all that comes after: it is stored, and has asked nobody yet.
 pub(super) fn watched(
     store: Arc<dyn Store>,
     key: TurnKey,
     kept: Option<Arc<str>>,
+    laid_for: Option<&'static str>,
 ) -> (Arc<dyn Store>, Stored) {
-    let (stored, receiver) = watch::channel(HashSet::new());
+    let (stored, facts) = watch::channel(HashSet::new());
+    let laid = Arc::new(AtomicBool::default());
     let store = Arc::new(WatchedStore {
         store,
         key,
         kept,
+        laid_for,
+        laid: Arc::clone(&laid),
         stored,
     });
-    (store, Stored(receiver))
+    (store, Stored { facts, laid })
 }
 
 impl Stored {
+    /// Whether the turn has begun in the store, for somebody else to drive.
+    pub(super) fn is_laid(&self) -> bool {
+        self.laid.load(Ordering::Acquire)
+    }
+
     pub(super) fn has(&self, fact: &Fact) -> bool {
-        fact.is_in(&self.0.borrow())
+        fact.is_in(&self.facts.borrow())
     }
 
     /// Waits until it is stored, or will not be. Whether it is.
     pub(super) async fn until(&mut self, fact: &Fact) -> bool {
-        let stored = self.0.wait_for(|stored| fact.is_in(stored)).await;
+        let stored = self.facts.wait_for(|stored| fact.is_in(stored)).await;
         stored.is_ok()
+    }
+}
+
+impl WatchedStore {
+    /// Begins the turn, and lets nobody here go on with it.
+    async fn lay(&self, turn: &NewTurn) -> Result<Generation, StoreError> {
+        match self.store.begin_turn(turn).await {
+            Ok(_) => {}
+            // An earlier try may have been done, and its answer lost on the way.
+            Err(error @ StoreError::Exists { .. }) => {
+                let thread = self.store.thread(&turn.key.thread).await?;
+                let unfinished = thread.and_then(|thread| thread.unfinished);
+                let is_laid = unfinished.is_some_and(|unfinished| {
+                    let is_new = unfinished.generation == Generation::FIRST;
+                    unfinished.key == turn.key && is_new && unfinished.owner == turn.owner
+                });
+                if !is_laid {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        self.laid.store(true, Ordering::Release);
+        let message = "the turn has begun, and is driven elsewhere".to_owned();
+        Err(StoreError::Refused { message })
     }
 }
 
@@ -82,14 +124,20 @@ impl StoreLayer for WatchedStore {
     }
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
-        let (Some(kept), Some(snapshot)) = (&self.kept, &turn.snapshot) else {
+        let snapshot = turn.snapshot.as_ref();
+        let kept = snapshot
+            .zip(self.kept.as_ref())
+            .map(|(snapshot, kept)| in_snapshot(kept, snapshot));
+        if kept.is_none() && self.laid_for.is_none() {
             return self.store.begin_turn(turn);
+        }
+        let mut turn = turn.clone();
+        turn.snapshot = kept.or(turn.snapshot);
+        let Some(owner) = self.laid_for else {
+            return Box::pin(async move { self.store.begin_turn(&turn).await });
         };
-        let turn = NewTurn {
-            snapshot: Some(in_snapshot(kept, snapshot)),
-            ..turn.clone()
-        };
-        Box::pin(async move { self.store.begin_turn(&turn).await })
+        turn.owner = owner.to_owned();
+        Box::pin(async move { self.lay(&turn).await })
     }
 
     /// Claims the turn itself, and no other of its thread: one that has begun at the same moment is not to be stopped
@@ -175,7 +223,7 @@ mod tests {
     use super::super::tests::{engine_on, new_turn};
     use super::*;
     use serde_json::{Value, json};
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
     use stepwell_core::Timestamp;
     use stepwell_core::registry::ThreadKey;
@@ -220,7 +268,7 @@ mod tests {
         let store = Arc::new(Raced(inner.clone(), AtomicUsize::default()));
         let (_model, engine) = engine_on(store, Duration::ZERO).await;
         let begun = engine.start(new_turn()).await.unwrap();
-        engine.stop(Duration::from_secs(60)).await;
+        engine.close(Duration::from_secs(60)).await;
         let other = other(&begun.thread);
         let events = inner.events(&other, None, 1_000);
         let events = events.await.unwrap().into_iter();

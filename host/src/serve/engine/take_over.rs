@@ -4,59 +4,14 @@
 //! was taken for dead, and was only frozen or cut off, is refused at its next write and lets go of the turn.
 
 use super::EngineError;
-use super::local::{LONGEST_REQUEST, LocalEngine, LocalSetup};
-use std::sync::Arc;
+use super::driver::GoesOn;
+use super::local::LocalEngine;
 use std::time::Duration;
-use stepwell_io::store::{Presence, StoreError};
-use tokio::sync::Mutex;
-use tokio_util::sync::CancellationToken;
+use stepwell_io::store::StoreError;
 
 /// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
 /// waits before it looks: where the store was away, the others come back with it.
 pub(super) const LOOKED_EVERY: Duration = Duration::from_secs(2);
-
-/// This host among those on the store.
-#[derive(Debug, Default)]
-pub(super) struct TakeOver {
-    presence: Mutex<Option<Arc<Presence>>>,
-    over: CancellationToken,
-}
-
-impl TakeOver {
-    /// That this host lives, from the first call on.
-    async fn presence(&self, setup: &LocalSetup) -> Result<Arc<Presence>, StoreError> {
-        let mut presence = self.presence.lock().await;
-        Ok(match &*presence {
-            Some(presence) => Arc::clone(presence),
-            None => {
-                let attended = Arc::new(setup.store.attend(&setup.owner).await?);
-                Arc::clone(presence.insert(attended))
-            }
-        })
-    }
-
-    /// Waits until the other hosts know that this one lives: a turn that it begins or claims before is taken from it.
-    ///
-    /// # Errors
-    /// The store cannot be reached.
-    pub(super) async fn there(&self, setup: &LocalSetup) -> Result<(), StoreError> {
-        let there = async {
-            self.presence(setup).await?.held().await;
-            Ok(())
-        };
-        let there = tokio::time::timeout(LONGEST_REQUEST, there).await;
-        there.unwrap_or_else(|_| {
-            let message = "it does not know that this host lives".to_owned();
-            Err(StoreError::Unavailable { message })
-        })
-    }
-
-    /// This host drives no turn any more: the others need not wait until it has ended.
-    pub(super) async fn leave(&self) {
-        self.over.cancel();
-        drop(self.presence.lock().await.take());
-    }
-}
 
 impl LocalEngine {
     /// Goes on with every unfinished turn that no living host has, and from then on looks for more of them until the
@@ -65,7 +20,7 @@ impl LocalEngine {
     /// # Errors
     /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
     pub(in crate::serve) async fn recover(&self) -> Result<usize, StoreError> {
-        self.0.take_over.there(&self.0.setup).await?;
+        self.0.there().await?;
         let count = self.take_over().await?;
         let engine = self.clone();
         tokio::spawn(async move { engine.keep_looking().await });
@@ -73,7 +28,7 @@ impl LocalEngine {
     }
 
     async fn keep_looking(&self) {
-        let over = self.0.take_over.over.clone();
+        let over = self.0.attends().over.clone();
         let mut was_there = true;
         loop {
             tokio::select! {
@@ -81,7 +36,7 @@ impl LocalEngine {
                 () = over.cancelled() => return,
                 () = tokio::time::sleep(LOOKED_EVERY) => {}
             }
-            let presence = self.0.take_over.presence(&self.0.setup).await;
+            let presence = self.0.attends().presence(self.0.setup()).await;
             let held_for = presence.ok().and_then(|presence| presence.held_for());
             if was_there != held_for.is_some() {
                 was_there = held_for.is_some();
@@ -102,22 +57,22 @@ impl LocalEngine {
     /// Goes on with the turns that no living host has, or this one and nobody drives, as far as there is room for them.
     async fn take_over(&self) -> Result<usize, StoreError> {
         let mut count = 0;
-        let (store, owner) = (&self.0.setup.store, &self.0.setup.owner);
+        let (store, owner) = (self.0.store(), &self.0.setup().owner);
         let mut left = store.orphans().await?;
         // Its own that the store did not let it go on with.
         let own = store.unfinished(Some(owner)).await?;
-        self.let_go_of_taken(&own).await;
+        self.0.let_go_of_taken(&own).await;
         left.extend(own);
         for turn in left {
-            if self.is_full() || self.0.tasks.is_closed() {
+            if self.0.is_full() || self.0.is_stopping() {
                 break;
             }
             let key = turn.key.clone();
-            if self.find(&key).is_some() {
+            if self.0.find(&key).is_some() {
                 // It is under way. Or it was taken from here, and its new owner is gone too: once it is let go of.
                 continue;
             }
-            match self.adopt(turn, false).await {
+            match self.0.adopt(turn, GoesOn::default()).await {
                 Ok(_) => count += 1,
                 Err(EngineError::Store(error)) if error.is_lost() => {
                     tracing::debug!(target: "stepwell", turn = %key, %error, "another host was quicker");
@@ -136,12 +91,14 @@ mod tests {
     use super::super::tests::{engine_on, new_turn};
     use super::*;
     use crate::serve::engine::Engine;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use stepwell_core::Timestamp;
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;
     use stepwell_io::store::{
-        Claimed, Generation, Held, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey,
+        Claimed, Generation, Held, MemoryStore, NewTurn, Presence, Store, StoreFuture, StoreLayer,
+        TurnKey,
     };
     use tokio::sync::watch;
     use tokio::time::Instant;
@@ -215,7 +172,7 @@ mod tests {
         let second = leave(&store, "second").await;
         claimed(&store, &second).await;
         assert_eq!(begin.elapsed().as_secs(), LOOKED_EVERY.as_secs());
-        engine.stop(Duration::ZERO).await;
+        engine.close(Duration::ZERO).await;
         let third = leave(&store, "third").await;
         tokio::time::sleep(2 * LOOKED_EVERY).await;
         assert_eq!(generation(&store, &third).await, Generation::FIRST);

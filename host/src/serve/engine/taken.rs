@@ -1,15 +1,15 @@
 //! Turns that another host has taken from this one.
 
-use super::local::LocalEngine;
+use super::driver::Driver;
 use std::collections::HashSet;
 use stepwell_io::store::Unfinished;
 
-impl LocalEngine {
+impl Driver {
     /// Lets go of the turns that another host has taken from this one, whose turns are `own`: those that wait for somebody
     /// would only find out when they write, and whoever follows them here would wait with them.
     pub(super) async fn let_go_of_taken(&self, own: &[Unfinished]) {
         let own: HashSet<_> = own.iter().map(|turn| &turn.key).collect();
-        let store = &self.0.setup.store;
+        let store = self.store();
         for active in self.active() {
             let Some(turn) = active.stands.get().filter(|turn| !own.contains(&turn.key)) else {
                 continue;
@@ -28,10 +28,9 @@ impl LocalEngine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Engine;
     use super::super::take_over::LOOKED_EVERY;
     use super::super::tests::{engine_on, new_turn};
-    use super::*;
+    use super::super::{Engine, LocalEngine};
     use std::sync::Arc;
     use std::time::Duration;
     use stepwell_core::Timestamp;
@@ -77,7 +76,7 @@ mod tests {
             .await
             .unwrap();
         tokio::time::sleep(2 * LOOKED_EVERY).await;
-        assert!(engine.find(&key).is_none(), "it is not this host's");
+        assert!(engine.0.find(&key).is_none(), "it is not this host's");
         engine.tell_end(&key).await.unwrap();
         let events = store.events(&key, None, 1_000).await.unwrap();
         let end = &events.last().unwrap().data;

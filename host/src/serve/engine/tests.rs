@@ -2,7 +2,7 @@
 
 use super::event_writer::{EventWriter, Log, Written};
 use super::stored::{Fact, watched};
-use super::{Engine, EngineError, LocalEngine, LocalSetup, NewTurn, Parent};
+use super::{DriverSetup, Engine, EngineError, LocalEngine, NewTurn, Parent};
 use crate::metrics::Metrics;
 use crate::serve::Backend;
 use crate::serve::agent;
@@ -146,10 +146,10 @@ pub(super) fn setup_of(
     backend: &Backend,
     store: Arc<dyn Store>,
     store_timeout: Duration,
-) -> LocalSetup {
+) -> DriverSetup {
     let metrics = Metrics::new([]);
     let time = Duration::from_secs(3_600);
-    LocalSetup {
+    DriverSetup {
         store,
         owner: Uuid::new_v4().to_string(),
         base: agent::base(backend, &metrics),
@@ -163,6 +163,7 @@ pub(super) fn setup_of(
         run_time: time,
         interrupt_time: time,
         store_timeout,
+        elsewhere: None,
     }
 }
 
@@ -193,7 +194,7 @@ async fn waiting(engine: &LocalEngine) -> StoreTrouble {
 /// Lets the clock go on, and waits until the turn has ended.
 async fn ended(engine: &LocalEngine) {
     tokio::time::resume();
-    engine.stop(Duration::from_secs(60)).await;
+    engine.close(Duration::from_secs(60)).await;
 }
 
 async fn stored(store: &Failing) -> (Turn, Vec<Value>) {
@@ -279,7 +280,7 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     let store = Failing::from_the_first_result(error);
     let (_model, first) = engine(&store, STORE_TIMEOUT).await;
     waiting(&first).await;
-    first.stop(Duration::ZERO).await;
+    first.close(Duration::ZERO).await;
     tokio::time::resume();
     let (turn, events) = stored(&store).await;
     assert_eq!(turn.status, TurnStatus::Streaming);
@@ -291,7 +292,7 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     store.mend();
     let (_model, second) = engine(&store, STORE_TIMEOUT).await;
     assert_eq!(second.recover().await, Ok(1));
-    second.stop(Duration::from_secs(60)).await;
+    second.close(Duration::from_secs(60)).await;
     let (turn, events) = stored(&store).await;
     assert_eq!(turn.outcome, Some(Outcome::Success));
     assert_eq!(results(&turn), 2);
@@ -323,7 +324,7 @@ async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
         description: "Of the app.".to_owned(),
         ..ToolDefinition::default()
     });
-    let setup = &engine.0.setup;
+    let setup = engine.0.setup();
     let tools = TurnTools::new(&setup.base, &setup.tools, &tools).unwrap();
     let turn = NewTurn {
         message: Some(Message::user("m", "Ask my app.")),
@@ -357,7 +358,7 @@ async fn what_a_turn_that_is_let_go_of_has_not_stored_is_not_told() {
     let new = stepwell_io::store::NewTurn::new(key(), "this host", Timestamp(1));
     let generation = memory.begin_turn(&new).await.unwrap();
     let store: Arc<dyn Store> = Arc::new(memory.clone());
-    let (of_turn, stored) = watched(Arc::clone(&store), key(), None);
+    let (of_turn, stored) = watched(Arc::clone(&store), key(), None, None);
     let leave = CancellationToken::new();
     let log = Log {
         store,

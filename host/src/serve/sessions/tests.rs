@@ -1,4 +1,4 @@
-use super::super::{Host, Limits, Record, Serving, SessionStore, scripted};
+use super::super::{EngineSettings, Host, Limits, Record, Serving, SessionStore, scripted};
 use crate::access::Access;
 use axum::Router;
 use axum::body::Body;
@@ -46,6 +46,7 @@ impl StoreLayer for LateEnd {
 fn serving(store: Arc<dyn Store>) -> Serving {
     let minute = Duration::from_secs(60);
     Serving {
+        engine: EngineSettings::Local,
         limits: Limits {
             body: 1 << 20,
             runs: 10,

@@ -1,6 +1,6 @@
 //! What a seed is about: the hosts, their store, and what is known of all that happened.
 
-use super::super::{Backend, Host, Limits, Record, Serving, SessionStore};
+use super::super::{Backend, EngineSettings, Host, Limits, Record, Serving, SessionStore};
 use super::chance::Chance;
 use super::findings::{Finding, Rule};
 use super::life::Life;
@@ -290,6 +290,7 @@ impl World {
         };
         let minute = Duration::from_secs(60);
         let serving = Serving {
+            engine: EngineSettings::Local,
             limits: Limits {
                 body: 1 << 20,
                 runs: 100,

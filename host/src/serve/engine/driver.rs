@@ -1,0 +1,375 @@
+//! The turns that this process drives: a task for each. Which they are is decided by an [engine](super::Engine).
+
+use super::super::recording::Recorder;
+use super::super::store_trouble::StoreTrouble;
+use super::commands::{Command, Told};
+use super::presence::Attends;
+use super::session_turn::{Begin, SessionTurn};
+use super::{EngineError, NewTurn, Parent, lost_end};
+use crate::metrics::Metrics;
+use futures::FutureExt;
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use stepwell_core::run::TurnStatus;
+use stepwell_core::session::title;
+use stepwell_io::serve::AgUiRun;
+use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
+use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, StoredTurn, ToolRegistry};
+use time::OffsetDateTime;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Commands that may wait for a turn.
+const COMMANDS: usize = 8;
+
+/// How often a turn is looked for that may be about to begin, or another that may have begun before it.
+pub(super) const LOOKS: usize = 3;
+
+/// How long somebody waits for the store who wants to begin a turn, to stop one, or to tell it something.
+pub(super) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
+
+/// What turns are driven with.
+#[derive(Debug)]
+pub(in crate::serve) struct DriverSetup {
+    pub(in crate::serve) store: Arc<dyn Store>,
+    /// The name of this life of the host among those on the store.
+    pub(in crate::serve) owner: String,
+    /// What the agents of all turns begin with.
+    pub(in crate::serve) base: AgentBuilder,
+    pub(in crate::serve) instructions: Option<String>,
+    /// The definitions of the tools.
+    pub(in crate::serve) tools: ToolRegistry,
+    pub(in crate::serve) endpoint: Endpoint,
+    /// The models that a turn may ask for in its place.
+    pub(in crate::serve) offered: Vec<Endpoint>,
+    pub(in crate::serve) metrics: Metrics,
+    /// What keeps the journals of turns, if they are kept.
+    pub(in crate::serve) recorder: Option<Recorder>,
+    /// The most turns at once.
+    pub(in crate::serve) most: usize,
+    /// How long a turn may take, and how long a question stands.
+    pub(in crate::serve) run_time: Duration,
+    pub(in crate::serve) interrupt_time: Duration,
+    /// How long a turn waits for a store that is full or out of reach.
+    pub(in crate::serve) store_timeout: Duration,
+    /// The name under which turns are stored that no host drives at the moment, if there are such: one that has begun is
+    /// driven by whichever host it is given to, and one that nobody but its user can move on is let go of until they do.
+    pub(in crate::serve) elsewhere: Option<&'static str>,
+}
+
+impl DriverSetup {
+    /// When a question that is asked now lapses.
+    pub(super) fn expires(&self) -> Option<OffsetDateTime> {
+        let time = time::Duration::try_from(self.interrupt_time).ok()?;
+        let now = OffsetDateTime::now_utc();
+        now.replace_nanosecond(0).ok()?.checked_add(time)
+    }
+
+    /// How often the store is asked to take a new turn: so often that the pauses come to the time that it may take.
+    pub(super) fn attempts(&self) -> u32 {
+        let RetryPolicy {
+            first_delay,
+            max_delay,
+            ..
+        } = RetryPolicy::default();
+        let longest = self.store_timeout.min(LONGEST_REQUEST);
+        let (mut attempts, mut waited, mut pause) = (1, Duration::ZERO, first_delay);
+        while waited < longest && attempts < 20 {
+            waited += pause;
+            pause = (pause * 2).min(max_delay);
+            attempts += 1;
+        }
+        attempts
+    }
+}
+
+/// Drives turns in tasks of this process, whoever has decided that they are driven here. Clones are the same.
+#[derive(Clone, Debug)]
+pub(in crate::serve) struct Driver(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    setup: Arc<DriverSetup>,
+    active: Mutex<HashMap<TurnKey, Active>>,
+    tasks: TaskTracker,
+    /// That this host lives.
+    attends: Attends,
+    /// Lets go of all turns: they stay unfinished, for the next start.
+    leave: CancellationToken,
+}
+
+/// A turn under way.
+#[derive(Clone, Debug)]
+pub(super) struct Active {
+    commands: mpsc::Sender<(Command, Told)>,
+    pub(super) cancel: CancellationToken,
+    /// Lets go of this turn.
+    pub(super) leave: CancellationToken,
+    pub(super) ended: CancellationToken,
+    pub(super) trouble: watch::Receiver<Option<StoreTrouble>>,
+    /// Whether it waits for the user.
+    pub(super) asks: watch::Receiver<bool>,
+    /// As it stands in the store, once it does.
+    pub(super) stands: Arc<OnceLock<StoredTurn>>,
+}
+
+/// Why an unfinished turn goes on: because its host is gone, if nothing else is set.
+#[derive(Debug, Default)]
+pub(super) struct GoesOn {
+    /// It is to end as cancelled.
+    pub(super) cancelled: bool,
+    /// What it waits for comes no more.
+    pub(super) has_lapsed: bool,
+    /// It is told this before anything else.
+    pub(super) command: Option<(Command, Told)>,
+}
+
+impl GoesOn {
+    pub(super) fn cancelled() -> Self {
+        Self {
+            cancelled: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl Driver {
+    pub(in crate::serve) fn new(setup: DriverSetup) -> Self {
+        Self(Arc::new(Inner {
+            setup: Arc::new(setup),
+            active: Mutex::default(),
+            tasks: TaskTracker::new(),
+            attends: Attends::default(),
+            leave: CancellationToken::new(),
+        }))
+    }
+
+    pub(super) fn setup(&self) -> &DriverSetup {
+        &self.0.setup
+    }
+
+    /// Where its turns are kept.
+    pub(in crate::serve) fn store(&self) -> &Arc<dyn Store> {
+        &self.0.setup.store
+    }
+
+    /// That this host lives.
+    pub(super) fn attends(&self) -> &Attends {
+        &self.0.attends
+    }
+
+    /// Waits until the other hosts know that this one lives: a turn that it begins or claims before is taken from it.
+    ///
+    /// # Errors
+    /// The store cannot be reached.
+    pub(super) async fn there(&self) -> Result<(), StoreError> {
+        self.0.attends.there(self.setup()).await
+    }
+
+    /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: another host, or the
+    /// next start, goes on with them.
+    pub(super) async fn stop(&self, grace: Duration) {
+        self.0.tasks.close();
+        if tokio::time::timeout(grace, self.0.tasks.wait())
+            .await
+            .is_err()
+        {
+            self.0.leave.cancel();
+            self.0.tasks.wait().await;
+        }
+        self.0.attends.leave().await;
+    }
+
+    /// Whether it takes no more turns.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.0.tasks.is_closed()
+    }
+
+    /// Drives a run of a client that waits for it.
+    pub(in crate::serve) fn run(&self, run: AgUiRun) {
+        let meter = self.0.setup.metrics.run();
+        let leave = self.0.leave.clone();
+        let run = run.run(leave, move |end| meter.end(end));
+        self.0.tasks.spawn(run);
+    }
+
+    /// Makes an unfinished turn this host's own, and goes on with it.
+    pub(super) async fn adopt(&self, turn: Unfinished, why: GoesOn) -> Result<Active, EngineError> {
+        self.there().await?;
+        let setup = self.setup();
+        let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
+        let claimed = claim.await?;
+        tracing::info!(target: "stepwell", turn = %turn.key, "an unfinished turn goes on");
+        Ok(self.spawn(turn.key, Begin::Revived(claimed), why))
+    }
+
+    fn spawn(&self, key: TurnKey, begin: Begin, why: GoesOn) -> Active {
+        let setup = Arc::clone(&self.0.setup);
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        let (trouble, troubles) = watch::channel(None);
+        let (asks, asked) = watch::channel(false);
+        let active = Active {
+            commands,
+            cancel: CancellationToken::new(),
+            leave: self.0.leave.child_token(),
+            ended: CancellationToken::new(),
+            trouble: troubles,
+            asks: asked,
+            stands: Arc::default(),
+        };
+        if why.cancelled {
+            active.cancel.cancel();
+        }
+        if let Some(command) = why.command {
+            // The channel is new, and has room.
+            let _ = active.commands.try_send(command);
+        }
+        self.lock().insert(key.clone(), active.clone());
+        let driven = SessionTurn {
+            setup,
+            key: key.clone(),
+            commands: receiver,
+            cancel: active.cancel.clone(),
+            has_lapsed: why.has_lapsed,
+            leave: active.leave.clone(),
+            trouble,
+            asks,
+            stands: Arc::clone(&active.stands),
+        };
+        let driver = self.clone();
+        let ended = active.ended.clone().drop_guard();
+        self.0.tasks.spawn(async move {
+            let work = AssertUnwindSafe(driven.run(begin)).catch_unwind();
+            if work.await.is_err() {
+                tracing::error!(target: "stepwell", turn = %key, "a turn broke off, and ends");
+                let end = lost_end::broke_off(driver.setup(), &key, driver.0.leave.clone());
+                if let Ok(Err(error)) = AssertUnwindSafe(end).catch_unwind().await {
+                    tracing::error!(target: "stepwell", turn = %key, %error, "its end cannot be stored");
+                }
+            }
+            driver.lock().remove(&key);
+            drop(ended);
+        });
+        active
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnKey, Active>> {
+        // Nothing is left half-done under the lock.
+        self.0.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether as many turns are under way as may be.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().len() >= self.0.setup.most
+    }
+
+    pub(super) fn find(&self, turn: &TurnKey) -> Option<Active> {
+        self.lock().get(turn).cloned()
+    }
+
+    /// The turns under way.
+    pub(super) fn active(&self) -> Vec<Active> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// Whether a new turn may begin: its name.
+    pub(super) async fn admit(&self, new: &NewTurn) -> Result<TurnKey, EngineError> {
+        self.there().await?;
+        let store = self.store();
+        let key = TurnKey::new(new.thread.clone(), new.turn.clone());
+        if store.turn(&key).await?.is_some() {
+            let turn = key.turn;
+            return Err(StoreError::Exists { turn }.into());
+        }
+        if let Parent::Turn(parent) = &new.parent {
+            let parent = TurnKey::new(key.thread.clone(), parent.clone());
+            if store.turn(&parent).await?.is_none() {
+                let turn = parent.turn;
+                return Err(StoreError::NoTurn { turn }.into());
+            }
+        }
+        Ok(key)
+    }
+
+    /// Gives the thread of a new turn a title, if it has none.
+    pub(super) async fn entitle(&self, key: &TurnKey, new: &NewTurn) {
+        let title = new.message.as_ref().map(|message| title([message]));
+        if let Some(title) = title.filter(|title| !title.is_empty())
+            && let Err(error) = self.store().rename_thread(&key.thread, &title).await
+        {
+            tracing::warn!(target: "stepwell", turn = %key, %error, "a thread has no title");
+        }
+    }
+
+    /// Starts a turn here, and waits until it is stored that it has begun.
+    pub(super) async fn start_turn(&self, key: &TurnKey, new: NewTurn) -> Result<(), EngineError> {
+        let (begun, has_begun) = oneshot::channel();
+        let begin = Begin::Started {
+            parent: new.parent,
+            message: new.message.map(Box::new),
+            model: new.model,
+            tools: new.tools.map(Box::new),
+            begun,
+        };
+        let active = self.spawn(key.clone(), begin, GoesOn::default());
+        let begun = has_begun.await.unwrap_or(Err(EngineError::Internal));
+        if begun.is_err() {
+            // It may be tried again under the same key.
+            active.ended.cancelled().await;
+        }
+        begun
+    }
+
+    /// The turn, if it has not come to its end.
+    pub(super) async fn unfinished(
+        &self,
+        turn: &TurnKey,
+    ) -> Result<Option<Unfinished>, EngineError> {
+        let store = self.store();
+        let no_turn = || StoreError::NoTurn {
+            turn: turn.turn.clone(),
+        };
+        for _ in 0..LOOKS {
+            let thread = store.thread(&turn.thread).await?.ok_or_else(no_turn)?;
+            if let Some(unfinished) = thread.unfinished.filter(|open| open.key == *turn) {
+                return Ok(Some(unfinished));
+            }
+            let stored = store.turn(turn).await?.ok_or_else(no_turn)?;
+            if stored.status != TurnStatus::Streaming {
+                return Ok(None);
+            }
+            // It began between the two looks.
+        }
+        let message = "the turn begins and ends faster than it can be looked at".to_owned();
+        Err(StoreError::Unavailable { message }.into())
+    }
+
+    /// Completes the log of a turn that is over.
+    pub(super) async fn tell_end(&self, turn: &TurnKey) -> Result<(), EngineError> {
+        if self.find(turn).is_none() {
+            lost_end::tell(self.setup(), turn, self.0.leave.clone()).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Active {
+    /// Tells the turn something, and waits until it has heard it, and stored what it promises.
+    pub(super) async fn tell(&self, command: Command) -> Result<(), EngineError> {
+        let (told, heard) = oneshot::channel();
+        let answered = async {
+            if self.commands.send((command, told)).await.is_err() {
+                return Err(EngineError::Over);
+            }
+            heard.await.map_err(|_| EngineError::Over)?
+        };
+        let answered = tokio::time::timeout(LONGEST_REQUEST, answered).await;
+        answered.unwrap_or_else(|_| {
+            let message = "what the turn was told waits to be stored".to_owned();
+            Err(StoreError::Unavailable { message }.into())
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! What a host does of a turn that Restate gives it.
+
+use super::super::announce::{Statuses, open_questions, were_asked};
+use super::super::commands::Command;
+use super::super::driver::{Active, Driver, GoesOn, LOOKS};
+use super::super::{EngineError, event_writer};
+use super::ELSEWHERE;
+use super::client::{Client, lapsed};
+use super::words::{Leg, Letter, Reply, Says, Why};
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use stepwell_io::store::{StoreError, TurnKey, Unfinished};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How much longer than its questions stand a turn rests before it is told that they have lapsed.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// Drives what Restate gives this host.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) driver: Driver,
+    pub(super) client: Client,
+}
+
+/// A turn that this host drives for Restate. Dropped, since Restate does not hear of this attempt any more, it lets go of the
+/// turn.
+pub(super) struct Driven<'a> {
+    work: &'a Work,
+    key: TurnKey,
+    active: Active,
+    /// Where the replies go to the letters that were heard: each may come twice.
+    heard: Mutex<HashSet<String>>,
+    /// The reply to what the turn was given to this host with.
+    reply: Mutex<Option<JoinHandle<Result<(), EngineError>>>>,
+}
+
+/// Why an attempt is to be made again.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Again {
+    #[error(transparent)]
+    Failed(#[from] EngineError),
+    #[error("this host drives as many turns as it may")]
+    Full,
+    #[error("this host is stopping")]
+    Stopping,
+    #[error("the turn was let go of before its end")]
+    Left,
+}
+
+impl From<StoreError> for Again {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Work {
+    /// Takes the turn, if there is something to do for this leg: from now on whoever had it before writes nothing more.
+    pub(super) async fn take(&self, leg: &Leg) -> Result<Option<Driven<'_>>, Again> {
+        let key = leg.key();
+        for _ in 0..LOOKS {
+            if self.driver.is_stopping() {
+                return Err(Again::Stopping);
+            }
+            if let Some(before) = self.driver.find(&key) {
+                // An attempt that Restate has given up, and that has not heard of it yet.
+                before.leave.cancel();
+                before.ended.cancelled().await;
+            }
+            let unfinished = match self.driver.unfinished(&key).await {
+                Err(EngineError::Store(
+                    StoreError::NoTurn { .. } | StoreError::NoThread { .. },
+                )) => {
+                    self.reply_to(leg, &Reply::Gone).await?;
+                    return Ok(None);
+                }
+                unfinished => unfinished?,
+            };
+            let Some(unfinished) = unfinished else {
+                self.close(leg).await?;
+                return Ok(None);
+            };
+            let is_done = self.is_done(leg, &unfinished).await?;
+            if is_done {
+                self.reply_to(leg, &Reply::Done).await?;
+                if unfinished.owner == ELSEWHERE {
+                    self.rests(&key).await?;
+                    return Ok(None);
+                }
+                // Whoever did it is gone, and nobody else is given the turn.
+            }
+            if self.driver.is_full() {
+                return Err(Again::Full);
+            }
+            let (told, heard) = oneshot::channel();
+            let (cancelled, command, waits) = match &leg.why {
+                Why::Told(letter) if !is_done => match &letter.says {
+                    Says::Stop => (true, None, None),
+                    Says::Command(command) => (false, Some((command.clone(), told)), Some(heard)),
+                },
+                _ => (false, None, None),
+            };
+            let why = GoesOn {
+                cancelled,
+                has_lapsed: matches!(leg.why, Why::Lapsed(_)),
+                command,
+            };
+            let active = match self.driver.adopt(unfinished, why).await {
+                Ok(active) => active,
+                // It ended, or somebody else took it, in the meantime.
+                Err(EngineError::Store(error)) if error.is_lost() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let driven = Driven {
+                work: self,
+                key,
+                active,
+                heard: Mutex::default(),
+                reply: Mutex::default(),
+            };
+            if let Why::Told(letter) = &leg.why {
+                driven.is_new(letter);
+                if !is_done {
+                    driven.reply_when(letter.clone(), waits);
+                }
+            }
+            return Ok(Some(driven));
+        }
+        Err(Again::Left)
+    }
+
+    /// Whether nothing is to be done for the leg: an attempt before has done it.
+    async fn is_done(&self, leg: &Leg, turn: &Unfinished) -> Result<bool, Again> {
+        let Why::Told(letter) = &leg.why else {
+            return Ok(turn.owner == ELSEWHERE && leg.is_settled(turn));
+        };
+        match &letter.says {
+            Says::Stop => Ok(false),
+            Says::Command(command) => self.is_stored(&leg.key(), command).await,
+        }
+    }
+
+    /// Whether what a turn is told is in the store.
+    async fn is_stored(&self, turn: &TurnKey, command: &Command) -> Result<bool, Again> {
+        let store = self.driver.store();
+        match command {
+            Command::Answer(answers) => {
+                let written = event_writer::read(store, turn, &CancellationToken::new()).await?;
+                let ids = || answers.iter().map(|answer| &answer.interrupt_id);
+                let open = open_questions(&written.events);
+                let is_open = ids().any(|id| open.contains_key(id));
+                Ok(!is_open && were_asked(&written.events, ids()))
+            }
+            Command::CancelCall(call) | Command::BringResult(call, _) => {
+                let statuses = Statuses::of_last(&store.path(turn).await?)?;
+                Ok(statuses.is_over(call))
+            }
+        }
+    }
+
+    /// The turn is over, and this leg has nothing to do.
+    async fn close(&self, leg: &Leg) -> Result<(), Again> {
+        let Why::Told(letter) = &leg.why else {
+            return Ok(());
+        };
+        let is_done = match &letter.says {
+            Says::Stop => true,
+            Says::Command(command) => self.is_stored(&leg.key(), command).await?,
+        };
+        let reply = if is_done { Reply::Done } else { Reply::Over };
+        self.reply_to(leg, &reply).await
+    }
+
+    async fn reply_to(&self, leg: &Leg, reply: &Reply) -> Result<(), Again> {
+        if let Why::Told(letter) = &leg.why {
+            let replied = self.client.reply(&letter.reply_to, reply).await;
+            replied.map_err(EngineError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a turn which rests is told when that has been for too long. Whether it rests, or is over.
+    async fn rests(&self, key: &TurnKey) -> Result<bool, Again> {
+        let unfinished = match self.driver.unfinished(key).await {
+            Err(EngineError::Store(StoreError::NoTurn { .. } | StoreError::NoThread { .. })) => {
+                return Ok(true);
+            }
+            unfinished => unfinished?,
+        };
+        let Some(turn) = unfinished else {
+            return Ok(true);
+        };
+        if turn.owner != ELSEWHERE {
+            return Ok(false);
+        }
+        let since = turn.generation.0;
+        let leg = Leg::new(key, Why::Lapsed(since));
+        let longest = self.driver.setup().interrupt_time.saturating_add(MARGIN);
+        let once = lapsed(key, since);
+        let sent = self.client.send(&leg, &once, Some(longest)).await;
+        sent.map_err(EngineError::from)?;
+        Ok(true)
+    }
+}
+
+impl Driven<'_> {
+    /// Waits until the turn is driven here no more.
+    pub(super) async fn ended(&self) {
+        self.active.ended.cancelled().await;
+    }
+
+    pub(super) fn cancel(&self) {
+        self.active.cancel.cancel();
+    }
+
+    fn is_new(&self, letter: &Letter) -> bool {
+        let heard = self.heard.lock();
+        let mut heard = heard.unwrap_or_else(PoisonError::into_inner);
+        heard.insert(letter.reply_to.clone())
+    }
+
+    /// The turn is told something while it is driven. A reply that is lost is made up for by the leg of the same letter.
+    pub(super) fn hear(&self, letter: Letter) {
+        if letter.turn != self.key.turn || !self.is_new(&letter) {
+            return;
+        }
+        let (active, client) = (self.active.clone(), self.work.client.clone());
+        let key = self.key.clone();
+        tokio::spawn(async move {
+            let heard = match letter.says {
+                Says::Stop => {
+                    active.cancel.cancel();
+                    // Its end is in the store when the leg of the letter looks.
+                    return;
+                }
+                Says::Command(command) => active.tell(command).await,
+            };
+            let reply = Reply::from(heard);
+            if let Reply::Over | Reply::Later(_) = reply {
+                // The leg of the letter knows better.
+                return;
+            }
+            if let Err(error) = client.reply(&letter.reply_to, &reply).await {
+                tracing::warn!(target: "stepwell", turn = %key, %error, "a reply waits");
+            }
+        });
+    }
+
+    /// Replies to the letter that the turn was given to this host with, when it is done.
+    fn reply_when(
+        &self,
+        letter: Letter,
+        waits: Option<oneshot::Receiver<Result<(), EngineError>>>,
+    ) {
+        let (client, driver) = (self.work.client.clone(), self.work.driver.clone());
+        let (ended, key) = (self.active.ended.clone(), self.key.clone());
+        let replied = tokio::spawn(async move {
+            let reply = match waits {
+                Some(heard) => Reply::from(heard.await.unwrap_or(Err(EngineError::Over))),
+                None => {
+                    ended.cancelled().await;
+                    match driver.unfinished(&key).await? {
+                        None => Reply::Done,
+                        // Another attempt replies.
+                        Some(_) => return Ok(()),
+                    }
+                }
+            };
+            client.reply(&letter.reply_to, &reply).await?;
+            Ok(())
+        });
+        *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(replied);
+    }
+
+    /// The turn is driven here no more: whether Restate is done with it too.
+    pub(super) async fn settle(&self) -> Result<(), Again> {
+        let reply = self.reply.lock();
+        let reply = reply.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reply) = reply
+            && let Ok(replied) = reply.await
+        {
+            replied?;
+        }
+        match self.work.rests(&self.key).await? {
+            true => Ok(()),
+            false => Err(Again::Left),
+        }
+    }
+}
+
+impl Drop for Driven<'_> {
+    fn drop(&mut self) {
+        self.active.leave.cancel();
+    }
+}
