@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
@@ -21,10 +22,17 @@ pub(crate) struct Restate {
     pub(crate) admin: String,
 }
 
-/// A port that nobody has at the moment.
+/// A port that nobody has, below those that a system gives out by itself: no connection takes it in between. Each is another.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() % 12_000;
+    loop {
+        let number = (first + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % 12_000;
+        let port = 20_000 + number as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Restate {
@@ -50,7 +58,7 @@ impl Restate {
         );
         std::fs::write(folder.join("restate.toml"), config).expect("a file");
         let program = PathBuf::from(program);
-        let server = Self {
+        let mut server = Self {
             child: spawn(&program, &folder),
             program,
             folder,
@@ -62,7 +70,7 @@ impl Restate {
     }
 
     /// Waits until it answers.
-    async fn is_up(&self) {
+    async fn is_up(&mut self) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::new();
         for url in [
@@ -74,6 +82,8 @@ impl Restate {
                 answer.is_ok_and(|answer| answer.status().is_success())
             };
             while !answers().await {
+                let ended = self.child.try_wait().expect("its status");
+                assert!(ended.is_none(), "{ended:?}: see {}", self.folder.display());
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }

@@ -1,8 +1,8 @@
 //! What a host asks of Restate.
 
 use super::super::EngineError;
+use super::protocol::{Invocation, Reply, Tell};
 use super::services::{THREAD, TURN};
-use super::words::{Leg, Reply, Tell};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{RequestBuilder, Response};
 use serde_json::json;
@@ -71,17 +71,17 @@ impl Client {
     /// Has a turn driven, once for each `once`; after `delay`, if there is one. Returns when Restate has stored that.
     pub(super) async fn send(
         &self,
-        leg: &Leg,
+        invocation: &Invocation,
         once: &str,
         delay: Option<Duration>,
     ) -> Result<(), RestateError> {
-        let object = object(&leg.thread);
+        let object = object(&invocation.thread);
         let mut url = format!("{}/{THREAD}/{object}/{TURN}/send", self.ingress);
         if let Some(delay) = delay {
             url += &format!("?delay={}ms", delay.as_millis());
         }
         let request = self.http.post(url).header("idempotency-key", once);
-        let request = request.timeout(LONGEST).json(leg);
+        let request = request.timeout(LONGEST).json(invocation);
         self.done("a turn", request).await?;
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Client {
         response.json().await.map_err(RestateError::Answer)
     }
 
-    /// Replies to a letter. Only the first reply counts.
+    /// Replies to a signal. Only the first reply counts.
     pub(super) async fn reply(&self, to: &str, reply: &Reply) -> Result<(), RestateError> {
         let url = format!("{}/restate/awakeables/{to}/resolve", self.ingress);
         let request = self.http.post(url).timeout(LONGEST).json(reply);

@@ -2,7 +2,7 @@
 
 use super::super::super::serving::RestateSettings;
 use super::client::Client;
-use super::services::{Post, Thread};
+use super::services::{Signals, Thread};
 use super::work::Work;
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -47,7 +47,10 @@ impl Listener {
                 io::Error::new(io::ErrorKind::InvalidInput, message)
             })?;
         }
-        let endpoint = endpoint.bind(Thread(Arc::clone(work))).bind(Post).build();
+        let endpoint = endpoint
+            .bind(Thread(Arc::clone(work)))
+            .bind(Signals)
+            .build();
         let endpoint = HyperEndpoint::new(endpoint);
         let listen = settings.listen;
         let unusable = |error: io::Error| {

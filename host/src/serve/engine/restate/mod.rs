@@ -8,8 +8,8 @@
 
 mod client;
 mod listener;
+mod protocol;
 mod services;
-mod words;
 mod work;
 
 use super::super::serving::RestateSettings;
@@ -20,13 +20,13 @@ use client::{Client, begun};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use listener::Listener;
+use protocol::{Invocation, Says, Tell, Why};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 use tokio_util::sync::CancellationToken;
-use words::{Leg, Says, Tell, Why};
 use work::Work;
 
 /// Who has a turn in the store that no host drives.
@@ -131,8 +131,8 @@ async fn look(work: &Work, waited: &HashSet<TurnKey>) -> Result<HashSet<TurnKey>
 
 /// Has a turn driven that has begun. However often it is sent, it is driven once.
 async fn send(work: &Work, turn: &TurnKey) -> Result<(), EngineError> {
-    let leg = Leg::new(turn, Why::Begun);
-    Ok(work.client.send(&leg, &begun(turn), None).await?)
+    let invocation = Invocation::new(turn, Why::Begun);
+    Ok(work.client.send(&invocation, &begun(turn), None).await?)
 }
 
 impl Engine for RestateEngine {

@@ -1,7 +1,7 @@
-//! The services that Restate calls. What they journal comes before a turn is driven, or is a letter that was received: never
+//! The services that Restate calls. What they journal comes before a turn is driven, or is a signal that was received: never
 //! anything that depends on how far the turn came, which another attempt need not repeat.
 
-use super::words::{Leg, Letter, Reply, Tell, Why};
+use super::protocol::{Invocation, Reply, Signal, Tell, Why};
 use super::work::Work;
 use restate_sdk::prelude::*;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub(super) const THREAD: &str = "StepwellThread";
 pub(super) const TURN: &str = "turn";
 
-/// Under which invocation a thread's turn is driven, and the letters that came since it is.
+/// Under which invocation a thread's turn is driven, and the signals that came since it is.
 const DRIVEN_BY: &str = "driven_by";
-const LETTERS: &str = "letters";
+const SIGNALS: &str = "signals";
 
-/// The number of the next letter for it.
+/// The number of the next signal for it.
 const NEXT: &str = "next";
 
 /// A thread: one turn of it is driven at a time.
@@ -37,22 +37,26 @@ pub(super) struct Thread(pub(super) Arc<Work>);
 impl Thread {
     /// Drives a turn until it ends, or until nobody but its user can move it on.
     #[handler]
-    async fn turn(&self, ctx: ObjectContext<'_>, leg: Json<Leg>) -> Result<(), HandlerError> {
-        let post = ctx.object_client::<PostClient<'_>>(ctx.key());
-        post.deliver_to(ctx.invocation_id().to_owned()).send();
-        let leg = leg.into_inner();
-        let Some(driven) = self.0.take(&leg).await? else {
+    async fn turn(
+        &self,
+        ctx: ObjectContext<'_>,
+        invocation: Json<Invocation>,
+    ) -> Result<(), HandlerError> {
+        let signals = ctx.object_client::<SignalsClient<'_>>(ctx.key());
+        signals.deliver_to(ctx.invocation_id().to_owned()).send();
+        let invocation = invocation.into_inner();
+        let Some(driven) = self.0.take(&invocation).await? else {
             return Ok(());
         };
         let mut number = 0;
         loop {
-            let letter = tokio::select! {
+            let signal = tokio::select! {
                 biased;
-                letter = ctx.signal::<Json<Letter>>(&signal(number)) => letter,
+                signal = ctx.signal::<Json<Signal>>(&signal_name(number)) => signal,
                 () = driven.ended() => break,
             };
-            match letter {
-                Ok(letter) => driven.hear(letter.into_inner()),
+            match signal {
+                Ok(signal) => driven.hear(signal.into_inner()),
                 // Whoever operates Restate has cancelled the invocation.
                 Err(_) => {
                     driven.cancel();
@@ -75,73 +79,79 @@ impl Thread {
     ) -> Result<Json<Reply>, HandlerError> {
         let Tell { thread, turn, says } = tell.into_inner();
         let (reply_to, reply) = ctx.awakeable::<Json<Reply>>();
-        let letter = Letter {
+        let signal = Signal {
             turn: turn.clone(),
             says,
             reply_to,
         };
-        let post = ctx.object_client::<PostClient<'_>>(ctx.key());
-        post.post(Json(letter.clone())).send();
+        let signals = ctx.object_client::<SignalsClient<'_>>(ctx.key());
+        signals.pass_on(Json(signal.clone())).send();
         // Where no host drives the turn, one is given it; else this comes when that one is done, and finds it done.
-        let leg = Leg {
+        let invocation = Invocation {
             thread,
             turn,
-            why: Why::Told(letter),
+            why: Why::Told(signal),
         };
         let own = ctx.object_client::<ThreadClient<'_>>(ctx.key());
-        own.turn(Json(leg)).send();
+        own.turn(Json(invocation)).send();
         Ok(reply.await?)
     }
 }
 
-/// Hands letters on to whatever drives the thread's turn: an invocation takes them by their number. One that begins is
+/// Hands signals on to whatever drives the thread's turn: an invocation takes them by their number. One that begins is
 /// given those that came before too, since they may have come before it was known.
-pub(super) struct Post;
+pub(super) struct Signals;
 
 #[object(
-    name = "StepwellPost",
+    name = "StepwellSignals",
     client_visibility = "pub(super)",
     ingress_private
 )]
-impl Post {
+impl Signals {
     #[handler]
     async fn deliver_to(
         &self,
         ctx: ObjectContext<'_>,
         invocation: String,
     ) -> Result<(), HandlerError> {
-        let came = ctx.get::<Json<Vec<Letter>>>(LETTERS).await?;
+        let came = ctx.get::<Json<Vec<Signal>>>(SIGNALS).await?;
         let came = came.map(Json::into_inner).unwrap_or_default();
         let mut next = 0;
-        for letter in came {
+        for signal in came {
             let handle = ctx.invocation_handle(invocation.clone());
-            handle.signal(signal(next)).resolve(Json(letter));
+            handle.signal(signal_name(next)).resolve(Json(signal));
             next += 1;
         }
         ctx.set(DRIVEN_BY, invocation);
         ctx.set(NEXT, next);
-        ctx.clear(LETTERS);
+        ctx.clear(SIGNALS);
         Ok(())
     }
 
     #[handler]
-    async fn post(&self, ctx: ObjectContext<'_>, letter: Json<Letter>) -> Result<(), HandlerError> {
-        let letter = letter.into_inner();
+    async fn pass_on(
+        &self,
+        ctx: ObjectContext<'_>,
+        signal: Json<Signal>,
+    ) -> Result<(), HandlerError> {
+        let signal = signal.into_inner();
         if let Some(invocation) = ctx.get::<String>(DRIVEN_BY).await? {
             let next = ctx.get::<u64>(NEXT).await?.unwrap_or_default();
             let handle = ctx.invocation_handle(invocation);
-            handle.signal(signal(next)).resolve(Json(letter.clone()));
+            handle
+                .signal(signal_name(next))
+                .resolve(Json(signal.clone()));
             ctx.set(NEXT, next + 1);
         }
-        let came = ctx.get::<Json<Vec<Letter>>>(LETTERS).await?;
+        let came = ctx.get::<Json<Vec<Signal>>>(SIGNALS).await?;
         let mut came = came.map(Json::into_inner).unwrap_or_default();
-        came.push(letter);
-        ctx.set(LETTERS, Json(came));
+        came.push(signal);
+        ctx.set(SIGNALS, Json(came));
         Ok(())
     }
 }
 
-/// What a turn's letter of this number comes under.
-fn signal(number: u64) -> String {
-    format!("letter-{number}")
+/// What a turn's signal of this number comes under.
+fn signal_name(number: u64) -> String {
+    format!("signal-{number}")
 }

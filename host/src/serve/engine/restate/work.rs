@@ -6,7 +6,7 @@ use super::super::driver::{Active, Driver, GoesOn, LOOKS};
 use super::super::{EngineError, event_writer};
 use super::ELSEWHERE;
 use super::client::{Client, lapsed};
-use super::words::{Leg, Letter, Reply, Says, Why};
+use super::protocol::{Invocation, Reply, Says, Signal, Why};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) struct Driven<'a> {
     work: &'a Work,
     key: TurnKey,
     active: Active,
-    /// Where the replies go to the letters that were heard: each may come twice.
+    /// Where the replies go to the signals that were heard: each may come twice.
     heard: Mutex<HashSet<String>>,
     /// The reply to what the turn was given to this host with.
     reply: Mutex<Option<JoinHandle<Result<(), EngineError>>>>,
@@ -57,9 +57,9 @@ impl From<StoreError> for Again {
 }
 
 impl Work {
-    /// Takes the turn, if there is something to do for this leg: from now on whoever had it before writes nothing more.
-    pub(super) async fn take(&self, leg: &Leg) -> Result<Option<Driven<'_>>, Again> {
-        let key = leg.key();
+    /// Takes the turn, if there is something to do for this invocation: from now on whoever had it before writes nothing more.
+    pub(super) async fn take(&self, invocation: &Invocation) -> Result<Option<Driven<'_>>, Again> {
+        let key = invocation.key();
         for _ in 0..LOOKS {
             if self.driver.is_stopping() {
                 return Err(Again::Stopping);
@@ -73,18 +73,18 @@ impl Work {
                 Err(EngineError::Store(
                     StoreError::NoTurn { .. } | StoreError::NoThread { .. },
                 )) => {
-                    self.reply_to(leg, &Reply::Gone).await?;
+                    self.reply_to(invocation, &Reply::Gone).await?;
                     return Ok(None);
                 }
                 unfinished => unfinished?,
             };
             let Some(unfinished) = unfinished else {
-                self.close(leg).await?;
+                self.close(invocation).await?;
                 return Ok(None);
             };
-            let is_done = self.is_done(leg, &unfinished).await?;
+            let is_done = self.is_done(invocation, &unfinished).await?;
             if is_done {
-                self.reply_to(leg, &Reply::Done).await?;
+                self.reply_to(invocation, &Reply::Done).await?;
                 if unfinished.owner == ELSEWHERE {
                     self.rests(&key).await?;
                     return Ok(None);
@@ -95,8 +95,8 @@ impl Work {
                 return Err(Again::Full);
             }
             let (told, heard) = oneshot::channel();
-            let (cancelled, command, waits) = match &leg.why {
-                Why::Told(letter) if !is_done => match &letter.says {
+            let (cancelled, command, waits) = match &invocation.why {
+                Why::Told(signal) if !is_done => match &signal.says {
                     Says::Stop => (true, None, None),
                     Says::Command(command) => (false, Some((command.clone(), told)), Some(heard)),
                 },
@@ -104,7 +104,7 @@ impl Work {
             };
             let why = GoesOn {
                 cancelled,
-                has_lapsed: matches!(leg.why, Why::Lapsed(_)),
+                has_lapsed: matches!(invocation.why, Why::Lapsed(_)),
                 command,
             };
             let active = match self.driver.adopt(unfinished, why).await {
@@ -120,10 +120,10 @@ impl Work {
                 heard: Mutex::default(),
                 reply: Mutex::default(),
             };
-            if let Why::Told(letter) = &leg.why {
-                driven.is_new(letter);
+            if let Why::Told(signal) = &invocation.why {
+                driven.is_new(signal);
                 if !is_done {
-                    driven.reply_when(letter.clone(), waits);
+                    driven.reply_when(signal.clone(), waits);
                 }
             }
             return Ok(Some(driven));
@@ -131,14 +131,14 @@ impl Work {
         Err(Again::Left)
     }
 
-    /// Whether nothing is to be done for the leg: an attempt before has done it.
-    async fn is_done(&self, leg: &Leg, turn: &Unfinished) -> Result<bool, Again> {
-        let Why::Told(letter) = &leg.why else {
-            return Ok(turn.owner == ELSEWHERE && leg.is_settled(turn));
+    /// Whether nothing is to be done for the invocation: an attempt before has done it.
+    async fn is_done(&self, invocation: &Invocation, turn: &Unfinished) -> Result<bool, Again> {
+        let Why::Told(signal) = &invocation.why else {
+            return Ok(turn.owner == ELSEWHERE && invocation.is_settled(turn));
         };
-        match &letter.says {
+        match &signal.says {
             Says::Stop => Ok(false),
-            Says::Command(command) => self.is_stored(&leg.key(), command).await,
+            Says::Command(command) => self.is_stored(&invocation.key(), command).await,
         }
     }
 
@@ -160,22 +160,22 @@ impl Work {
         }
     }
 
-    /// The turn is over, and this leg has nothing to do.
-    async fn close(&self, leg: &Leg) -> Result<(), Again> {
-        let Why::Told(letter) = &leg.why else {
+    /// The turn is over, and this invocation has nothing to do.
+    async fn close(&self, invocation: &Invocation) -> Result<(), Again> {
+        let Why::Told(signal) = &invocation.why else {
             return Ok(());
         };
-        let is_done = match &letter.says {
+        let is_done = match &signal.says {
             Says::Stop => true,
-            Says::Command(command) => self.is_stored(&leg.key(), command).await?,
+            Says::Command(command) => self.is_stored(&invocation.key(), command).await?,
         };
         let reply = if is_done { Reply::Done } else { Reply::Over };
-        self.reply_to(leg, &reply).await
+        self.reply_to(invocation, &reply).await
     }
 
-    async fn reply_to(&self, leg: &Leg, reply: &Reply) -> Result<(), Again> {
-        if let Why::Told(letter) = &leg.why {
-            let replied = self.client.reply(&letter.reply_to, reply).await;
+    async fn reply_to(&self, invocation: &Invocation, reply: &Reply) -> Result<(), Again> {
+        if let Why::Told(signal) = &invocation.why {
+            let replied = self.client.reply(&signal.reply_to, reply).await;
             replied.map_err(EngineError::from)?;
         }
         Ok(())
@@ -196,10 +196,10 @@ impl Work {
             return Ok(false);
         }
         let since = turn.generation.0;
-        let leg = Leg::new(key, Why::Lapsed(since));
+        let invocation = Invocation::new(key, Why::Lapsed(since));
         let longest = self.driver.setup().interrupt_time.saturating_add(MARGIN);
         let once = lapsed(key, since);
-        let sent = self.client.send(&leg, &once, Some(longest)).await;
+        let sent = self.client.send(&invocation, &once, Some(longest)).await;
         sent.map_err(EngineError::from)?;
         Ok(true)
     }
@@ -215,43 +215,43 @@ impl Driven<'_> {
         self.active.cancel.cancel();
     }
 
-    fn is_new(&self, letter: &Letter) -> bool {
+    fn is_new(&self, signal: &Signal) -> bool {
         let heard = self.heard.lock();
         let mut heard = heard.unwrap_or_else(PoisonError::into_inner);
-        heard.insert(letter.reply_to.clone())
+        heard.insert(signal.reply_to.clone())
     }
 
-    /// The turn is told something while it is driven. A reply that is lost is made up for by the leg of the same letter.
-    pub(super) fn hear(&self, letter: Letter) {
-        if letter.turn != self.key.turn || !self.is_new(&letter) {
+    /// The turn is told something while it is driven. A reply that is lost is made up for by the invocation of the same signal.
+    pub(super) fn hear(&self, signal: Signal) {
+        if signal.turn != self.key.turn || !self.is_new(&signal) {
             return;
         }
         let (active, client) = (self.active.clone(), self.work.client.clone());
         let key = self.key.clone();
         tokio::spawn(async move {
-            let heard = match letter.says {
+            let heard = match signal.says {
                 Says::Stop => {
                     active.cancel.cancel();
-                    // Its end is in the store when the leg of the letter looks.
+                    // Its end is in the store when the invocation of the signal looks.
                     return;
                 }
                 Says::Command(command) => active.tell(command).await,
             };
             let reply = Reply::from(heard);
             if let Reply::Over | Reply::Later(_) = reply {
-                // The leg of the letter knows better.
+                // The invocation of the signal knows better.
                 return;
             }
-            if let Err(error) = client.reply(&letter.reply_to, &reply).await {
+            if let Err(error) = client.reply(&signal.reply_to, &reply).await {
                 tracing::warn!(target: "stepwell", turn = %key, %error, "a reply waits");
             }
         });
     }
 
-    /// Replies to the letter that the turn was given to this host with, when it is done.
+    /// Replies to the signal that the turn was given to this host with, when it is done.
     fn reply_when(
         &self,
-        letter: Letter,
+        signal: Signal,
         waits: Option<oneshot::Receiver<Result<(), EngineError>>>,
     ) {
         let (client, driver) = (self.work.client.clone(), self.work.driver.clone());
@@ -268,7 +268,7 @@ impl Driven<'_> {
                     }
                 }
             };
-            client.reply(&letter.reply_to, &reply).await?;
+            client.reply(&signal.reply_to, &reply).await?;
             Ok(())
         });
         *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(replied);

@@ -11,7 +11,7 @@ use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 /// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
 /// it: that is in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Leg {
+pub(super) struct Invocation {
     pub(super) thread: ThreadKey,
     pub(super) turn: RunId,
     pub(super) why: Why,
@@ -26,19 +26,19 @@ pub(super) enum Why {
     /// It has rested from this generation on, for as long as it may.
     Lapsed(u64),
     /// It is told something.
-    Told(Letter),
+    Told(Signal),
 }
 
 /// What a turn is told, wherever it is driven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Letter {
+pub(super) struct Signal {
     pub(super) turn: RunId,
     pub(super) says: Says,
     /// What Restate is given the reply under: its awakeable.
     pub(super) reply_to: String,
 }
 
-/// What a letter says.
+/// What a signal says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Says {
@@ -54,7 +54,7 @@ pub(super) struct Tell {
     pub(super) says: Says,
 }
 
-/// What became of a letter.
+/// What became of a signal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reply {
@@ -69,7 +69,7 @@ pub(super) enum Reply {
     Later(String),
 }
 
-impl Leg {
+impl Invocation {
     pub(super) fn new(turn: &TurnKey, why: Why) -> Self {
         Self {
             thread: turn.thread.clone(),
@@ -82,7 +82,7 @@ impl Leg {
         TurnKey::new(self.thread.clone(), self.turn.clone())
     }
 
-    /// Whether the turn, as it rests or has just begun, has nothing to do for this leg.
+    /// Whether the turn, as it rests or has just begun, has nothing to do for this invocation.
     pub(super) fn is_settled(&self, turn: &Unfinished) -> bool {
         match self.why {
             Why::Begun => turn.generation != Generation::FIRST,
