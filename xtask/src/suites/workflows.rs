@@ -5,12 +5,13 @@ use crate::{
     process,
     tools::{Unavailable, venv::Venv},
 };
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use std::{env::consts::EXE_SUFFIX, fs};
 
 pub(super) const SUITE: Suite = Suite {
     name: "workflows",
-    about: "GitHub's workflows are what actionlint takes for sound, and the Containerfile what hadolint does",
+    about: "GitHub's workflows are what actionlint takes for sound, the Containerfile what hadolint does, and what deploys them what \
+            the schemas of Compose and Kubernetes do",
     run,
 };
 
@@ -59,5 +60,44 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .arg("Containerfile")
             .current_dir(&context.root),
     )?;
-    log.say(&format!("{} workflows, and the Containerfile", files.len()))
+    deployments(context, log)?;
+    log.say(&format!(
+        "{} workflows, the Containerfile, and the deployments",
+        files.len()
+    ))
+}
+
+/// What `deploy` has is what Compose and Kubernetes take, and every setting in it is one.
+fn deployments(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let requirements = context.root.join("xtask/requirements-deploy.txt");
+    let tools = Venv::ensure(context, log, "venv-deploy", &requirements)?;
+    let compose = "deploy/compose.yaml";
+    log.run(
+        tools
+            .program("check-jsonschema")
+            .args(["--builtin-schema", "vendor.compose-spec", compose])
+            .current_dir(&context.root),
+    )?;
+    let kubernetes = [
+        "deploy/kubernetes/restate.yaml",
+        "deploy/kubernetes/stepwell.yaml",
+    ];
+    log.run(
+        tools
+            .program("kubernetes-validate")
+            .arg("--strict")
+            .args(kubernetes)
+            .current_dir(&context.root),
+    )?;
+    let settings = fs::read_to_string(context.root.join("docs/guides/settings.md"))?;
+    for file in kubernetes.into_iter().chain([compose]) {
+        let text = fs::read_to_string(context.root.join(file))?;
+        let words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+        let mut variables = words.filter(|word| word.starts_with("STEPWELL_"));
+        let unknown = variables.find(|variable| !settings.contains(&format!("`{variable}`")));
+        if let Some(variable) = unknown {
+            bail!("{file} sets {variable}, which is no setting");
+        }
+    }
+    Ok(())
 }
