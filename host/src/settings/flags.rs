@@ -19,7 +19,7 @@ pub(crate) const SESSIONS: &str = "Sessions";
 /// Where help has the flags of tools.
 pub(crate) const TOOLS: &str = "Tools";
 
-const MANY_HOSTS: &str = "Many hosts";
+const MANY_MACHINES: &str = "Many machines";
 
 const ACCESS: &str = "Access to the server";
 
@@ -114,7 +114,7 @@ pub(crate) struct StoreFlags {
 
 /// What decides where turns run.
 #[derive(Args, Debug, Serialize)]
-#[command(next_help_heading = MANY_HOSTS)]
+#[command(next_help_heading = MANY_MACHINES)]
 pub(crate) struct EngineFlags {
     /// What decides on which host a turn runs: `local`, where it began, or `restate` [default: local].
     #[arg(long, value_enum)]

@@ -149,6 +149,7 @@ fn help_says_what_to_try_and_has_groups() {
             "Limits of a turn:",
             "Tools:",
             "Sessions:",
+            "Many machines:",
             "Server:",
             "Access to the server:",
             "Limits of the server:",
