@@ -17,6 +17,11 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// The bytes that stand in base64; none if it is not that.
+pub(crate) fn from_base64(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+    LENIENT.decode(text).ok()
+}
+
 /// What kind of media a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -229,8 +234,8 @@ impl ContentPart {
         let decoded: Vec<u8> = percent_decode_str(data).collect();
         let (declared, bytes) = match head.strip_suffix(";base64") {
             Some(declared) => {
-                let bytes = LENIENT.decode(decoded);
-                (declared, bytes.map_err(|_| MediaError::NoBase64)?)
+                let bytes = from_base64(decoded);
+                (declared, bytes.ok_or(MediaError::NoBase64)?)
             }
             None => (head, decoded),
         };

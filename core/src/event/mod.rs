@@ -47,6 +47,7 @@ pub(crate) use expiry::has_come;
 pub use field::{EventError, Metadata};
 pub use made_media::{MEDIA_ACTIVITY, made_media};
 pub(crate) use made_media::{made_media_of, media_content};
+pub(crate) use media::from_base64;
 pub use media::{MediaError, MediaKind};
 pub(crate) use media_type::extension_of;
 pub use message::{

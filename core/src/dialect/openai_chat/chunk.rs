@@ -50,6 +50,8 @@ pub(super) enum Piece<'a> {
     Refusal(Spelled<'a>),
     /// The address of a picture.
     Image(Cow<'a, str>),
+    /// Samples of sound, in base64.
+    Audio(Cow<'a, str>),
 }
 
 #[derive(Deserialize)]
@@ -116,9 +118,21 @@ struct WireDelta<'a> {
     /// OpenRouter's: pictures that the model makes.
     #[serde(borrow)]
     images: Raw<'a>,
+    /// Sound that the model makes.
+    #[serde(borrow)]
+    audio: Raw<'a>,
     /// Together's.
     #[serde(borrow)]
     token_id: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireAudio<'a> {
+    /// What it says.
+    #[serde(borrow)]
+    transcript: Raw<'a>,
+    #[serde(borrow)]
+    data: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -253,6 +267,11 @@ impl<'a> Chunk<'a> {
             let image = object::<WireImage<'a>>(Some(item))?.and_then(|image| image.image_url);
             let url = object::<WireUrl<'a>>(image)?.and_then(|image| image.url);
             self.pieces.extend(text(url)?.map(Piece::Image));
+        }
+        if let Some(audio) = object::<WireAudio<'a>>(delta.audio)? {
+            let said = spelled(audio.transcript)?.map(Piece::Content);
+            let data = text(audio.data)?.map(Piece::Audio);
+            self.pieces.extend(said.into_iter().chain(data));
         }
         for item in list(delta.reasoning_details)? {
             self.reasoning_details.extend(object(Some(item))?);

@@ -2,6 +2,7 @@ use super::super::answer::{NO_STOP_REASON, is_zero, whole};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
+use super::audio::Audio;
 use super::calls::Calls;
 use super::chunk::{Chunk, Kind, Piece};
 use super::reasoning::Reasoning;
@@ -41,9 +42,11 @@ pub(crate) struct Decoder {
     /// What the model said in place of an answer, so far.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     refusal: String,
-    /// How many pictures it made.
+    /// How many pictures and sounds it made.
     #[serde(default, skip_serializing_if = "is_zero")]
     media: usize,
+    #[serde(default, skip_serializing_if = "Audio::is_empty")]
+    audio: Audio,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +76,7 @@ impl Decoder {
             is_cut: false,
             refusal: String::new(),
             media: 0,
+            audio: Audio::default(),
         }
     }
 
@@ -102,6 +106,7 @@ impl Decoder {
         if self.refusal.len() + refusals.sum::<usize>() > LONGEST_REFUSAL {
             return Err(AnswerLimit::held(LONGEST_REFUSAL).into());
         }
+        self.audio.check(&chunk.pieces)?;
         self.reasoning.reserve(&chunk.reasoning_details)?;
         let slots = self.calls.place(&chunk.fragments)?;
         // An error that is the first thing to come needs no run.
@@ -156,11 +161,21 @@ impl Decoder {
                 let Ok(part) = ContentPart::of_url(MediaKind::Image, url, None) else {
                     return Ok(());
                 };
-                let id = self.ids.media(self.media);
-                self.media += 1;
-                made_media::show(id, &part, sink)
+                self.show(&part, sink)
+            }
+            Piece::Audio(data) => {
+                if !self.audio.add(data) {
+                    sink.warning("a piece of the model's sound is no base64, and is left out");
+                }
+                Ok(())
             }
         }
+    }
+
+    fn show(&mut self, part: &ContentPart, sink: &mut dyn Sink) -> Result<(), Violation> {
+        let id = self.ids.media(self.media);
+        self.media += 1;
+        made_media::show(id, part, sink)
     }
 
     /// A piece of the text, not empty.
@@ -251,6 +266,10 @@ impl Decoder {
         self.start(sink)?;
         self.reasoning.close(&self.ids, sink)?;
         self.end_answer(sink)?;
+        if !self.audio.is_empty() {
+            let sound = self.audio.take();
+            self.show(&sound, sink)?;
+        }
         self.calls.end((&self.ids, &self.message_id), sink)?;
         self.phase = Phase::Over;
         let finished = RunFinished {

@@ -9,6 +9,7 @@
 //!   message's encrypted value: the list that goes back with the next request, pieces of one text joined;
 //! - a refusal is a `CUSTOM` event named `refusal` for each piece, and whole in the metadata of the message, as
 //!   `refusal`: so it goes back with the next request;
+//! - sound that the model makes is a WAV file, an activity of the type `media`, once it is whole; what it says is the text;
 //! - a citation (an annotation, or a reference of Mistral's) is a `CUSTOM` event named `citation` with the provider's
 //!   object;
 //! - `RUN_FINISHED` carries the token usage, and the provider's finish reason as `stopReason` in its metadata;
@@ -17,6 +18,7 @@
 //! It says its events itself, not through [`answer`](super::answer): a hop has one message, whatever comes between, and
 //! its calls can end only with the stream.
 
+mod audio;
 mod calls;
 mod chunk;
 mod decode;

@@ -7,6 +7,9 @@ fn sample() -> String {
     let stream = body(&[
         delta(json!({"role": "assistant", "content": "", "reasoning": "Hm, \u{1f980}"})),
         text("Grüße, \"you\""),
+        delta(json!({"audio": {"id": "s", "transcript": "Ä"}})),
+        delta(json!({"audio": {"data": "AQI="}})),
+        delta(json!({"audio": {"data": "Aw=="}})),
         calls(json!([{"index": 0, "id": "a", "function": {"name": "f"}}])),
         calls(json!([{"index": 1, "id": "b", "function": {"name": "", "arguments": "{\"x\""}}])),
         calls(json!([{"index": 0, "function": {"arguments": "{\"y\": \"ä\"}"}}])),

@@ -1,5 +1,6 @@
 //! The Chat Completions dialect, through its public API: quirks of the wire, cutting, snapshots, requests.
 
+mod audio;
 mod errors;
 mod invariants;
 mod reasoning;
