@@ -105,13 +105,13 @@ impl Reader {
                         Some(())
                     });
                     at += next.count();
-                    if at == text.len() {
-                        self.expect = Expect::Number { from, number };
-                    } else if number.is_whole() {
+                    self.expect = Expect::Number { from, number };
+                    if at < text.len() {
+                        if !number.is_whole() {
+                            return Err(Stop::at(text, at, "a digit was expected"));
+                        }
                         // The byte is not the number's: it is looked at again.
                         self.number_ended(text, from, at, feed)?;
-                    } else {
-                        return Err(Stop::at(text, at, "a digit was expected"));
                     }
                 }
                 Expect::Literal { word, from } => {
