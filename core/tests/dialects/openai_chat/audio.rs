@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{ContentPart, Event, made_media};
 
-fn says(audio: Value) -> Value {
+fn says(audio: &Value) -> Value {
     delta(json!({"audio": audio}))
 }
 
@@ -22,11 +22,11 @@ fn what_it_says_is_the_text_and_its_samples_are_one_file_at_the_end() {
     let frames = [
         delta(json!({"role": "assistant", "refusal": null})),
         delta(json!({"content": null, "audio": {"id": "audio_1", "transcript": "Hi"}})),
-        says(json!({"transcript": " there"})),
-        says(json!({"data": "AQI="})),
-        says(json!({"data": "AwQF"})),
-        says(json!({"data": "Bg"})),
-        says(json!({"expires_at": 1_729_447_830})),
+        says(&json!({"transcript": " there"})),
+        says(&json!({"data": "AQI="})),
+        says(&json!({"data": "AwQF"})),
+        says(&json!({"data": "Bg"})),
+        says(&json!({"expires_at": 1_729_447_830})),
         finish("stop"),
     ];
     assert_eq!(
@@ -55,9 +55,9 @@ fn what_it_says_is_the_text_and_its_samples_are_one_file_at_the_end() {
 #[test]
 fn a_piece_that_is_no_base64_is_left_out_and_told() {
     let body = body(&[
-        says(json!({"data": "?"})),
-        says(json!({"data": 5})),
-        says(Value::from("no object")),
+        says(&json!({"data": "?"})),
+        says(&json!({"data": 5})),
+        says(&Value::from("no object")),
         finish("stop"),
         json!("[DONE]"),
     ]);
