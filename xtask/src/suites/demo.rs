@@ -1,12 +1,12 @@
 use super::Suite;
-use crate::{context::Context, json, log::Log, process};
+use crate::{context::Context, json, log::Log, process, workspace};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 use std::fs;
 
 pub(super) const SUITE: Suite = Suite {
     name: "demo",
-    about: "the program of `cargo run` compiles with its own features and shows the secret-number turn; `demo --json` prints the conversation that is expected",
+    about: "the programs of `cargo run` and `cargo install` compile with their own features; the first shows the secret-number turn; `demo --json` prints the conversation that is expected",
     run,
 };
 
@@ -16,6 +16,8 @@ const LAST_WORDS: &str = "Alice's number is 42, Bob's is 7";
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     // What a user's first command builds, with its own choice of features; `prove first-steps` runs that command itself.
     log.build(process::cargo().arg("check").current_dir(&context.root))?;
+    // The whole program without the features that the one build adds, as `cargo install` has it.
+    log.build(workspace::linting_cargo(context)?.args(["check", "--package", "stepwell"]))?;
     let program = context.program(log, "stepwell-demo")?;
     let printed = log.read(process::command(&program).args(["demo", "--json"]))?;
     log.write(&printed)?;
