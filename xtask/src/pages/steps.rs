@@ -8,6 +8,7 @@ use crate::{
 use anyhow::{Context as _, ensure};
 use std::{
     env, fs,
+    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
@@ -224,8 +225,9 @@ impl Place {
         let left = self.home.join(".left-in");
         let command = self.with_programs(&typed.command);
         if let Some(sign) = &typed.background_until {
-            let ports = PORTS.iter().map(|port| (*port, "0"));
-            let command = with_ports(&command, ports);
+            // A chosen port is one: what listens on any may have other addresses.
+            let chosen = free_port()?.to_string();
+            let command = with_ports(&command, PORTS.iter().map(|port| (*port, &*chosen)));
             log.write(&format!("$ {command}"))?;
             let mut shell = self.shell(&format!("exec {command}"), &folder, typed);
             let (running, printed) = Background::start(&mut shell, sign)?;
@@ -324,6 +326,14 @@ fn taken(typed: &Typed, printed: &str) -> Option<(&'static str, String)> {
     Some((port, digits))
 }
 
+/// A port that nobody has, below those that a system gives out by itself: no connection takes it in between.
+fn free_port() -> anyhow::Result<u16> {
+    let first = std::process::id() as usize % 12_000;
+    let mut ports = (20_000..32_000).cycle().skip(first).take(12_000);
+    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.context("there is no free port between 20000 and 32000")
+}
+
 fn with_ports<'a>(text: &str, ports: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut text = text.to_owned();
     for (port, other) in ports {
@@ -388,7 +398,11 @@ mod tests {
             place.take(&mut log, step).unwrap();
         }
         let log = std::fs::read_to_string(log.path()).unwrap();
-        assert!(log.contains("--port 0"), "{log}");
+        assert!(
+            log.contains("--port ") && !log.contains("--port 4000"),
+            "{log}"
+        );
+        assert!(!log.contains("--port 0"), "{log}");
         assert!(log.contains("$ echo http://127.0.0.1:4321/v1\n"), "{log}");
         std::fs::remove_dir_all(scratch).unwrap();
     }
