@@ -5,9 +5,10 @@ use crate::{log::Log, process};
 use anyhow::Context as _;
 use std::{
     env, fs,
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 /// Where the stores' tests find the server's address.
@@ -39,13 +40,11 @@ impl Postgres {
         )?;
         let programs = programs().context("the PostgreSQL server is gone again")?;
         let as_user = log.read(process::command("id").arg("-u"))?.trim() == "0";
-        let name = format!("stepwell-postgres-{}", std::process::id());
         let server = Self {
             programs,
-            directory: env::temp_dir().join(name),
+            directory: new_directory()?,
             as_user,
         };
-        fs::create_dir_all(&server.directory)?;
         if as_user {
             log.run(process::command("chown").arg(USER).arg(&server.directory))?;
         }
@@ -138,6 +137,16 @@ impl Drop for Postgres {
     }
 }
 
+/// A directory that no other server of this program has: suites run side by side.
+fn new_directory() -> io::Result<PathBuf> {
+    static SERVERS: AtomicU32 = AtomicU32::new(0);
+    let number = SERVERS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("stepwell-postgres-{}-{number}", std::process::id());
+    let directory = env::temp_dir().join(name);
+    fs::create_dir(&directory)?;
+    Ok(directory)
+}
+
 /// Where the newest server's programs are.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
@@ -157,4 +166,19 @@ fn is_complete(programs: &Path) -> bool {
     ["initdb", "pg_ctl", "postgres", "psql"]
         .iter()
         .all(|name| programs.join(name).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::new_directory;
+    use std::fs;
+
+    #[test]
+    fn two_servers_of_one_program_have_a_directory_each() -> std::io::Result<()> {
+        let (first, second) = (new_directory()?, new_directory()?);
+        fs::remove_dir(&first)?;
+        fs::remove_dir(&second)?;
+        assert_ne!(first, second);
+        Ok(())
+    }
 }
