@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 /// After so many brackets that were no beginning the text is not looked at any more.
 const MOST_IN_VAIN: u32 = 32;
 
-/// So many changes have room in an update at once.
-const CHANGES: usize = 6;
+/// So many changes have room in an update at once: few pieces bring more, and an allocator keeps room of under a kilobyte at
+/// hand.
+const CHANGES: usize = 9;
 
 /// Reads the answer of one hop. Stored is only how far it has come: the text is the conversation's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

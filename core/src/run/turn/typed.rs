@@ -56,15 +56,18 @@ impl Turn {
         let &call = self.final_calls().first()?;
         let live = self.conversation.call(call)?;
         let outcome = self.answered_outcome();
-        let is_whole = live.status != ToolCallStatus::Streaming
-            && serde_json::from_str::<serde::de::IgnoredAny>(self.written_arguments(live)).is_ok();
         let is_cut = matches!(
             outcome,
             Outcome::Incomplete {
                 reason: Incomplete::Length | Incomplete::ContentFilter | Incomplete::Refusal
             }
         );
-        (is_cut && !is_whole).then_some(outcome)
+        let is_whole = || {
+            live.status != ToolCallStatus::Streaming
+                && serde_json::from_str::<serde::de::IgnoredAny>(self.written_arguments(live))
+                    .is_ok()
+        };
+        (is_cut && !is_whole()).then_some(outcome)
     }
 
     /// Holds what the hop has brought against the answer's type. Nothing if it is no answer: no type is asked for, the
