@@ -1,4 +1,4 @@
-// The AI SDK's chats against a server of Stepwell's and its scripted model: `node chats.mjs URL serve|axum VERSION`, where
+// The AI SDK's chats against a server of Stepwell's and its scripted model: `node chats.mjs URL serve|axum|asgi VERSION`, where
 // /api/chat is beside URL. Each scenario is played by the SDK's own transport, reader and `useChat`'s chat. The server is
 // to be a new one: its secret numbers are changed.
 import assert from "node:assert/strict";
@@ -319,7 +319,7 @@ async function cancelled(stream) {
   return stream;
 }
 
-// The app has none of the server's other tools, and no metrics.
+// The apps have none of the server's other tools, and no metrics.
 const OF_SERVE = ["approval-granted", "approval-denied", "approval-beside-tools-of-both-sides", "question-that-nobody-answers", "question-of-a-running-tool", "tool-that-fails", "resume", "two-readers", "abort-of-a-run-that-nobody-comes-back-to"];
 
 let [passed, all] = [0, 0];

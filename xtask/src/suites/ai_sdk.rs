@@ -1,16 +1,17 @@
 use super::{Suite, ag_ui_server::Server};
 use crate::{
+    bindings::python,
     context::Context,
     log::Log,
     process,
-    tools::{mock_llm, npm},
+    tools::{mock_llm, npm, venv::Venv},
 };
 use anyhow::{Context as _, ensure};
 use std::{fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ai-sdk",
-    about: "the AI SDK's transport, reader and chats, of versions 6 and 7, against `stepwell serve` and an axum app",
+    about: "the AI SDK's transport, reader and chats, of versions 6 and 7, against `stepwell serve`, an axum app and an ASGI app",
     run,
 };
 
@@ -36,6 +37,23 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let app = Server::of(process::command(app).args(["127.0.0.1:0", model.base_url()]))?;
     for version in VERSIONS {
         play(log, &project, &app, ["axum", version])?;
+    }
+    let venv = Venv::ensure(
+        context,
+        log,
+        "venv-ai-sdk",
+        &project.join("requirements.txt"),
+    )?;
+    let _sources = python::SOURCES.lock();
+    python::generate(context, log)?;
+    let mut app = venv.python();
+    app.arg(project.join("asgi_app.py"))
+        .arg(context.root.join("examples/python/serve.py"))
+        .env("PYTHONPATH", context.root.join("bindings/python/src"))
+        .env("MODEL_URL", model.base_url());
+    let app = Server::of(&mut app)?;
+    for version in VERSIONS {
+        play(log, &project, &app, ["asgi", version])?;
     }
     Ok(())
 }
