@@ -8,6 +8,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use stepwell_io::store::{PostgresOptions, PostgresStore};
 
 /// Not a turn's own: what a user has seen is noted by any host, and what is missing of the log of a turn that is over is told by
@@ -45,6 +46,9 @@ BEGIN
     RETURN NULL;
 END $$;
 ";
+
+/// The name of its connections: what ends the hosts' leaves them alone.
+const OWN: &str = "audit";
 
 /// The tables of turns. A thread has a title and a time beside them.
 const TABLES: [&str; 5] = ["turns", "turn_states", "snapshots", "blocks", "events"];
@@ -93,8 +97,9 @@ impl fmt::Display for Write {
 pub(crate) struct Judged {
     pub(crate) writes: usize,
     pub(crate) turns: usize,
-    /// How often a turn has gone from one host to another.
+    /// How often a turn has gone from one host to another, all of them and the one that has most often.
     pub(crate) handed_on: usize,
+    pub(crate) most: usize,
 }
 
 impl fmt::Display for Judged {
@@ -103,10 +108,12 @@ impl fmt::Display for Judged {
             writes,
             turns,
             handed_on,
+            most,
         } = self;
         write!(
             f,
-            "{writes} writes of {turns} turns in order, {handed_on} times from one host to another, none of the old one after"
+            "{writes} writes of {turns} turns in order: {handed_on} times from one host to another, of one turn up to \
+             {most} times, and none of the old one after the new one's first"
         )
     }
 }
@@ -120,8 +127,7 @@ impl Audit {
         store.expect("a store").close().await;
         let options = PgConnectOptions::from_str(url).expect("an address");
         let options = options.options([("search_path", schema)]);
-        // What ends the hosts' connections leaves this one alone.
-        let options = options.application_name("audit");
+        let options = options.application_name(OWN);
         let pool = PgPoolOptions::new().max_connections(2);
         let pool = pool.connect_with(options).await.expect("the server");
         let triggers = TABLES.map(|table| {
@@ -154,6 +160,36 @@ impl Audit {
         )
     }
 
+    /// Ends the connections of a host, or all but this one's.
+    pub(crate) async fn end_connections(&self, host: Option<&str>) {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
+                   AND application_name <> $1 AND ($2 IS NULL OR application_name = $2)";
+        let ended = sqlx::query(sql).bind(OWN).bind(host);
+        ended.execute(&self.pool).await.expect("they are ended");
+    }
+
+    /// Waits until the number of hosts that the server knows to live is such a one.
+    pub(crate) async fn lives(&self, is_awaited: impl Fn(usize) -> bool) {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                   AND application_name = 'stepwell presence'";
+        loop {
+            let count = sqlx::query_scalar(sql).fetch_one(&self.pool).await;
+            let count: i64 = count.expect("a number");
+            if is_awaited(count as usize) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Who wrote last of a turn that is under way.
+    pub(crate) async fn last_writer(&self) -> Option<String> {
+        let sql = "SELECT w.host FROM writes w JOIN turn_states s ON s.turn_id = w.turn_id \
+                   WHERE s.status = 'streaming' AND NOT w.is_anybodys ORDER BY w.number DESC LIMIT 1";
+        let writer = sqlx::query_scalar(sql).fetch_optional(&self.pool).await;
+        writer.expect("a name, or none")
+    }
+
     /// All writes of the turns that are there.
     pub(crate) async fn writes(&self) -> Vec<Write> {
         let sql = "SELECT CAST(extract(epoch FROM w.at - min(w.at) OVER ()) AS DOUBLE PRECISION), w.host, \
@@ -175,7 +211,7 @@ impl Audit {
 /// Each claim of a turn has one host that writes, so the one before writes nothing after the next one's first.
 pub(crate) fn judge(writes: &[Write]) -> Result<Judged, String> {
     let mut turns: BTreeMap<&str, (i64, &str)> = BTreeMap::new();
-    let mut handed_on = 0;
+    let mut handed_on: BTreeMap<&str, usize> = BTreeMap::new();
     for write in writes.iter().filter(|write| !write.is_anybodys) {
         let now = (write.generation, &*write.host);
         let before = turns.insert(&write.turn, now);
@@ -190,47 +226,41 @@ pub(crate) fn judge(writes: &[Write]) -> Result<Judged, String> {
                 of_turn.join("\n")
             ));
         }
-        handed_on += usize::from(write.host != host);
+        *handed_on.entry(&write.turn).or_default() += usize::from(write.host != host);
     }
     Ok(Judged {
         writes: writes.len(),
         turns: turns.len(),
-        handed_on,
+        handed_on: handed_on.values().sum(),
+        most: handed_on.into_values().max().unwrap_or_default(),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Judged, Write, judge};
-
-    fn write(host: &str, generation: i64) -> Write {
-        Write {
-            at: 0.0,
-            host: host.to_owned(),
-            turn: "r".to_owned(),
-            generation,
-            what: "INSERT events".to_owned(),
-            is_anybodys: false,
-        }
-    }
-
-    #[test]
-    fn a_write_of_the_old_owner_after_the_new_ones_first_is_found() {
-        let mut writes = vec![write("one", 1), write("one", 2), write("two", 3)];
-        let judged = Judged {
-            writes: 3,
-            turns: 1,
-            handed_on: 1,
-        };
-        assert_eq!(judge(&writes), Ok(judged));
-        writes.push(write("one", 3));
-        let said = judge(&writes).unwrap_err();
-        assert!(
-            said.contains("two has written for claim 3 before"),
-            "{said}"
-        );
-        // Who has seen what is noted by any host.
-        writes[3].is_anybodys = true;
-        assert!(judge(&writes).is_ok());
-    }
+#[test]
+fn a_write_of_the_old_owner_after_the_new_ones_first_is_found() {
+    let write = |host: &str, generation| Write {
+        at: 0.0,
+        host: host.to_owned(),
+        turn: "r".to_owned(),
+        generation,
+        what: "INSERT events".to_owned(),
+        is_anybodys: false,
+    };
+    let mut writes = vec![write("one", 1), write("one", 2), write("two", 3)];
+    let judged = Judged {
+        writes: 3,
+        turns: 1,
+        handed_on: 1,
+        most: 1,
+    };
+    assert_eq!(judge(&writes), Ok(judged));
+    writes.push(write("one", 3));
+    let said = judge(&writes).unwrap_err();
+    assert!(
+        said.contains("two has written for claim 3 before"),
+        "{said}"
+    );
+    // Who has seen what is noted by any host.
+    writes[3].is_anybodys = true;
+    assert!(judge(&writes).is_ok());
 }
