@@ -5,7 +5,7 @@ use crate::line::State;
 use crate::moments::{Plan, Random};
 use crate::storm::Storm;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::MissedTickBehavior;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,18 +163,23 @@ impl Storm {
         self.restate().mend();
     }
 
-    /// The host that has a turn is killed, and so is the next one, a second later at the earliest.
-    pub(crate) async fn hunts(&mut self, times: u64) {
+    /// The host that has a turn is killed, and so is the next one, a second later at the earliest, for so long. Gives how many
+    /// there were.
+    pub(crate) async fn hunts(&mut self, time: Duration) -> u64 {
+        let begin = Instant::now();
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        for _ in 0..times {
+        let mut killed = 0;
+        while begin.elapsed() < time {
             seconds.tick().await;
+            killed += 1;
             let (place, host) = self.has_a_turn().await;
             self.clients.is_harmed(Harm::Kill);
             host.kill();
             host.wait_until_killed();
             self.starts(place).await;
         }
+        killed
     }
 
     /// A host that lives, and that was the last to write something of a turn.

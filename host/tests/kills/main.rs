@@ -14,8 +14,8 @@
 //! one by one, as a client folds them, as the store has them and as a thread shows them. Of all writes to PostgreSQL none
 //! comes from the host before once the next one has written something of a turn.
 //!
-//! `STEPWELL_HOST_KILLS` says how often each kind of harm is done (so that ten are), `STEPWELL_HUNTED_SECONDS` how often the
-//! host of one turn is killed, once a second (4), `STEPWELL_KILLS_SEED` when (1), `STEPWELL_POSTGRES` the address of a
+//! `STEPWELL_HOST_KILLS` says how often each kind of harm is done (so that ten are), `STEPWELL_HUNTED_SECONDS` for how
+//! long the host of one turn is killed each second (4), `STEPWELL_KILLS_SEED` when (1), `STEPWELL_POSTGRES` the address of a
 //! server, and `STEPWELL_AG_UI_ORACLE` where `tests/ag-ui-oracle/oracle.mjs` is: with it the official client folds the
 //! logs too. `cargo xtask prove kills` does 200 of each kind on each store.
 #![allow(clippy::unwrap_used)]
@@ -49,7 +49,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 use stepwell_io::store::{PostgresOptions, PostgresStore, SqliteStore, Store};
 use storm::{Begin, Storm};
 
@@ -180,8 +180,8 @@ fn hunt(name: &str, address: Address, has_restate: bool) -> Result<(), Failed> {
     let _one = one_at_a_time();
     let runtime = tokio::runtime::Runtime::new()?;
     let seed = number("STEPWELL_KILLS_SEED", 1);
-    let times = number("STEPWELL_HUNTED_SECONDS", 4);
-    let (took, verdict) = runtime.block_on(async {
+    let seconds = number("STEPWELL_HUNTED_SECONDS", 4);
+    let (killed, verdict) = runtime.block_on(async {
         let begin = Begin {
             name,
             address,
@@ -192,12 +192,11 @@ fn hunt(name: &str, address: Address, has_restate: bool) -> Result<(), Failed> {
             turns_end: false,
         };
         let mut storm = Storm::begin(begin).await;
-        let begin = Instant::now();
-        storm.hunts(times).await;
-        (begin.elapsed().as_secs_f64(), storm.end().await)
+        let killed = storm.hunts(Duration::from_secs(seconds)).await;
+        (killed, storm.end().await)
     });
     println!(
-        "{times} harms (seed {seed}): the host of a turn killed {times} times in {took:.1} s: {verdict}"
+        "{killed} harms (seed {seed}): the host of a turn killed {killed} times in {seconds} s: {verdict}"
     );
     Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::ensure;
 /// Kills of a program on each store, and how often each kind of harm is done to hosts.
 const KILLS: u32 = 200;
 
-/// How often the host of one turn is killed, once a second.
+/// For how many seconds the host of one turn is killed each second.
 const HUNTED: u32 = 60;
 
 pub(super) const STEP: Step = Step {
