@@ -61,6 +61,10 @@ impl Clients {
             let events = self.run(host, &input, &mut conversation).await?;
             let end: Value = serde_json::from_str(events.last().unwrap()).unwrap();
             assert_eq!(end["type"], "RUN_FINISHED", "{question}: {events:#?}");
+            if end["outcome"]["type"] == "cancelled" {
+                // The host stops.
+                return Err(Gone);
+            }
             let after = json!(conversation.messages());
             runs.push(Run {
                 before,
@@ -95,6 +99,7 @@ impl Clients {
         let request = request.header("content-type", "application/json");
         let mut response = request.body(input.to_string()).send().await?;
         let status = response.status();
+        self.is_there(status).await?;
         if status != 200 {
             panic!("{status}: {:?}: {input}", response.text().await);
         }

@@ -3,6 +3,7 @@
 
 use crate::agent::Answered;
 use crate::decision::Decision;
+use crate::harm::Harm;
 use crate::host::{Host, Hosts};
 use crate::model::{CALLS, CLIENT_CALLS, calls};
 use crate::moments::{Moments, Random};
@@ -13,8 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Turns side by side.
-const WORKERS: usize = 3;
+/// Streams speak every second: one that says nothing for so long is of a host that is gone.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// What a client waits that was told to come back.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The turns of a thread.
 const TURNS: u32 = 2;
@@ -107,30 +111,32 @@ pub(crate) struct Inner {
     over: Mutex<Vec<Told>>,
     /// The questions of the clients of `/agent`.
     pub(crate) answered: Mutex<Vec<Answered>>,
-    killed_at: Mutex<Option<Instant>>,
-    /// From a kill to the event by which a turn says that it goes on.
-    go_on: Mutex<Vec<Duration>>,
+    /// What was done last, and when.
+    harmed: Mutex<Option<(Harm, Instant)>>,
+    /// From there to the event by which a turn says that it goes on.
+    go_on: Mutex<BTreeMap<Harm, Vec<Duration>>>,
 }
 
 impl Clients {
     pub(crate) fn new(hosts: Hosts, moments: Moments, random: Random) -> Self {
+        let client = Client::builder().read_timeout(SILENCE).build();
         Self(Arc::new(Inner {
             hosts,
             moments,
             random,
-            client: Client::new(),
+            client: client.unwrap(),
             threads: AtomicU32::default(),
             ends: AtomicBool::default(),
             over: Mutex::default(),
             answered: Mutex::default(),
-            killed_at: Mutex::default(),
+            harmed: Mutex::default(),
             go_on: Mutex::default(),
         }))
     }
 
-    /// Begins and follows turns until no more are to begin, and those to their end.
-    pub(crate) async fn live(&self) {
-        let workers = (0..WORKERS).map(|_| {
+    /// Begins and follows so many turns side by side until no more are to begin, and those to their end.
+    pub(crate) async fn live(&self, sessions: usize) {
+        let workers = (0..sessions).map(|_| {
             let clients = self.clone();
             tokio::spawn(async move {
                 while !clients.0.ends.load(Ordering::SeqCst) {
@@ -149,9 +155,9 @@ impl Clients {
         self.0.ends.store(true, Ordering::SeqCst);
     }
 
-    /// A host is killed now.
-    pub(crate) fn lose_a_host(&self) {
-        *self.0.killed_at.lock().unwrap() = Some(Instant::now());
+    /// Harm is done now.
+    pub(crate) fn is_harmed(&self, harm: Harm) {
+        *self.0.harmed.lock().unwrap() = Some((harm, Instant::now()));
     }
 
     /// All turns, when they are over.
@@ -165,7 +171,7 @@ impl Clients {
     }
 
     /// How long it took until turns went on.
-    pub(crate) fn go_on(&self) -> Vec<Duration> {
+    pub(crate) fn go_on(&self) -> BTreeMap<Harm, Vec<Duration>> {
         self.0.go_on.lock().unwrap().clone()
     }
 
@@ -204,6 +210,7 @@ impl Clients {
             }
             let url = format!("{}/threads/{}/turns", host.url, told.thread);
             let answer = self.post(&url, &body).await?;
+            self.is_there(answer).await?;
             // A host before may have begun it and been killed before it could say so.
             let is_begun = [StatusCode::CREATED, StatusCode::CONFLICT].contains(&answer);
             assert!(is_begun, "{}: {answer}", told.turn());
@@ -225,6 +232,7 @@ impl Clients {
             request = request.header("last-event-id", format!("{}:{last}", told.turn()));
         }
         let mut response = request.send().await?;
+        self.is_there(response.status()).await?;
         assert_eq!(response.status(), 200, "{}", told.turn());
         let mut unread = String::new();
         while let Some(chunk) = response.chunk().await? {
@@ -261,9 +269,10 @@ impl Clients {
         match (event["type"].as_str().unwrap(), event["name"].as_str()) {
             ("RUN_FINISHED" | "RUN_ERROR", _) => told.is_over = true,
             ("MESSAGES_SNAPSHOT", _) => {
-                let killed_at = *self.0.killed_at.lock().unwrap();
-                let since = killed_at.map(|at| at.elapsed());
-                self.0.go_on.lock().unwrap().extend(since);
+                if let Some((harm, at)) = *self.0.harmed.lock().unwrap() {
+                    let mut go_on = self.0.go_on.lock().unwrap();
+                    go_on.entry(harm).or_default().push(at.elapsed());
+                }
             }
             ("CUSTOM", Some("interrupt")) => {
                 let id = value["id"].as_str().unwrap().to_owned();
@@ -292,6 +301,7 @@ impl Clients {
         let last = told.events.len() as u64 - 1;
         let url = format!("{}/acknowledge", told.path(host));
         let answer = self.post(&url, &json!({ "index": last })).await?;
+        self.is_there(answer).await?;
         assert_eq!(answer, StatusCode::NO_CONTENT, "{}", told.turn());
         told.acknowledged = Some(last);
         Ok(())
@@ -343,6 +353,7 @@ impl Clients {
                 None
                 | Some(
                     StatusCode::CONFLICT
+                    | StatusCode::NOT_FOUND
                     | StatusCode::UNPROCESSABLE_ENTITY
                     | StatusCode::SERVICE_UNAVAILABLE,
                 ) => {}
@@ -350,6 +361,15 @@ impl Clients {
             }
         }
         false
+    }
+
+    /// A host that stops, or that does not reach its store, says so.
+    pub(crate) async fn is_there(&self, answer: StatusCode) -> Result<(), Gone> {
+        if answer != StatusCode::SERVICE_UNAVAILABLE {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+        Err(Gone)
     }
 
     async fn post(&self, url: &str, body: &Value) -> Result<StatusCode, Gone> {

@@ -1,19 +1,26 @@
 //! The program, serving.
 
 use crate::wire::Provider;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
+
+/// How often a host is started before it counts as one that never comes up.
+const STARTS: usize = 20;
 
 /// What a host is started with.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    pub(crate) store: String,
     pub(crate) model: String,
     /// A file with the server of the tools.
     pub(crate) tools: String,
+    /// The file that the hosts' logs go to.
+    pub(crate) log: PathBuf,
     /// The flags of each place's own.
     pub(crate) flags: Vec<Vec<String>>,
 }
@@ -21,28 +28,85 @@ pub(crate) struct Setup {
 /// One life of the program. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Host {
-    child: Arc<Mutex<Child>>,
-    is_killed: Arc<AtomicBool>,
+    process: Arc<Process>,
+    /// It is told to end, or is killed.
+    is_over: Arc<AtomicBool>,
+    /// That of its connections to PostgreSQL.
+    pub(crate) name: Arc<str>,
     /// `http://127.0.0.1:PORT`.
     pub(crate) url: Arc<str>,
 }
 
+/// It ends with the test.
+struct Process(Mutex<Child>);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let child = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // It may have ended before.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
 impl Host {
-    /// Starts it at its place before this provider; it has recovered what was left when it answers.
-    pub(crate) async fn start(setup: &Setup, place: usize, provider: Provider) -> Self {
+    /// Starts it at its place before this provider; it has recovered what was left when it answers. One that does not come
+    /// up, since the store's answer is late on a busy machine, is started again, as a supervisor does.
+    pub(crate) async fn start(
+        setup: &Setup,
+        place: usize,
+        name: &str,
+        store: &str,
+        provider: Provider,
+    ) -> Self {
+        for _ in 0..STARTS {
+            let host = Self::spawn(setup, place, name, store, provider).await;
+            if host.comes_up().await {
+                return host;
+            }
+        }
+        panic!("the host does not come up: see {}", setup.log.display());
+    }
+
+    /// Whether it answers, and has not ended.
+    async fn comes_up(&self) -> bool {
+        let client = reqwest::Client::new();
+        let answers = async {
+            let ready = format!("{}/ready", self.url);
+            client.get(ready).send().await.is_ok()
+        };
+        let ends = async {
+            while self.child().try_wait().unwrap().is_none() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            answers = answers => answers,
+            () = ends => false,
+        }
+    }
+
+    async fn spawn(
+        setup: &Setup,
+        place: usize,
+        name: &str,
+        store: &str,
+        provider: Provider,
+    ) -> Self {
         let provider = match provider {
             Provider::Chat => "openai-compatible",
             Provider::Messages => "anthropic",
         };
         let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", &setup.store])
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
             .args(["--provider", provider, "--model", "m"])
             .args(["--base-url", &setup.model, "--mcp-config", &setup.tools])
             .args(["--ask-before", "effects__ask"])
             .args(&setup.flags[place])
             // A turn whose host died between its end and the telling of it is told when its log is silent.
             .args(["--keep-alive", "1"])
+            .args(["--grace", "1"])
             .env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
@@ -50,10 +114,13 @@ impl Host {
                 command.env_remove(&name);
             }
         }
+        let log = File::options().create(true).append(true).open(&setup.log);
         let mut child = command
             .env("ANTHROPIC_API_KEY", "key")
+            .env("STEPWELL_LOG", "info")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(log.unwrap())
             .spawn()
             .unwrap();
         let stdout = child.stdout.take().unwrap();
@@ -68,56 +135,91 @@ impl Host {
             .and_then(|url| url.strip_suffix("/agent"));
         let url = url.unwrap_or_else(|| panic!("the host says `{line}`"));
         Self {
+            process: Arc::new(Process(Mutex::new(child))),
+            is_over: Arc::default(),
+            name: name.into(),
             url: url.into(),
-            child: Arc::new(Mutex::new(child)),
-            is_killed: Arc::default(),
         }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.process.0.lock().unwrap()
     }
 
     /// Kills it at once.
     pub(crate) fn kill(&self) {
-        self.is_killed.store(true, Ordering::SeqCst);
-        self.child.lock().unwrap().kill().unwrap();
+        self.is_over.store(true, Ordering::SeqCst);
+        self.child().kill().unwrap();
+    }
+
+    /// Tells it to stop.
+    pub(crate) fn stop(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.signal("TERM");
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child().id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.unwrap().success());
     }
 
     /// Waits until it is gone: nobody else but a kill ends it.
-    pub(crate) fn wait(&self) {
-        let ended = self.child.lock().unwrap().wait().unwrap();
+    pub(crate) fn wait_until_killed(&self) {
+        let ended = self.child().wait().unwrap();
         assert_eq!(ended.code(), None, "the host stopped by itself: {ended}");
     }
 
-    pub(crate) fn is_killed(&self) -> bool {
-        self.is_killed.load(Ordering::SeqCst)
+    /// Waits until it has ended as it was told to.
+    pub(crate) async fn wait_until_stopped(&self) {
+        let host = self.clone();
+        let ended = tokio::task::spawn_blocking(move || host.child().wait().unwrap());
+        let ended = ended.await.unwrap();
+        assert!(ended.success(), "the host did not stop well: {ended}");
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
     }
 }
 
 /// The hosts on one store, each at its place. Clones are the same.
-#[derive(Clone)]
-pub(crate) struct Hosts(Arc<watch::Sender<Vec<Host>>>);
+#[derive(Clone, Default)]
+pub(crate) struct Hosts {
+    at: Arc<watch::Sender<Vec<Host>>>,
+    lives: Arc<AtomicU32>,
+}
 
 impl Hosts {
-    pub(crate) fn new(hosts: Vec<Host>) -> Self {
-        Self(Arc::new(watch::Sender::new(hosts)))
+    /// That of the place's next host.
+    pub(crate) fn name(&self, place: usize) -> String {
+        let life = self.lives.fetch_add(1, Ordering::SeqCst);
+        format!("place-{place}-life-{life}")
+    }
+
+    /// One place more.
+    pub(crate) fn push(&self, host: Host) {
+        self.at.send_modify(|hosts| hosts.push(host));
     }
 
     pub(crate) fn at(&self, place: usize) -> Host {
-        self.0.borrow()[place].clone()
+        self.at.borrow()[place].clone()
     }
 
     /// The place has another host.
     pub(crate) fn put(&self, place: usize, host: Host) {
-        self.0.send_modify(|hosts| hosts[place] = host);
+        self.at.send_modify(|hosts| hosts[place] = host);
     }
 
     pub(crate) fn up(&self) -> Vec<Host> {
-        let hosts = self.0.borrow();
-        let up = hosts.iter().filter(|host| !host.is_killed());
+        let hosts = self.at.borrow();
+        let up = hosts.iter().filter(|host| !host.is_over());
         up.cloned().collect()
     }
 
     /// One that is up, as soon as there is one.
     pub(crate) async fn any(&self, number: u64) -> Host {
-        let mut changes = self.0.subscribe();
+        let mut changes = self.at.subscribe();
         loop {
             let up = self.up();
             if !up.is_empty() {

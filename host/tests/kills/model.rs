@@ -12,6 +12,7 @@ use axum::routing::post;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use tokio::sync::watch;
 
 /// How often it asks for tools before it answers.
 pub(crate) const ROUNDS: usize = 2;
@@ -38,20 +39,28 @@ fn id(question: &str, round: usize, index: usize, name: &str) -> String {
     format!("{question}_{round}_{index}_{name}")
 }
 
-/// Starts it, and gives its address.
-pub(crate) async fn start(moments: Moments) -> String {
+/// What the model is asked with.
+#[derive(Clone)]
+struct Model {
+    moments: Moments,
+    /// Whether it says how its answers end.
+    ends: watch::Receiver<bool>,
+}
+
+/// Starts it, and gives its address. Nothing that it says comes to an end before this is `true`.
+pub(crate) async fn start(moments: Moments, ends: watch::Receiver<bool>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let app = Router::new()
         .route("/v1/chat/completions", post(answer))
         .route("/v1/messages", post(answer))
-        .with_state(moments);
+        .with_state(Model { moments, ends });
     tokio::spawn(async move { axum::serve(listener, app).await });
     format!("http://{address}/v1")
 }
 
 async fn answer(
-    State(moments): State<Moments>,
+    State(Model { moments, ends }): State<Model>,
     OriginalUri(uri): OriginalUri,
     Json(request): Json<Value>,
 ) -> Response {
@@ -90,9 +99,14 @@ async fn answer(
         }
     }
     let frames = provider.frames(&parts);
-    let body = futures::stream::iter(frames).then(move |frame| {
-        let moments = moments.clone();
+    let is_last = round == ROUNDS;
+    let body = futures::stream::iter(frames).enumerate();
+    let body = body.then(move |(number, frame)| {
+        let (moments, mut ends) = (moments.clone(), ends.clone());
         async move {
+            if is_last && number > 0 {
+                let _ = ends.wait_for(|ends| *ends).await;
+            }
             // What came before is on its way when this comes.
             tokio::task::yield_now().await;
             moments.step();

@@ -20,7 +20,12 @@ impl Random {
         (mixed ^ (mixed >> 31)) % end
     }
 
-    /// When the next kill is.
+    /// A place in a list of so many.
+    pub(crate) fn index(&self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
+
+    /// When the next harm is done.
     pub(crate) fn plan(&self) -> Plan {
         match self.below(6) {
             0 => Plan::Bytes(self.below(60_000)),

@@ -2,6 +2,7 @@
 
 use crate::client::{Clients, Told};
 use crate::decision::Decision;
+use crate::harm::Harm;
 use crate::messages::{Seen, fold, seen};
 use crate::model::WHOLE;
 use crate::oracle::Oracle;
@@ -134,7 +135,7 @@ pub(crate) async fn of(
         brought,
     } = counts;
     format!(
-        "{} turns ended ({broken_off} broke off in an answer, {restarts} went on after a kill), {blocks} blocks, {events} \
+        "{} turns ended ({broken_off} broke off in an answer, {restarts} went on elsewhere or again), {blocks} blocks, {events} \
          events, {messages} messages as folded by {folded}, {acknowledged} turns acknowledged in part, {calls} calls: {} \
          runs, {granted} granted, {denied} denied, {edited} edited, {brought} brought by \
          clients, {unknown} of unknown outcome, {again} idempotent calls \
@@ -150,19 +151,19 @@ pub(crate) async fn of(
     )
 }
 
-fn times(mut times: Vec<Duration>) -> String {
-    times.sort_unstable();
-    let (Some(least), Some(most)) = (times.first(), times.last()) else {
-        return "no turn went on".to_owned();
-    };
-    let middle = times[times.len() / 2];
-    format!(
-        "turns went on {} times, {:.2} s after a kill (from {:.2} to {:.2})",
-        times.len(),
-        middle.as_secs_f64(),
-        least.as_secs_f64(),
-        most.as_secs_f64()
-    )
+/// How long it took until turns went on, by what was done before.
+fn times(times: BTreeMap<Harm, Vec<Duration>>) -> String {
+    let times = times.into_iter().map(|(harm, mut times)| {
+        times.sort_unstable();
+        let [least, middle, most] =
+            [0, times.len() / 2, times.len() - 1].map(|at| times[at].as_secs_f64());
+        format!(
+            "turns went on {} times, {middle:.2} s after {harm} (from {least:.2} to {most:.2})",
+            times.len()
+        )
+    });
+    let times: Vec<_> = times.collect();
+    times.join("; ")
 }
 
 /// What a client has on its screen when the turn begins.

@@ -2,6 +2,7 @@
 //! `STEPWELL_RESTATE_SERVER` Restate's program.
 #![cfg(feature = "restate")]
 
+use crate::audit::{Audit, judge};
 use crate::model::HeldModel;
 use crate::restate::{Restate, Switch, free_port};
 use crate::server::{Server, refusal};
@@ -310,18 +311,18 @@ async fn restate_may_die_as_a_turn_runs() {
 /// A host that Restate does not hear of any more goes on with its turn, while another one has it by then.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_cut_off_from_restate_writes_nothing_after_the_next_one() {
-    let (Some(store), Some(fixture)) = (postgres(), Fixture::start("zombie").await) else {
+    let (Some(url), Some(fixture)) = (postgres(), Fixture::start("zombie").await) else {
         return;
     };
+    let audit = Audit::start(&url, &format!("zombie_{}", std::process::id())).await;
     let model = HeldModel::start().await;
-    let url = &*model.url;
-    let mut flags = fixture.flags(0);
+    let (mut flags, store) = (fixture.flags(0), audit.store("zombie"));
     flags.extend(["--store", &store, "--provider", "openai-compatible"].map(str::to_owned));
-    flags.extend(["--model", "m", "--base-url", url].map(str::to_owned));
+    flags.extend(["--model", "m", "--base-url", &*model.url].map(str::to_owned));
     let flags: Vec<_> = flags.iter().map(String::as_str).collect();
     let mut zombie = Server::start_logged(&flags, "info", Stdio::piped());
     let lines = BufReader::new(zombie.stderr()).lines();
-    let other = start(&store, Some(url), &fixture.flags(1));
+    let other = start(&audit.store("other"), Some(&model.url), &fixture.flags(1));
     fixture.server.knows_a_host().await;
     let thread = thread("zombie", "restate");
     zombie.begin(&thread, "r", "?").await;
@@ -345,4 +346,14 @@ async fn a_host_that_is_cut_off_from_restate_writes_nothing_after_the_next_one()
         assert_eq!(all(&log, kind).len(), 1, "{log:#?}");
     }
     println!("zombie: another host has the turn after {taken:.2} s; the first one says: {refused}");
+    let writes = audit.writes().await;
+    for write in &writes {
+        println!("zombie: {write}");
+    }
+    let first = writes.iter().position(|write| write.host == "other");
+    let first = first.expect("the other one has written");
+    assert!(first > 0, "the zombie has not written: {writes:#?}");
+    let later = writes[first..].iter().find(|write| write.host == "zombie");
+    assert_eq!(later, None, "{writes:#?}");
+    println!("zombie: {}", judge(&writes).expect("one writes at a time"));
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
+mod audit;
 mod bounds;
 mod client_tools;
 mod connections;

@@ -193,22 +193,35 @@ impl Switch {
     pub(crate) fn swallow(&self, port: u16) {
         self.silent.send_replace(port);
     }
+
+    /// Swallows nothing more. Connections of which something was swallowed end.
+    pub(crate) fn mend(&self) {
+        self.silent.send_replace(0);
+    }
 }
 
 async fn pump(
     mut from: impl AsyncReadExt + Unpin,
     mut to: impl AsyncWriteExt + Unpin,
     port: u16,
-    silent: watch::Receiver<u16>,
+    mut silent: watch::Receiver<u16>,
 ) {
     let mut bytes = vec![0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
-        if *silent.borrow() != port && to.write_all(&bytes[..count]).await.is_err() {
+        if *silent.borrow() == port {
+            break;
+        }
+        if to.write_all(&bytes[..count]).await.is_err() {
             return;
         }
     }
     // The end is not told either.
-    if *silent.borrow() == port {
+    let swallows = async {
+        let _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
         std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        _ = silent.wait_for(|silent| *silent != port) => {}
+        () = swallows => {}
     }
 }

@@ -4,6 +4,7 @@
 //! `STEPWELL_TAKE_OVERS` says how often each is tried (1). How long a take-over took is printed, and not judged.
 #![cfg(unix)]
 
+use crate::audit::{Audit, judge};
 use crate::file::File;
 use crate::line::{Line, State};
 use crate::model::HeldModel;
@@ -115,6 +116,19 @@ async fn whole(turns: &[(String, Run)], hosts: &[&Server]) -> Vec<Vec<Value>> {
     logs
 }
 
+/// Watches a schema of its own.
+async fn audit(url: &str, name: &str) -> Audit {
+    Audit::start(url, &name.to_lowercase().replace('-', "_")).await
+}
+
+/// Of every write of both hosts none of the old one's comes after the new one's first, turn by turn.
+async fn one_writes(what: &str, audit: &Audit) {
+    let writes = audit.writes().await;
+    let judged = judge(&writes).expect("one writes at a time");
+    assert_eq!(judged.handed_on, TURNS, "{writes:#?}");
+    println!("audit, {what}: {judged}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_hosts_turns_go_on_at_another() {
     let Some(url) = url() else { return };
@@ -138,8 +152,9 @@ async fn a_frozen_hosts_turns_go_on_at_another_and_it_writes_nothing_more() {
     for round in 0..times() {
         let name = format!("frozen-{}-{round}", std::process::id());
         let model = HeldModel::start().await;
-        let (one, mut until) = logged(&model, &url);
-        let other = host(&model, &url);
+        let audit = audit(&url, &name).await;
+        let (one, mut until) = logged(&model, &audit.store("one"));
+        let other = host(&model, &audit.store("other"));
         let mut turns = begin(&name, &one, &model, &other).await;
         let frozen_at = Instant::now();
         signal(&one, "-STOP");
@@ -152,6 +167,7 @@ async fn a_frozen_hosts_turns_go_on_at_another_and_it_writes_nothing_more() {
         }
         assert_eq!(whole(&turns, &[&other, &one]).await, told);
         assert_eq!(model.questions(), 2 * TURNS, "once again for each turn");
+        one_writes("frozen (SIGSTOP)", &audit).await;
         is_back(&name, &one, &model).await;
     }
 }
@@ -166,9 +182,9 @@ async fn the_turns_of_a_host_that_is_cut_off_go_on_at_another_and_it_writes_noth
     for (round, (cut, what)) in (0..times()).flat_map(|round| cuts.map(|cut| (round, cut))) {
         let name = format!("{cut:?}-{}-{round}", std::process::id());
         let model = HeldModel::start().await;
-        let line = Line::to(&url, &name);
-        let (one, mut until) = logged(&model, &line.url);
-        let other = host(&model, &url);
+        let (audit, line) = (audit(&url, &name).await, Line::to(&url, &name));
+        let (one, mut until) = logged(&model, &audit.store_at(&line.url, "one"));
+        let other = host(&model, &audit.store("other"));
         let mut turns = begin(&name, &one, &model, &other).await;
         let cut_at = Instant::now();
         line.set(cut);
@@ -181,6 +197,7 @@ async fn the_turns_of_a_host_that_is_cut_off_go_on_at_another_and_it_writes_noth
         }
         assert_eq!(whole(&turns, &[&other, &one]).await, told);
         assert_eq!(model.questions(), 2 * TURNS, "once again for each turn");
+        one_writes(what, &audit).await;
         is_back(&name, &one, &model).await;
     }
 }

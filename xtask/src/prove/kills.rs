@@ -4,12 +4,15 @@ use crate::tools::postgres::{Postgres, VARIABLE};
 use crate::tools::restate;
 use anyhow::ensure;
 
-/// Kills on each store.
+/// Kills of a program on each store, and how often each kind of harm is done to hosts.
 const KILLS: u32 = 200;
+
+/// For how many seconds the host of one turn is killed each second.
+const HUNTED: u32 = 60;
 
 pub(super) const STEP: Step = Step {
     name: "kills",
-    about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL, hosts behind Restate too, and Restate with them: every turn ends, and all messages are as the official AG-UI client folds them",
+    about: "a program with durable turns is killed 200 times on SQLite and on PostgreSQL; on both, and behind Restate, 200 times each hosts are killed, replaced, frozen, cut off and disconnected, and Restate is killed; the host of one turn is killed each second for a minute: every turn ends, and all messages are as the official AG-UI client folds them",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
         let oracle = context.root.join("tests/ag-ui-oracle");
@@ -22,6 +25,7 @@ pub(super) const STEP: Step = Step {
                 .args(["--test-threads", "1"])
                 .env("STEPWELL_KILLS", KILLS.to_string())
                 .env("STEPWELL_HOST_KILLS", KILLS.to_string())
+                .env("STEPWELL_HUNTED_SECONDS", HUNTED.to_string())
                 .env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs"))
                 .env(VARIABLE, server.url())
                 .env(restate::VARIABLE, &restate);
@@ -30,13 +34,13 @@ pub(super) const STEP: Step = Step {
         let text = std::fs::read_to_string(log.path())?;
         let verdicts: Vec<_> = text.lines().filter_map(verdict).collect();
         ensure!(
-            verdicts.len() == 5,
-            "a program and a host on two stores, and hosts behind Restate: of these five {} were killed",
+            verdicts.len() == 7,
+            "a program and hosts on two stores, hosts behind Restate, and the host of a turn with each engine: of these seven \
+             {} came to harm",
             verdicts.len()
         );
-        let of = ["host", "host", "host", "program", "program"]
-            .iter()
-            .zip(verdicts);
+        let who = ["host"; 5].into_iter().chain(["program"; 2]);
+        let of = who.zip(verdicts);
         let lines = of.map(|(who, verdict)| format!("{who} on {verdict}"));
         Ok(lines.collect::<Vec<_>>().join("; "))
     },
@@ -46,8 +50,9 @@ pub(super) const STEP: Step = Step {
 fn verdict(line: &str) -> Option<String> {
     let (name, said) = line.strip_prefix("test ")?.split_once("...")?;
     let said = said.trim();
-    let kills = said.contains(" kills (seed ");
-    kills.then(|| format!("{}: {said}", name.trim()))
+    let mut words = [" kills (seed ", " harms (seed "].into_iter();
+    let is_verdict = words.any(|words| said.contains(words));
+    is_verdict.then(|| format!("{}: {said}", name.trim()))
 }
 
 #[cfg(test)]
@@ -58,6 +63,9 @@ mod tests {
     fn reads_what_came_of_the_kills() {
         let line = "test sqlite   ... 30 kills (seed 1): 81 turns ended";
         let expected = "sqlite: 30 kills (seed 1): 81 turns ended";
+        assert_eq!(verdict(line).as_deref(), Some(expected));
+        let line = "test restate  ... 14 harms (seed 1): 2 times each";
+        let expected = "restate: 14 harms (seed 1): 2 times each";
         assert_eq!(verdict(line).as_deref(), Some(expected));
         assert_eq!(verdict("test postgres ... ignored"), None);
     }

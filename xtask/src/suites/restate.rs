@@ -8,7 +8,7 @@ use crate::tools::restate;
 
 pub(super) const SUITE: Suite = Suite {
     name: "restate",
-    about: "what every engine holds to, with `local` and with Restate's server: hosts on one PostgreSQL that are killed and cut off, and Restate that is killed",
+    about: "what every engine holds to, with `local` and with Restate's server: hosts on one PostgreSQL that are killed, replaced, frozen and cut off, each write of theirs, and Restate that is killed",
     run,
 };
 
@@ -29,13 +29,14 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         let mut kills = kills.command();
         kills
             .arg("restate")
+            .args(["--test-threads", "1"])
             .env(VARIABLE, server.url())
             .env(restate::VARIABLE, &program);
         log.run(&mut kills)?;
     }
     let text = std::fs::read_to_string(log.path())?;
     let said = |line: &&str| {
-        ["take-over, ", "zombie: ", " kills (seed "]
+        ["take-over, ", "zombie: ", " harms (seed "]
             .iter()
             .any(|words| line.contains(words))
     };

@@ -280,10 +280,7 @@ impl Driver {
         self.there().await?;
         let store = self.store();
         let key = TurnKey::new(new.thread.clone(), new.turn.clone());
-        if store.turn(&key).await?.is_some() {
-            let turn = key.turn;
-            return Err(StoreError::Exists { turn }.into());
-        }
+        self.is_new(&key).await?;
         if let Parent::Turn(parent) = &new.parent {
             let parent = TurnKey::new(key.thread.clone(), parent.clone());
             if store.turn(&parent).await?.is_none() {
@@ -292,6 +289,18 @@ impl Driver {
             }
         }
         Ok(key)
+    }
+
+    /// # Errors
+    /// There is such a turn.
+    pub(super) async fn is_new(&self, turn: &TurnKey) -> Result<(), EngineError> {
+        match self.store().turn(turn).await? {
+            None => Ok(()),
+            Some(_) => {
+                let turn = turn.turn.clone();
+                Err(StoreError::Exists { turn }.into())
+            }
+        }
     }
 
     /// Gives the thread of a new turn a title, if it has none.

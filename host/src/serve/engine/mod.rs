@@ -8,6 +8,8 @@
 mod announce;
 #[cfg(test)]
 mod asked_again;
+#[cfg(test)]
+mod begun_again;
 mod call_labels;
 mod commands;
 mod drive;
@@ -158,6 +160,8 @@ pub(super) trait Engine: Debug + Send + Sync {
                 let thread = driver.store().thread(&key.thread).await?;
                 let is_titled = thread.as_ref().is_some_and(|thread| thread.title.is_some());
                 if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
+                    // The request may be late: its own turn, begun elsewhere since, is not to make way for it, nor is the next.
+                    driver.is_new(&key).await?;
                     self.end(unfinished).await?;
                 }
                 match self.begin(&key, new.clone()).await {

@@ -1,0 +1,88 @@
+//! A request to begin a turn that is late: the client did not wait, and has begun the turn on another host meanwhile.
+
+use super::tests::{engine_on, new_turn};
+use super::{Engine, EngineError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use stepwell_core::Timestamp;
+use stepwell_core::run::TurnStatus;
+use stepwell_core::session::Turn;
+use stepwell_io::store::{
+    Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
+    TurnKey,
+};
+
+/// A host that is frozen once it has seen that there is no such turn, for as long as this takes on others.
+#[derive(Debug)]
+struct Late {
+    inner: MemoryStore,
+    /// The turn that is under way when it goes on; it may be the next of the thread.
+    under_way: TurnKey,
+    was_frozen: AtomicBool,
+}
+
+impl Late {
+    async fn meanwhile(&self, asked: &TurnKey) {
+        let new = NewTurn::new(asked.clone(), "other", Timestamp(1));
+        self.inner.begin_turn(&new).await.unwrap();
+        if *asked != self.under_way {
+            let end = PersistBatch {
+                first: 0,
+                blocks: Vec::new(),
+                status: TurnStatus::Complete,
+                outcome: None,
+                snapshot: String::new(),
+                at: Timestamp(2),
+            };
+            let ended = self.inner.persist(asked, Generation::FIRST, &end);
+            ended.await.unwrap();
+            let new = NewTurn::new(self.under_way.clone(), "other", Timestamp(3));
+            self.inner.begin_turn(&new).await.unwrap();
+        }
+    }
+}
+
+impl StoreLayer for Late {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+        Box::pin(async move {
+            let found = Store::turn(&self.inner, turn).await?;
+            if !self.was_frozen.swap(true, Ordering::Relaxed) {
+                self.meanwhile(turn).await;
+            }
+            Ok(found)
+        })
+    }
+}
+
+async fn a_late_request_cancels_nothing(under_way: TurnKey) {
+    let inner = MemoryStore::new();
+    let store = Late {
+        inner: inner.clone(),
+        under_way: under_way.clone(),
+        was_frozen: AtomicBool::default(),
+    };
+    let (_model, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
+    let begun = engine.start(new_turn()).await;
+    assert!(
+        matches!(begun, Err(EngineError::Store(StoreError::Exists { .. }))),
+        "{begun:?}"
+    );
+    let turn = inner.turn(&under_way).await.unwrap().unwrap();
+    assert_eq!(turn.status, TurnStatus::Streaming);
+}
+
+#[tokio::test]
+async fn a_request_that_comes_late_does_not_cancel_the_turn_that_it_was_for() {
+    let new = new_turn();
+    a_late_request_cancels_nothing(TurnKey::new(new.thread, new.turn)).await;
+}
+
+#[tokio::test]
+async fn a_request_that_comes_late_does_not_cancel_the_turn_after_its_own() {
+    a_late_request_cancels_nothing(TurnKey::new(new_turn().thread, "next")).await;
+}

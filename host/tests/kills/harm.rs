@@ -1,0 +1,209 @@
+//! What befalls the hosts, and what they stand on.
+
+use crate::host::Host;
+use crate::line::State;
+use crate::moments::{Plan, Random};
+use crate::storm::Storm;
+use std::fmt;
+use std::time::{Duration, Instant};
+use tokio::time::MissedTickBehavior;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Harm {
+    /// A host is killed, and another is started in its place.
+    Kill,
+    /// As a new build is rolled out: each host is told to stop, and the next one stops when another stands in its place.
+    Replace,
+    /// A host stands still for a while.
+    Freeze,
+    /// PostgreSQL ends connections: those of a host, or of all hosts.
+    Disconnect,
+    /// Nothing goes from a host to PostgreSQL for a while: it is told so, or is not.
+    CutOffFromStore,
+    /// Nothing goes between a host and Restate for a while, and neither is told.
+    CutOffFromRestate,
+    /// Restate is killed, and started again.
+    KillRestate,
+}
+
+impl fmt::Display for Harm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kill => "a host killed",
+            Self::Replace => "all hosts replaced in turn",
+            Self::Freeze => "a host frozen",
+            Self::Disconnect => "connections ended by PostgreSQL",
+            Self::CutOffFromStore => "a host cut off from PostgreSQL",
+            Self::CutOffFromRestate => "a host cut off from Restate",
+            Self::KillRestate => "Restate killed",
+        })
+    }
+}
+
+/// One that can befall a host on a file.
+pub(crate) const ALONE: &[Harm] = &[Harm::Kill, Harm::Replace];
+
+/// What can befall hosts on a PostgreSQL server.
+pub(crate) const TOGETHER: &[Harm] = &[
+    Harm::Kill,
+    Harm::Replace,
+    Harm::Freeze,
+    Harm::Disconnect,
+    Harm::CutOffFromStore,
+];
+
+/// The same behind Restate.
+pub(crate) const BEHIND_RESTATE: &[Harm] = &[
+    Harm::Kill,
+    Harm::Replace,
+    Harm::Freeze,
+    Harm::Disconnect,
+    Harm::CutOffFromStore,
+    Harm::CutOffFromRestate,
+    Harm::KillRestate,
+];
+
+/// Each so many times, in an order of the seed's.
+pub(crate) fn shuffled(kinds: &[Harm], times: u64, random: &Random) -> Vec<Harm> {
+    let mut left: Vec<_> = (0..times).flat_map(|_| kinds).copied().collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        order.push(left.swap_remove(random.index(left.len())));
+    }
+    order
+}
+
+impl Storm {
+    /// Does it at a moment of the seed's. Every host is up, and reaches all, when this is over.
+    pub(crate) async fn does(&mut self, harm: Harm) {
+        match harm {
+            Harm::Kill => self.kills_one().await,
+            Harm::Replace => self.replaces_all().await,
+            Harm::Freeze => self.freezes_one().await,
+            Harm::Disconnect => self.disconnects().await,
+            Harm::CutOffFromStore => self.cuts_off_from_store().await,
+            Harm::CutOffFromRestate => self.cuts_off_from_restate().await,
+            Harm::KillRestate => {
+                self.at(self.random.plan(), harm, || {}).await;
+                self.restate().kill_and_start().await;
+            }
+        }
+    }
+
+    async fn kills_one(&mut self) {
+        let place = self.random.index(self.places());
+        let host = self.hosts.at(place);
+        let killed = host.clone();
+        let plan = self.random.plan();
+        self.at(plan, Harm::Kill, move || killed.kill()).await;
+        host.wait_until_killed();
+        if self.places() > 1 && self.random.below(3) > 0 {
+            // Others go on with its turns.
+            self.passes(self.random.below(60)).await;
+        }
+        self.starts(place).await;
+    }
+
+    async fn replaces_all(&mut self) {
+        let mut plan = self.random.plan();
+        for place in 0..self.places() {
+            let host = self.hosts.at(place);
+            let stopped = host.clone();
+            self.at(plan, Harm::Replace, move || stopped.stop()).await;
+            host.wait_until_stopped().await;
+            self.starts(place).await;
+            plan = Plan::Steps(self.random.below(60));
+        }
+    }
+
+    async fn freezes_one(&mut self) {
+        let place = self.random.index(self.places());
+        let host = self.hosts.at(place);
+        let frozen = host.clone();
+        let plan = self.random.plan();
+        self.at(plan, Harm::Freeze, move || frozen.signal("STOP"))
+            .await;
+        self.goes_on_without_one().await;
+        host.signal("CONT");
+        self.all_are_there().await;
+    }
+
+    async fn disconnects(&mut self) {
+        self.at(self.random.plan(), Harm::Disconnect, || {}).await;
+        let of = match self.random.below(2) {
+            0 => None,
+            _ => Some(self.hosts.at(self.random.index(self.places())).name),
+        };
+        self.audit().end_connections(of.as_deref()).await;
+        self.all_are_there().await;
+    }
+
+    async fn cuts_off_from_store(&mut self) {
+        let place = self.random.index(self.places());
+        let cut = match self.random.below(2) {
+            0 => State::Ended,
+            _ => State::Silent,
+        };
+        let (plan, line) = (self.random.plan(), self.lines[place].clone());
+        self.at(plan, Harm::CutOffFromStore, move || line.set(cut))
+            .await;
+        self.goes_on_without_one().await;
+        self.lines[place].set(State::Whole);
+        self.all_are_there().await;
+    }
+
+    async fn cuts_off_from_restate(&mut self) {
+        let place = self.random.index(self.places());
+        self.at(self.random.plan(), Harm::CutOffFromRestate, || {})
+            .await;
+        self.restate().cut_off(place);
+        // Restate gives up on it after two seconds.
+        let while_cut = Duration::from_millis(self.random.below(5_000));
+        tokio::time::sleep(while_cut).await;
+        self.restate().mend();
+    }
+
+    /// The host that has a turn is killed, and so is the next one, a second later at the earliest, for so long. Gives how many
+    /// there were.
+    pub(crate) async fn hunts(&mut self, time: Duration) -> u64 {
+        let begin = Instant::now();
+        let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut killed = 0;
+        while begin.elapsed() < time {
+            seconds.tick().await;
+            killed += 1;
+            let (place, host) = self.has_a_turn().await;
+            self.clients.is_harmed(Harm::Kill);
+            host.kill();
+            host.wait_until_killed();
+            self.starts(place).await;
+        }
+        killed
+    }
+
+    /// A host that lives, and that was the last to write something of a turn.
+    async fn has_a_turn(&self) -> (usize, Host) {
+        loop {
+            let writer = self.audit().last_writer().await;
+            let mut places = (0..self.places()).map(|place| (place, self.hosts.at(place)));
+            if let Some(found) = places.find(|(_, host)| Some(&*host.name) == writer.as_deref()) {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// For a few steps, or until the others know that one is gone and have had time to go on.
+    async fn goes_on_without_one(&mut self) {
+        if self.random.below(2) == 0 {
+            self.audit().lives(|there| there < self.places()).await;
+        }
+        self.passes(self.random.below(200)).await;
+    }
+
+    /// Waits until the server knows of every host that it lives.
+    async fn all_are_there(&self) {
+        self.audit().lives(|there| there >= self.places()).await;
+    }
+}
