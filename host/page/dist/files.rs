@@ -1,7 +1,7 @@
 &[
     ("app.css", "text/css; charset=utf-8", include_str!("app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
-    ("chunk-KKDZQC45.js", "text/javascript; charset=utf-8", include_str!("chunk-KKDZQC45.js")),
+    ("chunk-3LVKECF5.js", "text/javascript; charset=utf-8", include_str!("chunk-3LVKECF5.js")),
     ("chunk-SQE76S5B.js", "text/javascript; charset=utf-8", include_str!("chunk-SQE76S5B.js")),
     ("dark.css", "text/css; charset=utf-8", include_str!("dark.css")),
     ("highlight-RCWK45D5.js", "text/javascript; charset=utf-8", include_str!("highlight-RCWK45D5.js")),
@@ -9,5 +9,5 @@
     ("inspector-V5XCSUJJ.css", "text/css; charset=utf-8", include_str!("inspector-V5XCSUJJ.css")),
     ("licences.txt", "text/plain; charset=utf-8", include_str!("licences.txt")),
     ("math-E7VCGOV5.js", "text/javascript; charset=utf-8", include_str!("math-E7VCGOV5.js")),
-    ("panel-7HFOXUN6.js", "text/javascript; charset=utf-8", include_str!("panel-7HFOXUN6.js")),
+    ("panel-2GSRFBXN.js", "text/javascript; charset=utf-8", include_str!("panel-2GSRFBXN.js")),
 ]

@@ -113,6 +113,10 @@ function custom(turn: Turn, { name, value }: AgUiEvent): Turn {
       const stands = (question: Question): boolean => (isOfRunningTool(question) ? !isFinal(status) : status === "awaiting_approval");
       return { ...moved, questions: moved.questions.filter((question) => question.toolCallId !== toolCallId || stands(question)) };
     }
+    case "tool_progress": {
+      const { toolCallId, ...progress } = value as { toolCallId: string; fraction: number | null; message: string | null };
+      return withCall(turn, toolCallId, (call) => ({ ...call, progress }));
+    }
     case "interrupt": {
       const question = value as Question;
       const others = turn.questions.filter((other) => other.id !== question.id);

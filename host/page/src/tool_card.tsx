@@ -49,6 +49,7 @@ export function ToolCard({ call, turn, questions }: { call: Call; turn: string; 
           <Icon name="chevron" />
         </span>
       </button>
+      {call.status === "executing" && call.progress && <Progress {...call.progress} />}
       {reason && !isOpen && (
         <p class="tool-reason" dir="auto">
           <Visible text={reason} />
@@ -67,6 +68,19 @@ export function ToolCard({ call, turn, questions }: { call: Call; turn: string; 
         <ToolQuestion key={question.id} question={question} turn={turn} />
       ))}
     </section>
+  );
+}
+
+function Progress({ fraction, message }: NonNullable<Call["progress"]>) {
+  return (
+    <p class="tool-progress">
+      <progress max={1} value={fraction ?? undefined} aria-label={message ? visible(message) : "Running"} />
+      {message && (
+        <span dir="auto">
+          <Visible text={message} />
+        </span>
+      )}
+    </p>
   );
 }
 

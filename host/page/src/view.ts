@@ -61,6 +61,8 @@ export interface Call {
   /** The arguments as the model wrote them. */
   args: string;
   result?: Content;
+  /** How far it says it is, while it runs: from 0 to 1, if it knows, and what it does now. */
+  progress?: { fraction: number | null; message: string | null };
 }
 
 /** A message, with the calls that it asks for. */

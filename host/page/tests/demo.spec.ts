@@ -59,6 +59,7 @@ test("the words everything, slow and wait", async ({ chat }) => {
   await expect(chat.last).toContainText("All is done.");
   await chat.over();
   await chat.say("slow");
+  await expect(chat.tool("executing").getByRole("progressbar", { name: "3 to go" })).toHaveJSProperty("value", 0.4);
   await expect(chat.last).toContainText("Both are done.");
   await chat.over();
   await chat.say("wait");

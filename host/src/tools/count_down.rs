@@ -25,7 +25,11 @@ pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
     let from = call.arguments.value["from"].as_u64();
     let from = from.filter(|from| *from <= MOST);
     let from = from.ok_or_else(|| format!("`from` is a number up to {MOST}"))?;
-    tokio::time::sleep(Duration::from_secs(from)).await;
+    for number in (1..=from).rev() {
+        let done = (from - number) as f64 / from as f64;
+        call.report(done, format!("{number} to go"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
     let numbers: Vec<_> = (0..=from).rev().map(|number| number.to_string()).collect();
     Ok(numbers.join(", "))
 }

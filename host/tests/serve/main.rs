@@ -36,6 +36,7 @@ mod store_away;
 mod stream;
 mod take_over;
 mod threads;
+mod tool_progress;
 mod tool_questions;
 mod two_hosts;
 mod users;

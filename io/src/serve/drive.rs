@@ -1,7 +1,7 @@
 //! Drives one turn for the client that waits for it: to its end, or until it waits for the user or the client.
 
 use super::asking::Asking;
-use super::ending::{Ending, custom};
+use super::ending::{Ending, custom, tool_progress};
 use super::questions::{Asked, Questions};
 use super::rounds::Rounds;
 use super::run_clock::RunClock;
@@ -185,13 +185,7 @@ impl Drive<'_> {
                 }
             }
             RunEvent::ToolProgress(progress) => {
-                let value = json!({
-                    "toolCallId": progress.tool_call_id,
-                    "toolName": progress.name,
-                    "fraction": progress.fraction,
-                    "message": progress.message,
-                });
-                self.writer.append(custom("tool_progress", value));
+                self.writer.append(tool_progress(&progress));
             }
             RunEvent::ToolPartialResult(partial) => {
                 let value = json!({

@@ -8,7 +8,7 @@ use stepwell_core::dialect::{ApiErrorKind, Endpoint};
 use stepwell_core::event::{
     Common, Custom, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage,
 };
-use stepwell_core::run::TurnStatus;
+use stepwell_core::run::{ToolProgress, TurnStatus};
 
 /// The event that says, before the end, why the answer is not whole.
 pub(super) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
@@ -174,6 +174,17 @@ impl Ending {
             ..RunFinished::default()
         })
     }
+}
+
+/// How far a running tool says it is.
+pub fn tool_progress(progress: &ToolProgress) -> Event {
+    let value = json!({
+        "toolCallId": progress.tool_call_id,
+        "toolName": progress.name,
+        "fraction": progress.fraction,
+        "message": progress.message,
+    });
+    custom("tool_progress", value)
 }
 
 /// An event that the protocol leaves to the application.

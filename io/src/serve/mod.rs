@@ -50,7 +50,7 @@ pub mod parts {
     pub use super::answers::{Answers, Asker, Question};
     pub use super::asking::{Asking, ToolAsks, approver};
     pub use super::client_tools::{UnusableTools, build, offer};
-    pub use super::ending::{Ending, LIMIT_REACHED, custom, usage_since};
+    pub use super::ending::{Ending, LIMIT_REACHED, custom, tool_progress, usage_since};
     pub use super::input::LONGEST_ID;
     pub use super::lawful::Lawful;
     pub use super::questions::{Asked, Questions};

@@ -225,7 +225,7 @@ pub(super) fn open_questions(events: &[Event]) -> BTreeMap<String, Interrupt> {
 }
 
 /// Where a tool call stands. AG-UI has no event of its own for it.
-pub(super) fn progress(update: &ToolCallUpdate, label: &str) -> Event {
+pub(super) fn status_event(update: &ToolCallUpdate, label: &str) -> Event {
     tool_status(&update.tool_call_id, &update.name, label, update.status)
 }
 

@@ -2,13 +2,14 @@
 //! `stepwell_io::serve`.
 
 use super::super::store_trouble::StoreTrouble;
-use super::announce::{progress, question_id, tool_question_id};
+use super::announce::{question_id, status_event, tool_question_id};
 use super::call_labels::CallLabels;
 use super::commands::{Command, Told};
 use super::driver::DriverSetup;
 use super::event_writer::EventWriter;
 use super::store_waits::StoreWaits;
 use super::stored::{Fact, Stored};
+use super::told_progress::ToldProgress;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -17,7 +18,9 @@ use stepwell_core::conversation::LiveCall;
 use stepwell_core::event::{Event, Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
-use stepwell_io::serve::parts::{Asked, Asking, Ending, Questions, Rounds, RunClock, Stop, custom};
+use stepwell_io::serve::parts::{
+    Asked, Asking, Ending, Questions, Rounds, RunClock, Stop, custom, tool_progress,
+};
 use stepwell_io::{Endpoint, RunEvent, ToolCallStatus, Turn, TurnHandle};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -56,6 +59,7 @@ pub(super) struct Drive<'a> {
     pub(super) has_lapsed: bool,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
     pub(super) early: Vec<(Command, Told)>,
+    pub(super) progress: ToldProgress,
 }
 
 /// How driving a turn ends.
@@ -77,6 +81,7 @@ enum Next {
     Told(Command, Told),
     Waits(Option<StoreTrouble>),
     Lapsed,
+    Progressed,
     Rests(&'static str),
     Stopped(Stop),
     Left,
@@ -106,6 +111,7 @@ impl Drive<'_> {
                 Some((command, told)) = self.commands.recv() => Next::Told(command, told),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
                 () = until(self.questions.next_lapse()) => Next::Lapsed,
+                () = until(self.progress.deadline()) => Next::Progressed,
                 event = take(self.writer, &mut self.turn) => Next::Said(event),
                 elsewhere = async {
                     let waits = (&self.questions, &self.rounds, &self.open);
@@ -144,6 +150,11 @@ impl Drive<'_> {
                     if let Err(error) = Box::pin(self.answer(&lapsed, &handle)).await {
                         tracing::error!(target: "stepwell", %error, "a question cannot lapse");
                         self.turn.cancel();
+                    }
+                }
+                Next::Progressed => {
+                    while let Some(progress) = self.progress.due(Instant::now()) {
+                        self.writer.append(tool_progress(&progress)).await;
                     }
                 }
                 Next::Said(None) => break,
@@ -238,6 +249,11 @@ impl Drive<'_> {
                     Box::pin(self.ask_for_agent(interrupt)).await;
                 }
             }
+            RunEvent::ToolProgress(progress) => {
+                if let Some(progress) = self.progress.say(progress, Instant::now()) {
+                    self.writer.append(tool_progress(&progress)).await;
+                }
+            }
             RunEvent::Retrying {
                 attempt, delay_ms, ..
             } => {
@@ -251,13 +267,14 @@ impl Drive<'_> {
     async fn tell_call(&mut self, update: ToolCallUpdate) {
         let call = update.tool_call_id.clone();
         if update.status.is_final() {
+            self.progress.end(&call);
             // They have lapsed, or the user has stopped the call.
             for id in self.withdraw_questions(&call) {
                 self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
             }
         }
         let label = self.labels.label(&update, &self.setup.tools);
-        let event = progress(&update, &label);
+        let event = status_event(&update, &label);
         let has_result = update.result.is_some();
         let result = self.rounds.update(update);
         if !has_result {

@@ -30,6 +30,7 @@ mod take_over;
 mod taken;
 #[cfg(test)]
 mod tests;
+mod told_progress;
 
 pub(super) use driver::{Driver, DriverSetup};
 pub(super) use local::LocalEngine;

@@ -12,6 +12,7 @@ use super::driver::DriverSetup;
 use super::event_writer::{self, EventWriter, Log, Written};
 use super::session_state;
 use super::stored::{Stored, watched};
+use super::told_progress::ToldProgress;
 use super::{EngineError, Parent, lost_end};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::dialect::Dialect;
@@ -147,6 +148,7 @@ impl SessionTurn {
             asks: self.asks,
             has_lapsed: self.has_lapsed,
             early: Vec::new(),
+            progress: ToldProgress::default(),
         };
         let (ending, usage) = match drive.run().await {
             Over::Ended(ending, usage) => (ending, usage),
