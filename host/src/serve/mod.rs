@@ -143,6 +143,8 @@ impl Host {
             EngineSettings::Restate(settings) => {
                 Arc::new(engine::RestateEngine::new(setup, settings).await?)
             }
+            #[cfg(all(test, feature = "restate"))]
+            EngineSettings::Simulated(maker) => Arc::new(maker.engine(setup)),
         };
         engine.open().await.map_err(io::Error::other)?;
         let driver = engine.driver().clone();

@@ -37,6 +37,9 @@ pub(crate) enum EngineSettings {
     /// Restate.
     #[cfg(feature = "restate")]
     Restate(RestateSettings),
+    /// The simulation's.
+    #[cfg(all(test, feature = "restate"))]
+    Simulated(super::simulation::Maker),
 }
 
 /// How a host and Restate reach each other.

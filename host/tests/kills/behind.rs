@@ -15,8 +15,9 @@ mod there {
     }
 
     impl Behind {
-        pub(crate) async fn start(name: &str, places: usize) -> Self {
-            let server = Restate::start(name).await.expect("its program");
+        pub(crate) async fn start(name: &str, places: usize, nodes: usize) -> Self {
+            let server = Restate::start_nodes(name, nodes).await;
+            let server = server.expect("its program");
             let ports: Vec<_> = (0..places).map(|_| free_port()).collect();
             let ingress = server.ingress.rsplit_once(':').expect("a port").1;
             let ingress = ingress.parse().expect("a port");
@@ -46,8 +47,17 @@ mod there {
             flags.concat().into_iter().map(str::to_owned).collect()
         }
 
-        pub(crate) async fn kill_and_start(&mut self) {
-            self.server.kill_and_start().await;
+        /// How many servers it has.
+        pub(crate) fn nodes(&self) -> usize {
+            self.server.nodes()
+        }
+
+        pub(crate) fn kill(&mut self, node: usize) {
+            self.server.kill(node);
+        }
+
+        pub(crate) async fn start_again(&mut self, node: usize) {
+            self.server.start_again(node).await;
         }
 
         pub(crate) fn cut_off(&self, place: usize) {
@@ -68,7 +78,7 @@ mod there {
     pub(crate) enum Behind {}
 
     impl Behind {
-        pub(crate) async fn start(_: &str, _: usize) -> Self {
+        pub(crate) async fn start(_: &str, _: usize, _: usize) -> Self {
             unreachable!("the trial is ignored");
         }
 
@@ -76,7 +86,15 @@ mod there {
             match *self {}
         }
 
-        pub(crate) async fn kill_and_start(&mut self) {
+        pub(crate) fn nodes(&self) -> usize {
+            match *self {}
+        }
+
+        pub(crate) fn kill(&mut self, _: usize) {
+            match *self {}
+        }
+
+        pub(crate) async fn start_again(&mut self, _: usize) {
             match *self {}
         }
 

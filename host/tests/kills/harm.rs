@@ -63,6 +63,9 @@ pub(crate) const BEHIND_RESTATE: &[Harm] = &[
     Harm::KillRestate,
 ];
 
+/// And behind several servers of Restate.
+pub(crate) const BEHIND_NODES: &[Harm] = &[Harm::Kill, Harm::KillRestate];
+
 /// Each so many times, in an order of the seed's.
 pub(crate) fn shuffled(kinds: &[Harm], times: u64, random: &Random) -> Vec<Harm> {
     let mut left: Vec<_> = (0..times).flat_map(|_| kinds).copied().collect();
@@ -83,10 +86,7 @@ impl Storm {
             Harm::Disconnect => self.disconnects().await,
             Harm::CutOffFromStore => self.cuts_off_from_store().await,
             Harm::CutOffFromRestate => self.cuts_off_from_restate().await,
-            Harm::KillRestate => {
-                self.at(self.random.plan(), harm, || {}).await;
-                self.restate().kill_and_start().await;
-            }
+            Harm::KillRestate => self.kills_restate().await,
         }
     }
 
@@ -161,6 +161,18 @@ impl Storm {
         let while_cut = Duration::from_millis(self.random.below(5_000));
         tokio::time::sleep(while_cut).await;
         self.restate().mend();
+    }
+
+    /// One server of it, of which there may be more.
+    async fn kills_restate(&mut self) {
+        self.at(self.random.plan(), Harm::KillRestate, || {}).await;
+        let nodes = self.restate().nodes();
+        let node = self.random.index(nodes);
+        self.restate().kill(node);
+        if nodes > 1 && self.random.below(3) > 0 {
+            self.passes(self.random.below(200)).await;
+        }
+        self.restate().start_again(node).await;
     }
 
     /// The host that has a turn is killed, and so is the next one, a second later at the earliest, for so long. Gives how many

@@ -66,14 +66,14 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("sqlite", || {
             let file = directory("sqlite").join("turns.db");
-            storm("sqlite", Address::Sqlite(file), 1, false, harm::ALONE)
+            storm("sqlite", Address::Sqlite(file), 1, 0, harm::ALONE)
         }),
         Trial::test("postgres", {
             let url = postgres.clone().unwrap_or_default();
             let schema = format!("host_kills_{}", std::process::id());
             move || {
                 let address = Address::Postgres(url, schema);
-                storm("postgres", address, 3, false, harm::TOGETHER)
+                storm("postgres", address, 3, 0, harm::TOGETHER)
             }
         })
         // Shown as ignored: there is no server.
@@ -83,20 +83,29 @@ fn main() -> ExitCode {
             let schema = format!("host_kills_restate_{}", std::process::id());
             move || {
                 let address = Address::Postgres(url, schema);
-                storm("restate", address, 3, true, harm::BEHIND_RESTATE)
+                storm("restate", address, 3, 1, harm::BEHIND_RESTATE)
+            }
+        })
+        .with_ignored_flag(without_restate),
+        Trial::test("restate_nodes", {
+            let url = postgres.clone().unwrap_or_default();
+            let schema = format!("host_kills_nodes_{}", std::process::id());
+            move || {
+                let address = Address::Postgres(url, schema);
+                storm("restate_nodes", address, 3, 3, harm::BEHIND_NODES)
             }
         })
         .with_ignored_flag(without_restate),
         Trial::test("hunted_postgres", {
             let url = postgres.clone().unwrap_or_default();
             let schema = format!("host_hunted_{}", std::process::id());
-            move || hunt("hunted", Address::Postgres(url, schema), false)
+            move || hunt("hunted", Address::Postgres(url, schema), 0)
         })
         .with_ignored_flag(without),
         Trial::test("hunted_restate", {
             let url = postgres.unwrap_or_default();
             let schema = format!("host_hunted_restate_{}", std::process::id());
-            move || hunt("hunted_restate", Address::Postgres(url, schema), true)
+            move || hunt("hunted_restate", Address::Postgres(url, schema), 1)
         })
         .with_ignored_flag(without_restate),
     ];
@@ -144,7 +153,7 @@ fn storm(
     name: &str,
     address: Address,
     places: usize,
-    has_restate: bool,
+    nodes: usize,
     kinds: &[Harm],
 ) -> Result<(), Failed> {
     let _one = one_at_a_time();
@@ -157,7 +166,7 @@ fn storm(
             name,
             address,
             places,
-            has_restate,
+            nodes,
             seed,
             sessions: 3,
             turns_end: true,
@@ -176,7 +185,7 @@ fn storm(
 }
 
 /// Kills the host of one turn again and again, and then lets it end.
-fn hunt(name: &str, address: Address, has_restate: bool) -> Result<(), Failed> {
+fn hunt(name: &str, address: Address, nodes: usize) -> Result<(), Failed> {
     let _one = one_at_a_time();
     let runtime = tokio::runtime::Runtime::new()?;
     let seed = number("STEPWELL_KILLS_SEED", 1);
@@ -186,7 +195,7 @@ fn hunt(name: &str, address: Address, has_restate: bool) -> Result<(), Failed> {
             name,
             address,
             places: 3,
-            has_restate,
+            nodes,
             seed,
             sessions: 1,
             turns_end: false,

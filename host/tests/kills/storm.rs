@@ -39,7 +39,8 @@ pub(crate) struct Begin<'a> {
     pub(crate) address: Address,
     /// How many hosts there are.
     pub(crate) places: usize,
-    pub(crate) has_restate: bool,
+    /// How many servers of Restate there are.
+    pub(crate) nodes: usize,
     pub(crate) seed: u64,
     /// How many clients have turns of sessions.
     pub(crate) sessions: usize,
@@ -53,7 +54,7 @@ impl Storm {
             name,
             address,
             places,
-            has_restate,
+            nodes,
             seed,
             sessions,
             turns_end,
@@ -66,9 +67,9 @@ impl Storm {
                 (Some(Audit::start(url, schema).await), lines)
             }
         };
-        let restate = match has_restate {
-            true => Some(Behind::start(name, places).await),
-            false => None,
+        let restate = match nodes {
+            0 => None,
+            nodes => Some(Behind::start(name, places, nodes).await),
         };
         let flags = |place| restate.as_ref().map(|restate| restate.flags(place));
         let flags = (0..places).map(|place| flags(place).unwrap_or_default());

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
+#[allow(dead_code)] // the test `kills` has the rest
 mod audit;
 mod bounds;
 mod client_tools;
@@ -24,6 +25,7 @@ mod page;
 mod providers;
 mod refusals;
 mod restarts;
+#[allow(dead_code)] // the test `kills` has the rest
 mod restate;
 mod revived;
 mod runs;

@@ -13,13 +13,22 @@ use tokio::sync::watch;
 /// Where the tests find the program.
 const PROGRAM: &str = "STEPWELL_RESTATE_SERVER";
 
-/// Restate's server, with data of its own. It ends when this is dropped.
+/// Restate's servers, with data of their own. They end when this is dropped.
 pub(crate) struct Restate {
     program: PathBuf,
     folder: PathBuf,
-    child: Child,
+    nodes: Vec<Node>,
     pub(crate) ingress: String,
     pub(crate) admin: String,
+}
+
+/// One server of a cluster, which may have no other.
+struct Node {
+    /// With what it has stored.
+    folder: PathBuf,
+    child: Child,
+    /// Where it takes turns, and what hosts say of themselves.
+    ports: [u16; 2],
 }
 
 /// A port that nobody has, below those that a system gives out by itself: no connection takes it in between. Each is another.
@@ -37,54 +46,81 @@ pub(crate) fn free_port() -> u16 {
 }
 
 impl Restate {
-    /// Starts it; none if there is no program.
+    /// Starts one; none if there is no program.
     pub(crate) async fn start(name: &str) -> Option<Self> {
-        let Some(program) = std::env::var_os(PROGRAM) else {
+        Self::start_nodes(name, 1).await
+    }
+
+    /// Starts so many that are one cluster, which goes on while most of them live. Without an object store for snapshots: a node
+    /// keeps its data.
+    pub(crate) async fn start_nodes(name: &str, count: usize) -> Option<Self> {
+        let Some(program) = std::env::var_os(PROGRAM).map(PathBuf::from) else {
             eprintln!("SKIPPED: set {PROGRAM} to Restate's program");
             return None;
         };
         let name = format!("restate-{name}-{}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let [node, admin, ingress] = [free_port(), free_port(), free_port()];
-        // Loopback alone, nothing is told to its makers, and a host that does not answer is soon given up.
-        let config = format!(
-            "node-name = \"one\"\ncluster-name = \"tests\"\nbase-dir = \"{}\"\nlisten-mode = \"tcp\"\n\
-             bind-address = \"127.0.0.1:{node}\"\nadvertised-address = \"http://127.0.0.1:{node}\"\n\
-             disable-telemetry = true\ndefault-num-partitions = 4\nrocksdb-total-memory-size = \"512 MiB\"\n\
-             [admin]\nbind-address = \"127.0.0.1:{admin}\"\n[ingress]\nbind-address = \"127.0.0.1:{ingress}\"\n\
-             [worker.invoker]\nhttp2-keep-alive-interval = \"1s\"\nhttp2-keep-alive-timeout = \"1s\"\n",
-            folder.join("data").display()
-        );
-        std::fs::write(folder.join("restate.toml"), config).expect("a file");
-        let program = PathBuf::from(program);
-        let mut server = Self {
-            child: spawn(&program, &folder),
+        let addresses: Vec<_> = (0..count)
+            .map(|_| format!("127.0.0.1:{}", free_port()))
+            .collect();
+        let mut nodes = Vec::new();
+        for number in 0..count {
+            let folder = folder.join(format!("node-{number}"));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            let ports = [free_port(), free_port()];
+            let config = config(&folder, number, &addresses, ports);
+            std::fs::write(folder.join("restate.toml"), config).expect("a file");
+            let child = spawn(&program, &folder);
+            nodes.push(Node {
+                folder,
+                child,
+                ports,
+            });
+        }
+        let mut urls = Vec::new();
+        for which in 0..2 {
+            let ports: Vec<_> = nodes.iter().map(|node| node.ports[which]).collect();
+            urls.push(match ports[..] {
+                [port] => format!("http://127.0.0.1:{port}"),
+                _ => Switch::to(&ports).await.url,
+            });
+        }
+        let [ingress, admin] = urls.try_into().expect("two");
+        let mut servers = Self {
             program,
             folder,
-            ingress: format!("http://127.0.0.1:{ingress}"),
-            admin: format!("http://127.0.0.1:{admin}"),
+            nodes,
+            ingress,
+            admin,
         };
-        server.is_up().await;
-        Some(server)
+        for node in 0..count {
+            servers.is_up(node).await;
+        }
+        Some(servers)
     }
 
-    /// Waits until it answers.
-    async fn is_up(&mut self) {
+    /// How many nodes there are.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Waits until a node answers.
+    async fn is_up(&mut self, node: usize) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::new();
+        let node = &mut self.nodes[node];
         for url in [
-            format!("{}/restate/health", self.ingress),
-            format!("{}/health", self.admin),
+            format!("http://127.0.0.1:{}/restate/health", node.ports[0]),
+            format!("http://127.0.0.1:{}/health", node.ports[1]),
         ] {
             let answers = || async {
                 let answer = client.get(&url).send().await;
                 answer.is_ok_and(|answer| answer.status().is_success())
             };
             while !answers().await {
-                let ended = self.child.try_wait().expect("its status");
-                assert!(ended.is_none(), "{ended:?}: see {}", self.folder.display());
+                let ended = node.child.try_wait().expect("its status");
+                assert!(ended.is_none(), "{ended:?}: see {}", node.folder.display());
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
@@ -101,13 +137,47 @@ impl Restate {
         }
     }
 
-    /// Kills it, and starts it again on what it had stored.
+    /// Kills the only one, and starts it again on what it had stored.
     pub(crate) async fn kill_and_start(&mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
-        self.child = spawn(&self.program, &self.folder);
-        self.is_up().await;
+        self.kill(0);
+        self.start_again(0).await;
     }
+
+    pub(crate) fn kill(&mut self, node: usize) {
+        let child = &mut self.nodes[node].child;
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+    }
+
+    /// Starts one that was killed on what it had stored.
+    pub(crate) async fn start_again(&mut self, node: usize) {
+        let child = spawn(&self.program, &self.nodes[node].folder);
+        self.nodes[node].child = child;
+        self.is_up(node).await;
+    }
+}
+
+/// The configuration of a node: loopback alone, nothing is told to its makers, and a host that does not answer is soon given up.
+fn config(folder: &Path, number: usize, addresses: &[String], ports: [u16; 2]) -> String {
+    let [ingress, admin] = ports;
+    let address = &addresses[number];
+    // Of three, two have each part of the data.
+    let replication = addresses.len() / 2 + 1;
+    let others: Vec<_> = addresses
+        .iter()
+        .map(|address| format!("\"http://{address}\""))
+        .collect();
+    let is_first = number == 0;
+    format!(
+        "node-name = \"node-{number}\"\ncluster-name = \"tests\"\nbase-dir = \"{}\"\nlisten-mode = \"tcp\"\n\
+         bind-address = \"{address}\"\nadvertised-address = \"http://{address}\"\nauto-provision = {is_first}\n\
+         default-replication = {replication}\ndisable-telemetry = true\ndefault-num-partitions = 4\n\
+         rocksdb-total-memory-size = \"512 MiB\"\n[metadata-client]\naddresses = [{}]\n\
+         [admin]\nbind-address = \"127.0.0.1:{admin}\"\n[ingress]\nbind-address = \"127.0.0.1:{ingress}\"\n\
+         [worker.invoker]\nhttp2-keep-alive-interval = \"1s\"\nhttp2-keep-alive-timeout = \"1s\"\n",
+        folder.join("data").display(),
+        others.join(", ")
+    )
 }
 
 fn spawn(program: &Path, folder: &Path) -> Child {
@@ -128,8 +198,10 @@ fn spawn(program: &Path, folder: &Path) -> Child {
 
 impl Drop for Restate {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        for node in &mut self.nodes {
+            let _ = node.child.kill();
+            let _ = node.child.wait();
+        }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -34,12 +34,12 @@ pub(super) const STEP: Step = Step {
         let text = std::fs::read_to_string(log.path())?;
         let verdicts: Vec<_> = text.lines().filter_map(verdict).collect();
         ensure!(
-            verdicts.len() == 7,
-            "a program and hosts on two stores, hosts behind Restate, and the host of a turn with each engine: of these seven \
+            verdicts.len() == 8,
+            "a program and hosts on two stores, hosts behind Restate and behind three of it, and the host of a turn with each engine: of these eight \
              {} came to harm",
             verdicts.len()
         );
-        let who = ["host"; 5].into_iter().chain(["program"; 2]);
+        let who = ["host"; 6].into_iter().chain(["program"; 2]);
         let of = who.zip(verdicts);
         let lines = of.map(|(who, verdict)| format!("{who} on {verdict}"));
         Ok(lines.collect::<Vec<_>>().join("; "))

@@ -36,6 +36,8 @@ pub(super) use driver::{Driver, DriverSetup};
 pub(super) use local::LocalEngine;
 #[cfg(feature = "restate")]
 pub(super) use restate::RestateEngine;
+#[cfg(all(test, feature = "restate"))]
+pub(super) use restate::seam;
 
 use super::client_tools::TurnTools;
 use super::store_trouble::StoreTrouble;

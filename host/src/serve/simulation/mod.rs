@@ -13,6 +13,9 @@
 //! message, with results and how calls ended, is what the log folds to, what each client has put together, and what the
 //! thread shows.
 //!
+//! The hosts have the engine of their own, or one that behaves as Restate does (`restate.rs`): what drives turns for Restate
+//! is the host's own code, what Restate says and does is simulated.
+//!
 //! All choices come from the seed. `STEPWELL_SEED=123 cargo test -p stepwell simulation -- --nocapture` lets one seed
 //! happen and prints what happened; `STEPWELL_SEEDS` says how many a run takes (500, after those that failed once), and
 //! `STEPWELL_FIRST_SEED` where it begins. `cargo xtask prove simulation` takes 100,000.
@@ -33,6 +36,8 @@ mod folder;
 mod http;
 mod life;
 mod model;
+#[cfg(feature = "restate")]
+mod restate;
 mod results;
 mod seeds;
 mod store;
@@ -49,7 +54,10 @@ use findings::Finding;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use wire::Provider;
-use world::{Config, World};
+use world::{Config, Which, World};
+
+#[cfg(feature = "restate")]
+pub(crate) use restate::Maker;
 
 /// What came of a seed.
 struct Played {
@@ -59,18 +67,18 @@ struct Played {
 }
 
 /// Lets one seed happen.
-fn play(seed: u64) -> Played {
+fn play(engine: Which, seed: u64) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime");
-    let played = runtime.block_on(happen(seed));
+    let played = runtime.block_on(happen(engine, seed));
     drop(runtime);
     played
 }
 
-async fn happen(seed: u64) -> Played {
+async fn happen(engine: Which, seed: u64) -> Played {
     let chance = Chance::of(seed, "the seed");
     let hosts = 1 + chance.below(3).saturating_sub(chance.below(2));
     let config = Config {
@@ -85,10 +93,10 @@ async fn happen(seed: u64) -> Played {
         other_provider: chance.one_in(4),
         other_setup: chance.one_in(4),
     };
-    let world = World::new(seed, hosts, config);
+    let world = World::new(seed, hosts, config, engine);
     world
         .trace
-        .note(format!("seed {seed}: {hosts} hosts, {fates:?}"));
+        .note(format!("seed {seed}: {hosts} hosts, {engine:?}, {fates:?}"));
     let calm = CancellationToken::new();
     let mut fated = Vec::new();
     for place in 0..world.places.len() {
@@ -100,6 +108,11 @@ async fn happen(seed: u64) -> Played {
         let chance = Chance::of(seed, "the weather");
         let weather = fates::weather(Arc::clone(&world), chance, calm.clone());
         fated.push(tokio::spawn(weather));
+    }
+    #[cfg(feature = "restate")]
+    if let Some(restate) = world.restate.clone().filter(|_| fates.weather) {
+        let chance = Chance::of(seed, "when Restate is away");
+        fated.push(tokio::spawn(restate.weather(chance, calm.clone())));
     }
     let threads: Vec<_> = (0..=chance.below(2))
         .map(|number| format!("t{number}-"))

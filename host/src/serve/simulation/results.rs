@@ -4,7 +4,7 @@
 use super::client::Client;
 use super::findings::Rule;
 use super::folder::{Fold, is_final};
-use super::world::{Posted, World};
+use super::world::{Posted, Which, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stepwell_core::run::BlockContent;
@@ -89,7 +89,11 @@ pub(super) async fn bring_all(world: &World, turn: &Posted, fold: &Fold) {
 pub(super) async fn judge(world: &World, turn: &Posted, fold: &Fold) {
     let stored = Store::turn(&world.kept.memory, &turn.key()).await;
     let stored = stored.ok().flatten();
-    for (call, taken) in world.results_of(turn) {
+    for (call, mut taken) in world.results_of(turn) {
+        if world.engine != Which::Local {
+            // The same is taken for what came before, whose answer was lost.
+            taken.dedup();
+        }
         if taken.len() > 1 {
             let what = format!("`{call}` has taken {} results", taken.len());
             world.finds(Rule::ResultIsTaken, &turn.turn, what);

@@ -1,6 +1,6 @@
 //! Lets many seeds happen, and says what came of them.
 
-use super::{Played, play};
+use super::{Played, Which, play};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -15,6 +15,12 @@ const FAILED_ONCE: &[u64] = &[
     213, 433, 564, 654, 709, 1017, 1187, 1353, 1360, 2546, 16020, 20225, 45871, 48657, 51264,
     62255, 68764, 92064,
 ];
+
+/// The same behind Restate, where a seed takes longer.
+#[cfg(feature = "restate")]
+const SEEDS_BEHIND_RESTATE: u64 = 150;
+#[cfg(feature = "restate")]
+const FAILED_BEHIND_RESTATE: &[u64] = &[4, 57, 85];
 
 /// What came of the seeds.
 #[derive(Default)]
@@ -49,13 +55,23 @@ fn number(variable: &str) -> Option<u64> {
 
 #[test]
 fn what_was_told_stays_whatever_befalls_the_host() {
+    many(Which::Local, FAILED_ONCE, SEEDS);
+}
+
+#[cfg(feature = "restate")]
+#[test]
+fn what_was_told_stays_whatever_befalls_hosts_behind_restate() {
+    many(Which::Restate, FAILED_BEHIND_RESTATE, SEEDS_BEHIND_RESTATE);
+}
+
+fn many(engine: Which, failed_once: &[u64], seeds: u64) {
     if let Some(seed) = number("STEPWELL_SEED") {
-        return one(seed);
+        return one(engine, seed);
     }
     let first = number("STEPWELL_FIRST_SEED").unwrap_or(0);
-    let count = number("STEPWELL_SEEDS").unwrap_or(SEEDS);
-    let others = (first..first + count).filter(|seed| !FAILED_ONCE.contains(seed));
-    let seeds: Vec<u64> = FAILED_ONCE.iter().copied().chain(others).collect();
+    let count = number("STEPWELL_SEEDS").unwrap_or(seeds);
+    let others = (first..first + count).filter(|seed| !failed_once.contains(seed));
+    let seeds: Vec<u64> = failed_once.iter().copied().chain(others).collect();
     let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let begin = Instant::now();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -63,14 +79,14 @@ fn what_was_told_stays_whatever_befalls_the_host() {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let played = play(*seed);
+                    let played = play(engine, *seed);
                     tally.lock().expect("no panic").take(*seed, played);
                 }
             });
         }
     });
     let tally = tally.into_inner().expect("no panic");
-    say(&tally, begin);
+    say(engine, &tally, begin);
     if let Some((seed, trace)) = &tally.trace {
         for (seed, what) in &tally.broken {
             println!("seed {seed}: {what}");
@@ -79,19 +95,19 @@ fn what_was_told_stays_whatever_befalls_the_host() {
     }
 }
 
-fn say(tally: &Tally, begin: Instant) {
+fn say(engine: Which, tally: &Tally, begin: Instant) {
     let Tally { seeds, seconds, .. } = tally;
     let hours = seconds / 3600;
     let took = begin.elapsed().as_secs_f64();
     println!(
-        "{seeds} seeds of the host: {hours} hours in {took:.1} s, {} broken rules",
+        "{seeds} seeds of the host, {engine:?}: {hours} hours in {took:.1} s, {} broken rules",
         tally.broken.len()
     );
 }
 
 /// Lets one seed happen, and tells all of it.
-fn one(seed: u64) {
-    let played = play(seed);
+fn one(engine: Which, seed: u64) {
+    let played = play(engine, seed);
     println!("{}", played.trace);
     for finding in &played.findings {
         let (rule, turn, what) = (finding.rule, &finding.turn, &finding.what);
@@ -107,7 +123,7 @@ fn one(seed: u64) {
 #[test]
 fn a_seed_repeats() {
     let differs = |seed: &u64| {
-        let (one, other) = (play(*seed), play(*seed));
+        let (one, other) = (play(Which::Local, *seed), play(Which::Local, *seed));
         one.trace != other.trace
     };
     let differing: Vec<_> = (0..60).filter(differs).collect();

@@ -2,7 +2,7 @@
 
 use super::findings::Rule;
 use super::life::Life;
-use super::world::World;
+use super::world::{Which, World};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -171,7 +171,12 @@ impl FaultyStore {
         let Some(before) = before.filter(|before| !Arc::ptr_eq(before, &self.life)) else {
             return;
         };
-        if !before.is_dead() && !self.life.was_asked_for(turn.thread.thread.as_str()) {
+        // Restate gives a turn to another host when it hears nothing of the first, which may live.
+        let may_be_taken = world.engine != Which::Local;
+        if !may_be_taken
+            && !before.is_dead()
+            && !self.life.was_asked_for(turn.thread.thread.as_str())
+        {
             let what = format!(
                 "{} takes it from {}, which lives",
                 self.life.name, before.name

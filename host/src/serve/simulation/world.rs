@@ -5,6 +5,8 @@ use super::chance::Chance;
 use super::findings::{Finding, Rule};
 use super::life::Life;
 use super::model;
+#[cfg(feature = "restate")]
+use super::restate;
 use super::store::{FaultyStore, Kept, Weather, timestamp};
 use super::tools::{Begun, tools};
 use super::trace::Trace;
@@ -36,6 +38,15 @@ pub(super) struct Config {
     pub(super) rounds: u32,
 }
 
+/// The engine that the hosts have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Local,
+    /// One that behaves as Restate does.
+    #[cfg(feature = "restate")]
+    Restate,
+}
+
 /// A host that is up.
 #[derive(Clone)]
 pub(super) struct Up {
@@ -65,8 +76,12 @@ pub(super) struct Posted {
 
 pub(super) struct World {
     pub(super) seed: u64,
+    pub(super) engine: Which,
     pub(super) trace: Arc<Trace>,
     pub(super) kept: Kept,
+    /// What the hosts are behind, if not alone.
+    #[cfg(feature = "restate")]
+    pub(super) restate: Option<Arc<restate::Server>>,
     pub(super) places: Vec<Place>,
     weather: Mutex<Weather>,
     is_calm: AtomicBool,
@@ -83,16 +98,23 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(seed: u64, hosts: u64, config: Config) -> Arc<Self> {
+    pub(super) fn new(seed: u64, hosts: u64, config: Config, engine: Which) -> Arc<Self> {
         let places = (0..hosts).map(|_| Place {
             config: Mutex::new(config),
             up: Mutex::default(),
             life: Mutex::default(),
             lives: AtomicU64::new(0),
         });
+        let trace = Arc::new(Trace::new());
         Arc::new(Self {
             seed,
-            trace: Arc::new(Trace::new()),
+            #[cfg(feature = "restate")]
+            restate: match engine {
+                Which::Local => None,
+                Which::Restate => Some(restate::Server::new(seed, &trace)),
+            },
+            engine,
+            trace,
             kept: Kept::default(),
             places: places.collect(),
             weather: Mutex::new(Weather::Fine),
@@ -124,6 +146,10 @@ impl World {
     pub(super) fn calm(&self) {
         self.is_calm.store(true, Ordering::Relaxed);
         self.set_weather(Weather::Fine);
+        #[cfg(feature = "restate")]
+        if let Some(restate) = &self.restate {
+            restate.calm();
+        }
         for place in &self.places {
             if let Some(life) = &*place.life.lock().unwrap() {
                 life.plan(None);
@@ -290,7 +316,7 @@ impl World {
         };
         let minute = Duration::from_secs(60);
         let serving = Serving {
-            engine: EngineSettings::Local,
+            engine: self.engine(life),
             limits: Limits {
                 body: 1 << 20,
                 runs: 100,
@@ -318,8 +344,20 @@ impl World {
         (backend, serving)
     }
 
+    fn engine(&self, _life: &Arc<Life>) -> EngineSettings {
+        #[cfg(feature = "restate")]
+        if let Some(restate) = &self.restate {
+            return EngineSettings::Simulated(restate::Maker::new(restate, _life));
+        }
+        EngineSettings::Local
+    }
+
     /// Lets go of the hosts, which hold the world too.
     pub(super) fn end(&self) {
+        #[cfg(feature = "restate")]
+        if let Some(restate) = &self.restate {
+            restate.end();
+        }
         for place in &self.places {
             place.up.lock().unwrap().take();
             place.life.lock().unwrap().take();

@@ -1,11 +1,14 @@
-//! What a host asks of Restate.
+//! How a host asks Restate, over HTTP.
 
 use super::super::EngineError;
 use super::protocol::{Invocation, Reply, Tell};
 use super::services::{THREAD, TURN};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{RequestBuilder, Response};
 use serde_json::json;
+use std::fmt::Debug;
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::store::{StoreError, TurnKey};
@@ -19,9 +22,34 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// What a host asks of Restate.
+pub(in crate::serve) trait Restate: Debug + Send + Sync {
+    /// Has a turn driven, once for each `once`; after `delay`, if there is one. Returns when Restate has stored that.
+    fn send<'a>(
+        &'a self,
+        invocation: &'a Invocation,
+        once: &'a str,
+        delay: Option<Duration>,
+    ) -> BoxFuture<'a, Result<(), RestateError>>;
+
+    /// Tells a turn something, and waits for what becomes of it.
+    fn tell<'a>(
+        &'a self,
+        tell: &'a Tell,
+        longest: Duration,
+    ) -> BoxFuture<'a, Result<Reply, RestateError>>;
+
+    /// Replies to a signal. Only the first reply counts.
+    fn reply<'a>(
+        &'a self,
+        to: &'a str,
+        reply: &'a Reply,
+    ) -> BoxFuture<'a, Result<(), RestateError>>;
+}
+
 /// Why Restate did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RestateError {
+pub(in crate::serve) enum RestateError {
     #[error("Restate cannot be reached at {url}: {reason}")]
     Away { url: String, reason: String },
     #[error("Restate has not taken {what}: it answers {status}: {said}")]
@@ -68,44 +96,6 @@ impl Client {
         })
     }
 
-    /// Has a turn driven, once for each `once`; after `delay`, if there is one. Returns when Restate has stored that.
-    pub(super) async fn send(
-        &self,
-        invocation: &Invocation,
-        once: &str,
-        delay: Option<Duration>,
-    ) -> Result<(), RestateError> {
-        let object = object(&invocation.thread);
-        let mut url = format!("{}/{THREAD}/{object}/{TURN}/send", self.ingress);
-        if let Some(delay) = delay {
-            url += &format!("?delay={}ms", delay.as_millis());
-        }
-        let request = self.http.post(url).header("idempotency-key", once);
-        let request = request.timeout(LONGEST).json(invocation);
-        self.done("a turn", request).await?;
-        Ok(())
-    }
-
-    /// Tells a turn something, and waits for what becomes of it.
-    pub(super) async fn tell(&self, tell: &Tell, longest: Duration) -> Result<Reply, RestateError> {
-        let object = object(&tell.thread);
-        let url = format!("{}/{THREAD}/{object}/tell", self.ingress);
-        let request = self.http.post(url).timeout(longest).json(tell);
-        let response = self.done("what a turn is told", request).await?;
-        response.json().await.map_err(RestateError::Answer)
-    }
-
-    /// Replies to a signal. Only the first reply counts.
-    pub(super) async fn reply(&self, to: &str, reply: &Reply) -> Result<(), RestateError> {
-        let url = format!("{}/restate/awakeables/{to}/resolve", self.ingress);
-        let request = self.http.post(url).timeout(LONGEST).json(reply);
-        match self.done("a reply", request).await {
-            // Nobody waits for it any more.
-            Err(RestateError::Refused { status: 404, .. }) => Ok(()),
-            replied => replied.map(|_| ()),
-        }
-    }
-
     /// Makes the services known that are served at `url`.
     pub(super) async fn register(&self, url: &str) -> Result<(), RestateError> {
         let body = json!({ "uri": url, "force": false });
@@ -136,6 +126,60 @@ impl Client {
             status: status.as_u16(),
             said: said.chars().take(300).collect(),
         })
+    }
+}
+
+impl Restate for Client {
+    fn send<'a>(
+        &'a self,
+        invocation: &'a Invocation,
+        once: &'a str,
+        delay: Option<Duration>,
+    ) -> BoxFuture<'a, Result<(), RestateError>> {
+        async move {
+            let object = object(&invocation.thread);
+            let mut url = format!("{}/{THREAD}/{object}/{TURN}/send", self.ingress);
+            if let Some(delay) = delay {
+                url += &format!("?delay={}ms", delay.as_millis());
+            }
+            let request = self.http.post(url).header("idempotency-key", once);
+            let request = request.timeout(LONGEST).json(invocation);
+            self.done("a turn", request).await?;
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn tell<'a>(
+        &'a self,
+        tell: &'a Tell,
+        longest: Duration,
+    ) -> BoxFuture<'a, Result<Reply, RestateError>> {
+        async move {
+            let object = object(&tell.thread);
+            let url = format!("{}/{THREAD}/{object}/tell", self.ingress);
+            let request = self.http.post(url).timeout(longest).json(tell);
+            let response = self.done("what a turn is told", request).await?;
+            response.json().await.map_err(RestateError::Answer)
+        }
+        .boxed()
+    }
+
+    fn reply<'a>(
+        &'a self,
+        to: &'a str,
+        reply: &'a Reply,
+    ) -> BoxFuture<'a, Result<(), RestateError>> {
+        async move {
+            let url = format!("{}/restate/awakeables/{to}/resolve", self.ingress);
+            let request = self.http.post(url).timeout(LONGEST).json(reply);
+            match self.done("a reply", request).await {
+                // Nobody waits for it any more.
+                Err(RestateError::Refused { status: 404, .. }) => Ok(()),
+                replied => replied.map(|_| ()),
+            }
+        }
+        .boxed()
     }
 }
 

@@ -8,6 +8,7 @@ use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::hyper::HyperEndpoint;
+use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +25,19 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The pause after a connection that could not be taken: there may be too many.
 const UNTAKEN: Duration = Duration::from_millis(100);
 
+/// Where a host is given turns.
+pub(in crate::serve) trait Door: Debug + Send + Sync {
+    /// Makes this host known to Restate.
+    fn open(&self);
+
+    /// Takes no more calls; those under way go on.
+    fn close(&self);
+}
+
 /// The services at their address.
 #[derive(Debug)]
 pub(super) struct Listener {
+    client: Client,
     /// Where Restate reaches it.
     url: String,
     closing: CancellationToken,
@@ -37,7 +48,11 @@ impl Listener {
     ///
     /// # Errors
     /// It cannot listen there, or the identity key is none.
-    pub(super) async fn bind(settings: &RestateSettings, work: &Arc<Work>) -> io::Result<Self> {
+    pub(super) async fn bind(
+        settings: &RestateSettings,
+        client: Client,
+        work: &Arc<Work>,
+    ) -> io::Result<Self> {
         let mut endpoint = Endpoint::builder();
         if let Some(key) = &settings.identity {
             endpoint = endpoint.identity_key(key).map_err(|error| {
@@ -62,12 +77,19 @@ impl Listener {
         let url = url.unwrap_or_else(|| format!("http://{address}"));
         let closing = CancellationToken::new();
         tokio::spawn(accept(listener, endpoint, closing.clone()));
-        Ok(Self { url, closing })
+        Ok(Self {
+            client,
+            url,
+            closing,
+        })
     }
+}
 
-    /// Makes the services known to Restate, as soon as that is there.
-    pub(super) fn register(&self, client: Client) {
+impl Door for Listener {
+    /// As soon as Restate is there.
+    fn open(&self) {
         let (url, closing) = (self.url.clone(), self.closing.clone());
+        let client = self.client.clone();
         tokio::spawn(async move {
             let mut is_told = false;
             while let Err(error) = client.register(&url).await {
@@ -85,8 +107,7 @@ impl Listener {
         });
     }
 
-    /// Takes no more calls; those under way go on.
-    pub(super) fn close(&self) {
+    fn close(&self) {
         self.closing.cancel();
     }
 }

@@ -16,10 +16,19 @@ use super::super::serving::RestateSettings;
 use super::commands::Command;
 use super::driver::{Driver, DriverSetup, LONGEST_REQUEST};
 use super::{Engine, EngineError, NewTurn};
-use client::{Client, begun};
+/// What the simulation puts in the place of Restate.
+#[cfg(test)]
+pub(in crate::serve) mod seam {
+    pub(in crate::serve) use super::client::{Restate, RestateError};
+    pub(in crate::serve) use super::listener::Door;
+    pub(in crate::serve) use super::protocol::{Invocation, Reply, Signal, Tell, Why};
+    pub(in crate::serve) use super::work::Work;
+}
+
+use client::{Client, Restate, begun};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use listener::Listener;
+use listener::{Door, Listener};
 use protocol::{Invocation, Says, Tell, Why};
 use std::collections::HashSet;
 use std::io;
@@ -39,7 +48,7 @@ const LOOKED_EVERY: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(in crate::serve) struct RestateEngine {
     work: Arc<Work>,
-    listener: Listener,
+    door: Box<dyn Door>,
     /// It looks for nothing any more.
     over: CancellationToken,
 }
@@ -54,20 +63,28 @@ impl RestateEngine {
         settings: &RestateSettings,
     ) -> io::Result<Self> {
         let client = Client::new(&settings.ingress, &settings.admin).map_err(io::Error::other)?;
+        let work = Self::work(setup, Arc::new(client.clone()));
+        let listener = Listener::bind(settings, client, &work).await?;
+        Ok(Self::behind(work, Box::new(listener)))
+    }
+
+    /// What drives turns on this host.
+    pub(in crate::serve) fn work(setup: DriverSetup, client: Arc<dyn Restate>) -> Arc<Work> {
         let setup = DriverSetup {
             elsewhere: Some(ELSEWHERE),
             ..setup
         };
-        let work = Arc::new(Work {
-            driver: Driver::new(setup),
-            client,
-        });
-        let listener = Listener::bind(settings, &work).await?;
-        Ok(Self {
+        let driver = Driver::new(setup);
+        Arc::new(Work { driver, client })
+    }
+
+    /// Given its turns through this door.
+    pub(in crate::serve) fn behind(work: Arc<Work>, door: Box<dyn Door>) -> Self {
+        Self {
             work,
-            listener,
+            door,
             over: CancellationToken::new(),
-        })
+        }
     }
 
     /// Tells a turn something, wherever it is driven.
@@ -143,7 +160,7 @@ impl Engine for RestateEngine {
     fn open(&self) -> BoxFuture<'_, Result<(), EngineError>> {
         async move {
             self.driver().there().await?;
-            self.listener.register(self.work.client.clone());
+            self.door.open();
             tokio::spawn(keep_looking(Arc::clone(&self.work), self.over.clone()));
             Ok(())
         }
@@ -196,7 +213,7 @@ impl Engine for RestateEngine {
     fn close(&self, grace: Duration) -> BoxFuture<'_, ()> {
         async move {
             self.over.cancel();
-            self.listener.close();
+            self.door.close();
             self.driver().stop(grace).await;
         }
         .boxed()

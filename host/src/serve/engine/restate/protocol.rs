@@ -11,16 +11,16 @@ use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 /// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
 /// it: that is in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Invocation {
-    pub(super) thread: ThreadKey,
-    pub(super) turn: RunId,
-    pub(super) why: Why,
+pub(in crate::serve) struct Invocation {
+    pub(in crate::serve) thread: ThreadKey,
+    pub(in crate::serve) turn: RunId,
+    pub(in crate::serve) why: Why,
 }
 
 /// Why a turn is driven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Why {
+pub(in crate::serve) enum Why {
     /// It has begun.
     Begun,
     /// It has rested from this generation on, for as long as it may.
@@ -31,33 +31,33 @@ pub(super) enum Why {
 
 /// What a turn is told, wherever it is driven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Signal {
-    pub(super) turn: RunId,
-    pub(super) says: Says,
+pub(in crate::serve) struct Signal {
+    pub(in crate::serve) turn: RunId,
+    pub(in crate::serve) says: Says,
     /// What Restate is given the reply under: its awakeable.
-    pub(super) reply_to: String,
+    pub(in crate::serve) reply_to: String,
 }
 
 /// What a signal says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Says {
+pub(in crate::serve) enum Says {
     Stop,
     Command(Command),
 }
 
 /// What is to be told to a turn, and which.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Tell {
-    pub(super) thread: ThreadKey,
-    pub(super) turn: RunId,
-    pub(super) says: Says,
+pub(in crate::serve) struct Tell {
+    pub(in crate::serve) thread: ThreadKey,
+    pub(in crate::serve) turn: RunId,
+    pub(in crate::serve) says: Says,
 }
 
 /// What became of a signal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Reply {
+pub(in crate::serve) enum Reply {
     Done,
     Over,
     Gone,
@@ -70,7 +70,7 @@ pub(super) enum Reply {
 }
 
 impl Invocation {
-    pub(super) fn new(turn: &TurnKey, why: Why) -> Self {
+    pub(in crate::serve) fn new(turn: &TurnKey, why: Why) -> Self {
         Self {
             thread: turn.thread.clone(),
             turn: turn.turn.clone(),
@@ -78,12 +78,12 @@ impl Invocation {
         }
     }
 
-    pub(super) fn key(&self) -> TurnKey {
+    pub(in crate::serve) fn key(&self) -> TurnKey {
         TurnKey::new(self.thread.clone(), self.turn.clone())
     }
 
     /// Whether the turn, as it rests or has just begun, has nothing to do for this invocation.
-    pub(super) fn is_settled(&self, turn: &Unfinished) -> bool {
+    pub(in crate::serve) fn is_settled(&self, turn: &Unfinished) -> bool {
         match self.why {
             Why::Begun => turn.generation != Generation::FIRST,
             Why::Lapsed(since) => turn.generation != Generation(since),
@@ -110,7 +110,7 @@ impl From<Result<(), EngineError>> for Reply {
 
 impl Reply {
     /// What whoever told the turn hears.
-    pub(super) fn heard(self, turn: &RunId) -> Result<(), EngineError> {
+    pub(in crate::serve) fn heard(self, turn: &RunId) -> Result<(), EngineError> {
         Err(match self {
             Self::Done => return Ok(()),
             Self::Over => EngineError::Over,

@@ -44,30 +44,14 @@ impl Thread {
     ) -> Result<(), HandlerError> {
         let signals = ctx.object_client::<SignalsClient<'_>>(ctx.key());
         signals.deliver_to(ctx.invocation_id().to_owned()).send();
-        let invocation = invocation.into_inner();
-        let Some(driven) = self.0.take(&invocation).await? else {
-            return Ok(());
+        let ctx = &ctx;
+        let signal = |number| async move {
+            let name = signal_name(number);
+            let signal = ctx.signal::<Json<Signal>>(&name).await;
+            signal.ok().map(Json::into_inner)
         };
-        let mut number = 0;
-        loop {
-            let signal = tokio::select! {
-                biased;
-                signal = ctx.signal::<Json<Signal>>(&signal_name(number)) => signal,
-                () = driven.ended() => break,
-            };
-            match signal {
-                Ok(signal) => driven.hear(signal.into_inner()),
-                // Whoever operates Restate has cancelled the invocation.
-                Err(_) => {
-                    driven.cancel();
-                    driven.ended().await;
-                    break;
-                }
-            }
-            number += 1;
-        }
         // No journal entry may follow.
-        Ok(driven.settle().await?)
+        Ok(self.0.drive(&invocation.into_inner(), signal).await?)
     }
 
     /// Tells a turn something, and gives what became of it.

@@ -5,11 +5,14 @@ use super::super::commands::Command;
 use super::super::driver::{Active, Driver, GoesOn, LOOKS};
 use super::super::{EngineError, event_writer};
 use super::ELSEWHERE;
-use super::client::{Client, lapsed};
+use super::client::{Restate, lapsed};
 use super::protocol::{Invocation, Reply, Says, Signal, Why};
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use stepwell_core::ToolCallId;
+use stepwell_core::run::BlockContent;
+use stepwell_io::ToolResult;
 use stepwell_io::store::{StoreError, TurnKey, Unfinished};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -20,14 +23,14 @@ const MARGIN: Duration = Duration::from_secs(1);
 
 /// Drives what Restate gives this host.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(in crate::serve) struct Work {
     pub(super) driver: Driver,
-    pub(super) client: Client,
+    pub(super) client: Arc<dyn Restate>,
 }
 
 /// A turn that this host drives for Restate. Dropped, since Restate does not hear of this attempt any more, it lets go of the
 /// turn.
-pub(super) struct Driven<'a> {
+struct Driven<'a> {
     work: &'a Work,
     key: TurnKey,
     active: Active,
@@ -39,7 +42,7 @@ pub(super) struct Driven<'a> {
 
 /// Why an attempt is to be made again.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Again {
+pub(in crate::serve) enum Again {
     #[error(transparent)]
     Failed(#[from] EngineError),
     #[error("this host drives as many turns as it may")]
@@ -57,8 +60,38 @@ impl From<StoreError> for Again {
 }
 
 impl Work {
+    /// Drives a turn for Restate until it ends, or until nobody but its user can move it on. The turn is told the signals by
+    /// their numbers meanwhile; in the place of one comes nothing where Restate's operator has cancelled the invocation.
+    pub(in crate::serve) async fn drive<S: Future<Output = Option<Signal>>>(
+        &self,
+        invocation: &Invocation,
+        signal: impl Fn(u64) -> S,
+    ) -> Result<(), Again> {
+        let Some(driven) = self.take(invocation).await? else {
+            return Ok(());
+        };
+        let mut number = 0;
+        loop {
+            let signal = tokio::select! {
+                biased;
+                signal = signal(number) => signal,
+                () = driven.ended() => break,
+            };
+            match signal {
+                Some(signal) => driven.hear(signal),
+                None => {
+                    driven.cancel();
+                    driven.ended().await;
+                    break;
+                }
+            }
+            number += 1;
+        }
+        driven.settle().await
+    }
+
     /// Takes the turn, if there is something to do for this invocation: from now on whoever had it before writes nothing more.
-    pub(super) async fn take(&self, invocation: &Invocation) -> Result<Option<Driven<'_>>, Again> {
+    async fn take(&self, invocation: &Invocation) -> Result<Option<Driven<'_>>, Again> {
         let key = invocation.key();
         for _ in 0..LOOKS {
             if self.driver.is_stopping() {
@@ -153,7 +186,12 @@ impl Work {
                 let is_open = ids().any(|id| open.contains_key(id));
                 Ok(!is_open && were_asked(&written.events, ids()))
             }
-            Command::CancelCall(call) | Command::BringResult(call, _) => {
+            Command::BringResult(call, result) => {
+                let path = store.path(turn).await?;
+                let mut blocks = path.iter().flat_map(|turn| &turn.blocks);
+                Ok(blocks.any(|stored| is_result(&stored.block.content, call, result)))
+            }
+            Command::CancelCall(call) => {
                 let statuses = Statuses::of_last(&store.path(turn).await?)?;
                 Ok(statuses.is_over(call))
             }
@@ -205,13 +243,31 @@ impl Work {
     }
 }
 
+/// Whether the block has this result of the call, and not one that somebody else has brought, or that the call gave itself.
+fn is_result(block: &BlockContent, call: &ToolCallId, brought: &ToolResult) -> bool {
+    let BlockContent::ToolResult {
+        tool_call_id,
+        content,
+        failure,
+        ..
+    } = block
+    else {
+        return false;
+    };
+    let is_same = match brought {
+        Ok(output) => failure.is_none() && *content == output.content,
+        Err(error) => failure.as_ref() == Some(error),
+    };
+    tool_call_id == call && is_same
+}
+
 impl Driven<'_> {
     /// Waits until the turn is driven here no more.
-    pub(super) async fn ended(&self) {
+    async fn ended(&self) {
         self.active.ended.cancelled().await;
     }
 
-    pub(super) fn cancel(&self) {
+    fn cancel(&self) {
         self.active.cancel.cancel();
     }
 
@@ -222,7 +278,7 @@ impl Driven<'_> {
     }
 
     /// The turn is told something while it is driven. A reply that is lost is made up for by the invocation of the same signal.
-    pub(super) fn hear(&self, signal: Signal) {
+    fn hear(&self, signal: Signal) {
         if signal.turn != self.key.turn || !self.is_new(&signal) {
             return;
         }
@@ -275,7 +331,7 @@ impl Driven<'_> {
     }
 
     /// The turn is driven here no more: whether Restate is done with it too.
-    pub(super) async fn settle(&self) -> Result<(), Again> {
+    async fn settle(&self) -> Result<(), Again> {
         let reply = self.reply.lock();
         let reply = reply.unwrap_or_else(PoisonError::into_inner).take();
         if let Some(reply) = reply
