@@ -332,6 +332,24 @@ fn ctrl_c_gives_what_was_measured_says_so_and_stops_the_turns() {
     assert_eq!(server.count("POST", "/cancel"), 2);
 }
 
+/// Each field, and each kind of latency, stands in the guide.
+fn assert_documented(value: &Value) {
+    const GUIDE: &str = include_str!("../../../docs/guides/load.md");
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                assert!(
+                    GUIDE.contains(&format!("`{name}`")),
+                    "{name} is not in the guide"
+                );
+                assert_documented(value);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(assert_documented),
+        _ => {}
+    }
+}
+
 #[test]
 fn the_tables_the_json_and_the_picture_tell_the_same() {
     let server = Server::start(|_| says(&SAID));
@@ -353,6 +371,7 @@ fn the_tables_the_json_and_the_picture_tell_the_same() {
     }
     let report = std::fs::read_to_string(&json).expect("the figures");
     let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_documented(&report);
     let at_once = report["levels"].as_array().expect("levels").iter();
     let at_once: Vec<_> = at_once
         .map(|level| level["runs_at_once"].as_u64())

@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 /// Three digits of each time are kept, up to an hour.
@@ -96,10 +97,14 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn record(&mut self, measure: Measure, time: Duration) {
-        let histogram = self.histograms.entry(measure).or_insert_with(|| {
-            Histogram::new_with_bounds(1, LONGEST_US, DIGITS)
-                .expect("the bounds of a histogram are those of its documentation")
-        });
+        let histogram = match self.histograms.entry(measure) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => match Histogram::new_with_bounds(1, LONGEST_US, DIGITS) {
+                Ok(new) => place.insert(new),
+                // Of other bounds than these.
+                Err(_) => return,
+            },
+        };
         // What took longer than an hour counts as an hour.
         histogram.saturating_record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
