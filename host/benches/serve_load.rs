@@ -1,26 +1,17 @@
-//! Many runs at once through `stepwell serve`, on loopback: whether all that the model says arrives, in order; how much
-//! memory a run takes; how long an event waits in the server, and a word on its way from the model to the client.
+//! What many runs at once cost the server itself, beside what `stepwell load` measures from outside: how much memory a
+//! run takes, and how long an event waits in the server.
 //!
-//! `cargo bench -p stepwell --bench serve_load -- --runs 500 --rate 200 --seconds 10`
+//! `cargo bench -p stepwell --bench serve_load -- --runs 500 --words 200 --speaks 10`
 //!
-//! The model and the clients are in this process, and share the processors with the server: the delay is that of the
-//! whole way, over both connections.
+//! Server, clients and model share the processors of one machine.
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::http::header;
-use axum::routing::post;
 use clap::Parser;
-use futures::future::join_all;
-use futures::stream;
-use serde_json::json;
-use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
+use std::thread;
+use std::time::Duration;
 
 /// How much is asked of the server.
 #[derive(Clone, Copy, Debug, Parser)]
@@ -30,167 +21,44 @@ struct Load {
     runs: usize,
     /// Words a second that the model says in each.
     #[arg(long, default_value_t = 200)]
-    rate: u32,
-    /// How long it speaks.
+    words: u32,
+    /// How long it speaks, in seconds.
     #[arg(long, default_value_t = 10)]
-    seconds: u32,
+    speaks: u32,
+    /// The port of the model.
+    #[arg(long, default_value_t = 24_999)]
+    model_port: u16,
     /// cargo says so of itself.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// What the words count from.
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-fn nanos() -> u64 {
-    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn main() {
     let load = Load::parse();
-    LazyLock::force(&START);
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(measure(load));
-}
-
-async fn measure(load: Load) {
-    let model = model(load).await;
-    let server = Server::start(&model, load);
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::new();
+    let server = Server::start(load);
     // One run first: what the server needs once is no run's.
-    let warm = Load { seconds: 1, ..load };
-    run(&client, &server.url, "warm", warm).await;
-    let before = server.resident();
-
-    let is_over = Arc::new(AtomicBool::new(false));
-    let watch = tokio::spawn(highest(server.child.id(), Arc::clone(&is_over)));
-    let begin = Instant::now();
-    let runs = (0..load.runs).map(|number| {
-        let (client, url) = (client.clone(), server.url.clone());
-        async move { run(&client, &url, &format!("run-{number}"), load).await }
-    });
-    let mut delays: Vec<u64> = join_all(runs.map(tokio::spawn))
-        .await
-        .into_iter()
-        .flat_map(|run| run.expect("a run is whole"))
-        .collect();
-    let took = begin.elapsed();
-    is_over.store(true, Ordering::Relaxed);
-    let highest = watch.await.expect("the memory is watched");
-
-    delays.sort_unstable();
-    let words = delays.len();
-    let expected = load.runs * words_of(load);
-    assert_eq!(words, expected, "words were lost");
-    let at = |part: f64| {
-        let index = ((words - 1) as f64 * part) as usize;
-        Duration::from_nanos(delays[index])
+    let one = Load {
+        runs: 1,
+        speaks: 1,
+        ..load
     };
+    assert!(server.load(one, Stdio::null()), "the first run ends");
+    let before = server.resident();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let highest = {
+        let (process, is_over) = (server.child.id(), Arc::clone(&is_over));
+        thread::spawn(move || highest(process, &is_over))
+    };
+    let is_done = server.load(load, Stdio::inherit());
+    is_over.store(true, Ordering::Relaxed);
+    let highest = highest.join().expect("the memory is watched");
+    assert!(is_done, "the runs end");
     let per_run = highest.saturating_sub(before) / load.runs;
-    println!(
-        "{} runs, {} words in each: all {words} arrived, in order",
-        load.runs,
-        words_of(load)
-    );
-    println!("time           {took:.1?} for {} s of speech", load.seconds);
     println!("memory         {per_run} KiB a run ({before} KiB before, {highest} KiB at most)");
-    println!(
-        "on the way     median {:.1?}, p99 {:.1?}, highest {:.1?}",
-        at(0.5),
-        at(0.99),
-        at(1.0)
-    );
-    let (median, p99) = server.waits(&client).await;
+    let (median, p99) = server.waits();
     println!(
         "in the server  median at most {median}, p99 at most {p99}, from the event to the socket"
     );
-}
-
-fn words_of(load: Load) -> usize {
-    (load.rate * load.seconds) as usize
-}
-
-/// A run to its end: how long each word was on its way.
-async fn run(client: &reqwest::Client, url: &str, name: &str, load: Load) -> Vec<u64> {
-    let input = json!({
-        "threadId": name,
-        "runId": name,
-        "messages": [{"id": "m", "role": "user", "content": load.seconds.to_string()}],
-    });
-    let request = client.post(url).header("content-type", "application/json");
-    let response = request.body(input.to_string()).send().await;
-    let mut response = response.expect("an answer");
-    assert_eq!(response.status(), 200);
-    let mut unread = String::new();
-    let mut delays = Vec::with_capacity(words_of(load));
-    let mut last = 0;
-    let mut is_finished = false;
-    while let Some(chunk) = response.chunk().await.expect("the body goes on") {
-        let now = nanos();
-        unread.push_str(std::str::from_utf8(&chunk).expect("text"));
-        let whole = unread.rfind("\n\n").map_or(0, |at| at + 2);
-        for frame in unread[..whole].split("\n\n") {
-            is_finished |= frame.contains(r#""type":"RUN_FINISHED""#);
-            let Some((_, delta)) = frame.split_once(r#""delta":""#) else {
-                continue;
-            };
-            let words = delta.trim_end_matches(r#""}"#).split_ascii_whitespace();
-            for word in words {
-                let said: u64 = word.parse().expect("a time");
-                assert!(said > last, "the words are in order");
-                last = said;
-                delays.push(now.saturating_sub(said));
-            }
-        }
-        unread.drain(..whole);
-    }
-    assert!(is_finished, "the run comes to its end");
-    assert_eq!(delays.len(), words_of(load), "{name}: words were lost");
-    delays
-}
-
-/// A model that says the time, again and again.
-async fn model(load: Load) -> String {
-    let answer = move |body: Bytes| async move {
-        // The question is for how long.
-        let question: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
-        let messages = question["messages"].as_array().expect("messages");
-        let content = messages
-            .last()
-            .and_then(|message| message["content"].as_str());
-        let seconds = content.and_then(|content| content.parse().ok());
-        let seconds = seconds.expect("a number of seconds");
-        let words = words_of(Load { seconds, ..load });
-        let ticks = tokio::time::interval(Duration::from_secs(1) / load.rate);
-        let pieces = stream::unfold((ticks, 0), move |(mut ticks, said)| async move {
-            let piece = match said {
-                _ if said < words => {
-                    ticks.tick().await;
-                    let now = nanos();
-                    format!(
-                        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{now} \"}}}}]}}\n\n"
-                    )
-                }
-                _ if said == words => {
-                    let end =
-                        r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
-                    format!("{end}\n\ndata: [DONE]\n\n")
-                }
-                _ => return None,
-            };
-            Some((Ok::<_, Infallible>(piece), (ticks, said + 1)))
-        });
-        (
-            [(header::CONTENT_TYPE, "text/event-stream")],
-            Body::from_stream(pieces),
-        )
-    };
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    let app = Router::new().route("/v1/chat/completions", post(answer));
-    tokio::spawn(async move { axum::serve(listener, app).await });
-    url
 }
 
 /// The program, serving. It ends when this is dropped.
@@ -200,18 +68,13 @@ struct Server {
 }
 
 impl Server {
-    fn start(model: &str, load: Load) -> Self {
+    fn start(load: Load) -> Self {
         let runs = load.runs.max(1).to_string();
+        let model = format!("http://127.0.0.1:{}/v1", load.model_port);
         let mut child = Command::new(env!("CARGO_BIN_EXE_stepwell"))
             .args(["serve", "--listen", "127.0.0.1:0", "--max-runs", &runs])
-            .args([
-                "--provider",
-                "openai-compatible",
-                "--model",
-                "m",
-                "--base-url",
-                model,
-            ])
+            .args(["--provider", "openai-compatible", "--model", "time"])
+            .args(["--base-url", &model])
             .env_remove("STEPWELL_SERVE_TOKEN")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -220,12 +83,23 @@ impl Server {
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("a line");
-        let url = line
-            .split_whitespace()
-            .last()
-            .unwrap_or_default()
-            .to_owned();
+        let url = line.split_whitespace().last().unwrap_or_default();
+        let url = url.to_owned();
         Self { child, url }
+    }
+
+    /// Has one turn of each run; whether all was well.
+    fn load(&self, load: Load, out: Stdio) -> bool {
+        let runs = load.runs.to_string();
+        let status = Command::new(env!("CARGO_BIN_EXE_stepwell"))
+            .args(["load", &self.url, "--runs", &runs, "--turns", &runs])
+            .args(["--model", &format!("127.0.0.1:{}", load.model_port)])
+            .args(["--words", &load.words.to_string()])
+            .args(["--speaks", &load.speaks.to_string()])
+            .env_remove("STEPWELL_SERVE_TOKEN")
+            .stdout(out)
+            .status();
+        status.expect("the program runs").success()
     }
 
     fn resident(&self) -> usize {
@@ -234,10 +108,14 @@ impl Server {
 
     /// How long the half and 99 of 100 events waited at most, of all since the server began: the bounds of the buckets
     /// of its own histogram.
-    async fn waits(&self, client: &reqwest::Client) -> (String, String) {
+    fn waits(&self) -> (String, String) {
         let url = self.url.replace("/agent", "/metrics");
-        let metrics = client.get(url).send().await.expect("an answer");
-        let metrics = metrics.text().await.expect("text");
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let metrics = runtime.block_on(async {
+            let answer = reqwest::get(url).await.expect("an answer");
+            answer.text().await.expect("text")
+        });
         let buckets: Vec<(f64, f64)> = metrics
             .lines()
             .filter_map(|line| {
@@ -271,11 +149,11 @@ fn resident(process: u32) -> usize {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-async fn highest(process: u32, is_over: Arc<AtomicBool>) -> usize {
+fn highest(process: u32, is_over: &AtomicBool) -> usize {
     let mut highest = 0;
     while !is_over.load(Ordering::Relaxed) {
         highest = highest.max(resident(process));
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        thread::sleep(Duration::from_millis(200));
     }
     highest
 }

@@ -44,6 +44,8 @@ Try, without a key:
   stepwell                 a turn with two tools, as it happens
   stepwell chat            talk with a scripted model; /help says what about
   stepwell serve           the same in a browser, and for any AG-UI client
+  stepwell load http://127.0.0.1:8000/agent
+                           how much that server carries
 Then with a model of your own:
   stepwell providers       who there is, and the variable that each one's key is taken from
   stepwell chat --provider anthropic --model MODEL

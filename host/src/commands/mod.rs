@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod decode;
 mod guard;
+mod load;
 mod providers;
 mod record;
 mod replay;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Agui(agui::Agui),
     /// Measures how fast a recorded stream becomes a conversation.
     Bench(bench::Bench),
+    /// Puts a running server under load: how much it carries, and where it bends.
+    Load(load::Load),
     /// Writes the journal of one turn: every input with its time, to be replayed.
     Record(record::Record),
     /// Replays a journal, and says at which input it differs.
@@ -70,6 +73,7 @@ impl Command {
             Self::Decode(decode) => decode.run(),
             Self::Agui(agui) => agui.run(),
             Self::Bench(bench) => bench.run(),
+            Self::Load(load) => wait(load.run(sources)),
             Self::Record(record) => wait(record.run(sources)),
             Self::Replay(replay) => replay.run(),
             Self::Statechart(statechart) => statechart.run(),

@@ -354,7 +354,7 @@ const INTERRUPTED: i32 = 130;
 
 /// Ctrl-C, or what a supervisor sends. Listened for from now on. A Ctrl-C after that ends the process at once.
 #[cfg(unix)]
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -372,7 +372,7 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 
 /// Ctrl-C. A second one ends the process at once.
 #[cfg(not(unix))]
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     Ok(async {
         // Without it the program ends as soon as it is pressed.
         let _ = tokio::signal::ctrl_c().await;

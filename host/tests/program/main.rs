@@ -9,6 +9,7 @@ mod config;
 mod decode;
 mod demo;
 mod journal;
+mod load;
 mod mcp;
 mod mistakes;
 mod pages;

@@ -58,6 +58,39 @@ fn what_cannot_be_asked_for_is_said_in_one_line() {
 }
 
 #[test]
+fn a_load_that_cannot_be_is_refused_before_anything_is_asked() {
+    let agent = "http://127.0.0.1:1/agent";
+    refused(&["load"], "<URL>");
+    refused(
+        &["load", "127.0.0.1:8000"],
+        "`127.0.0.1:8000` is no address of a server",
+    );
+    refused(&["load", "ftp://localhost/agent"], "it is not of http");
+    refused(
+        &["load", agent, "--runs", "0"],
+        "invalid value '0' for '--runs <N>'",
+    );
+    refused(
+        &["load", agent, "--steps", "1,x"],
+        "invalid value 'x' for '--steps",
+    );
+    refused(
+        &["load", agent, "--runs", "2", "--steps", "1,2"],
+        "cannot be used with",
+    );
+    refused(&["load", agent, "--words", "20"], "--model <ADDRESS:PORT>");
+    refused(&["load", agent, "--followers", "2"], "are for sessions");
+    refused(
+        &["load", agent, "--json", "no/such/folder/load.json"],
+        "no/such/folder/load.json: ",
+    );
+    refused(
+        &["load", agent, "--picture", "no/such/folder/load.svg"],
+        "no/such/folder/load.svg: ",
+    );
+}
+
+#[test]
 fn an_argument_cannot_add_lines_to_the_error() {
     refused(&["decode", "--provider", "a\nb\u{1b}[2J"], "`a b [2J`");
 }
@@ -132,6 +165,7 @@ fn help_says_what_to_try_and_has_groups() {
         "Try, without a key:",
         "stepwell chat ",
         "stepwell serve ",
+        "stepwell load ",
         "completions",
     ] {
         assert!(out.contains(words), "{words}: {out}");

@@ -1,0 +1,203 @@
+//! One level: so many runs at once, each beginning a turn when its last one is over.
+
+use super::statistics::Tally;
+use super::turn::{Asked, Begun, lock};
+use futures::future::join_all;
+use futures::{StreamExt, stream};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Before the next turn of a run whose last one failed: a server that refuses is not asked without end.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+/// How long the turns that the user broke off may take to be stopped, all together.
+const STOPPING: Duration = Duration::from_secs(3);
+
+/// Sessions that are deleted at once.
+const DELETED_AT_ONCE: usize = 8;
+
+/// How often the progress bar moves.
+const TICK: Duration = Duration::from_millis(200);
+
+/// How much there is of a level.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Much {
+    /// Turns are begun for so long.
+    Time(Duration),
+    /// So many turns.
+    Turns(usize),
+}
+
+/// What there is to do.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) asked: Asked,
+    pub(super) much: Much,
+    /// Turns of one session, before the next one begins.
+    pub(super) thread_turns: NonZeroUsize,
+    /// What the names of threads begin with.
+    pub(super) name: String,
+    /// The user has had enough.
+    pub(super) stop: CancellationToken,
+}
+
+/// What came of a level.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) tally: Tally,
+    pub(super) took: Duration,
+    /// The sessions that it made.
+    pub(super) threads: Vec<String>,
+}
+
+struct Level {
+    plan: Plan,
+    at_once: usize,
+    begin: Instant,
+    /// Turns that have begun.
+    begun: AtomicUsize,
+    tally: Mutex<Tally>,
+    threads: Mutex<Vec<String>>,
+}
+
+/// Runs a level to its end, or until the user stops it.
+pub(super) async fn run(plan: &Plan, at_once: NonZeroUsize) -> Done {
+    let at_once = at_once.get();
+    let level = Arc::new(Level {
+        plan: plan.clone(),
+        at_once,
+        begin: Instant::now(),
+        begun: AtomicUsize::default(),
+        tally: Mutex::default(),
+        threads: Mutex::default(),
+    });
+    let bar = tokio::spawn(show(Arc::clone(&level)));
+    let workers = (0..at_once).map(|number| tokio::spawn(work(Arc::clone(&level), number)));
+    join_all(workers).await;
+    let took = level.begin.elapsed();
+    bar.abort();
+    // With it the level is let go of.
+    let _ = bar.await;
+    let tally = std::mem::take(&mut *lock(&level.tally));
+    let threads = std::mem::take(&mut *lock(&level.threads));
+    Done {
+        tally,
+        took,
+        threads,
+    }
+}
+
+async fn work(level: Arc<Level>, number: usize) {
+    let Plan { asked, stop, .. } = &level.plan;
+    let mut turns = 0;
+    let mut thread = String::new();
+    while level.begins_another() {
+        if turns % level.plan.thread_turns == 0 || !asked.target.is_sessions {
+            thread = format!("{}-{}-{number}-{turns}", level.plan.name, level.at_once);
+            if asked.target.is_sessions {
+                lock(&level.threads).push(thread.clone());
+            }
+        }
+        turns += 1;
+        let begun = Begun::default();
+        let done = tokio::select! {
+            biased;
+            () = stop.cancelled() => None,
+            done = asked.turn(&thread, &begun, &level.tally) => Some(done),
+        };
+        match done {
+            None => {
+                lock(&level.tally).unfinished += 1;
+                // An agent's run ends with its connection.
+                let turn = lock(&begun).take();
+                if let Some(turn) = turn {
+                    let cancel = asked.target.cancel(&thread, &turn);
+                    let _ = tokio::time::timeout(STOPPING, cancel).await;
+                }
+            }
+            Some(Ok(())) => {}
+            Some(Err(_)) => {
+                // Such a thread may have a turn that goes on.
+                turns = turns.next_multiple_of(level.plan.thread_turns.get());
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = tokio::time::sleep(AFTER_FAILURE) => {}
+                }
+            }
+        }
+    }
+}
+
+impl Level {
+    fn begins_another(&self) -> bool {
+        if self.plan.stop.is_cancelled() {
+            return false;
+        }
+        match self.plan.much {
+            Much::Time(time) => self.begin.elapsed() < time,
+            Much::Turns(turns) => self.begun.fetch_add(1, Ordering::Relaxed) < turns,
+        }
+    }
+}
+
+/// Shows how far the level is, on a terminal.
+async fn show(level: Arc<Level>) {
+    let length = match level.plan.much {
+        Much::Time(time) => time.as_millis().try_into().unwrap_or(u64::MAX),
+        Much::Turns(turns) => turns as u64,
+    };
+    let bar = ProgressBar::new(length);
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(format!("{} at once", level.at_once));
+    // It is taken away when the level is over.
+    let bar = Shown(bar);
+    let mut ticks = tokio::time::interval(TICK);
+    loop {
+        ticks.tick().await;
+        let (ended, failed, events) = {
+            let tally = lock(&level.tally);
+            (tally.ended, tally.failed(), tally.events)
+        };
+        let elapsed = level.begin.elapsed();
+        bar.0.set_position(match level.plan.much {
+            Much::Time(_) => elapsed
+                .as_millis()
+                .try_into()
+                .unwrap_or(u64::MAX)
+                .min(length),
+            Much::Turns(_) => ended + failed,
+        });
+        let rate = events as f64 / elapsed.as_secs_f64().max(0.001);
+        bar.0.set_message(format!(
+            "{ended} turns, {failed} failed, {rate:.0} events/s"
+        ));
+    }
+}
+
+struct Shown(ProgressBar);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Deletes the sessions that a level has made; how many are still there.
+pub(super) async fn delete(plan: &Plan, threads: &[String]) -> usize {
+    let target = &plan.asked.target;
+    let deleted = stream::iter(threads).map(|thread| target.delete(thread));
+    let deleted = deleted.buffer_unordered(DELETED_AT_ONCE);
+    // A turn that was refused has made none.
+    let left = deleted.filter(|done| {
+        let is_left = done
+            .as_ref()
+            .is_err_and(|trouble| trouble.status != Some(404));
+        std::future::ready(is_left)
+    });
+    left.count().await
+}

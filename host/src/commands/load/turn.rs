@@ -1,0 +1,277 @@
+//! One turn, from its request to its last event at every client.
+
+use super::model::{self, SAID};
+use super::statistics::{Measure, Tally};
+use super::target::Target;
+use futures::future::join_all;
+use reqwest::Response;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use stepwell_core::wire::{FrameLimits, SseFramer, WireError};
+
+/// How long a server may hold a stream open whose run is over.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// Why a turn failed.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    /// What equal ones are counted by.
+    pub(super) reason: String,
+    /// The server's own sentence.
+    pub(super) said: Option<String>,
+    /// The status of a refusal.
+    pub(super) status: Option<u16>,
+}
+
+impl Trouble {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            said: None,
+            status: None,
+        }
+    }
+
+    pub(super) fn saying(mut self, message: String) -> Self {
+        self.said = Some(message).filter(|message| !message.is_empty());
+        self
+    }
+
+    pub(super) fn refused(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+}
+
+impl From<WireError> for Trouble {
+    fn from(error: WireError) -> Self {
+        Self::new(format!("the stream cannot be read: {error}"))
+    }
+}
+
+/// What each turn is.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) target: Target,
+    pub(super) message: String,
+    /// Clients that follow each turn of a session.
+    pub(super) followers: usize,
+    /// How many words of a model that says the time each client is to have.
+    pub(super) words: Option<usize>,
+    /// How long a turn may take.
+    pub(super) longest: Duration,
+}
+
+/// A turn of a session that has begun.
+pub(super) type Begun = Mutex<Option<String>>;
+
+impl Asked {
+    /// Has a turn, and records how it went. `begun` is told the id of a session's turn once there is one.
+    pub(super) async fn turn(
+        &self,
+        thread: &str,
+        begun: &Begun,
+        tally: &Mutex<Tally>,
+    ) -> Result<(), Trouble> {
+        let start = Instant::now();
+        let whole = async {
+            if self.target.is_sessions {
+                self.session_turn(thread, start, begun, tally).await
+            } else {
+                let response = self.target.run(thread, &self.message).await?;
+                self.follow(response, start, true, tally).await
+            }
+        };
+        let longest = self.longest.as_secs();
+        let done = tokio::time::timeout(self.longest, whole)
+            .await
+            .unwrap_or_else(|_| {
+                Err(Trouble::new(format!(
+                    "no end within {longest} s (--timeout)"
+                )))
+            });
+        let mut tally = lock(tally);
+        match &done {
+            Ok(()) => tally.ended += 1,
+            Err(trouble) => {
+                if trouble.status.is_some() {
+                    tally.record(Measure::Refused, start.elapsed());
+                }
+                tally.fail(trouble.reason.clone());
+            }
+        }
+        done
+    }
+
+    async fn session_turn(
+        &self,
+        thread: &str,
+        start: Instant,
+        begun: &Begun,
+        tally: &Mutex<Tally>,
+    ) -> Result<(), Trouble> {
+        let turn = self.target.start(thread, &self.message).await?;
+        lock(tally).record(Measure::Accepted, start.elapsed());
+        *lock(begun) = Some(turn.clone());
+        let followers = (0..self.followers).map(|number| {
+            let turn = &turn;
+            async move {
+                let response = self.target.follow(thread, turn).await?;
+                self.follow(response, start, number == 0, tally).await
+            }
+        });
+        join_all(followers).await.into_iter().collect()
+    }
+
+    /// Reads a stream to its end. The turn's own times are those of its first client.
+    async fn follow(
+        &self,
+        mut response: Response,
+        start: Instant,
+        is_first: bool,
+        tally: &Mutex<Tally>,
+    ) -> Result<(), Trouble> {
+        let mut framer = SseFramer::new(FrameLimits::default());
+        let mut reader = Reader {
+            is_session: self.target.is_sessions,
+            ..Reader::default()
+        };
+        while let Some(chunk) = response.chunk().await.map_err(Trouble::of)? {
+            let now = Instant::now();
+            let at = model::now();
+            let read = framer.receive(&chunk, |frame| reader.event(frame.data, at));
+            reader.arrived(now, start, is_first, &mut lock(tally));
+            read?;
+            if reader.is_over {
+                break;
+            }
+        }
+        if !reader.is_over {
+            return Err(Trouble::new("the stream ended before the turn did"));
+        }
+        if let Some(expected) = self.words
+            && reader.words != expected
+        {
+            let message = match reader.words {
+                0 => "no word of the model played here came: ask it with --base-url".to_owned(),
+                _ => format!("words were lost: {} of {expected} came", reader.words),
+            };
+            return Err(Trouble::new(message));
+        }
+        // A connection whose answer was read to its end can be used again.
+        let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+        let _ = tokio::time::timeout(CLOSING, rest).await;
+        Ok(())
+    }
+}
+
+/// What one client has been told.
+#[derive(Debug, Default)]
+struct Reader {
+    is_session: bool,
+    is_over: bool,
+    words: usize,
+    /// The time that the model said last.
+    said: u64,
+    last_arrival: Option<Instant>,
+    has_text: bool,
+    /// Of the piece at hand: its events, whether there is text, and how long its words were on their way.
+    events: u64,
+    is_text: bool,
+    delays: Vec<Duration>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    code: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+}
+
+/// A piece of text, or the patch of a state.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Delta<'a> {
+    #[serde(borrow)]
+    Text(Cow<'a, str>),
+    Other(serde::de::IgnoredAny),
+}
+
+impl Reader {
+    fn event(&mut self, data: &[u8], at: u64) -> Result<(), Trouble> {
+        let event: Event<'_> = serde_json::from_slice(data)
+            .map_err(|_| Trouble::new("what came is no event of AG-UI"))?;
+        self.events += 1;
+        match &*event.kind {
+            "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_CHUNK" => {
+                self.is_text = true;
+                if let Some(Delta::Text(text)) = &event.delta {
+                    self.text(text, at)?;
+                }
+            }
+            "RUN_FINISHED" => self.is_over = true,
+            "RUN_ERROR" => {
+                let code = event.code.as_deref().unwrap_or("without a code");
+                return Err(Trouble::new(format!("RUN_ERROR {code}")));
+            }
+            "CUSTOM" if self.is_session && event.name.as_deref() == Some("interrupt") => {
+                return Err(Trouble::new("the turn asks the user, who is not there"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, at: u64) -> Result<(), Trouble> {
+        let times = text
+            .split_ascii_whitespace()
+            .filter_map(|word| word.strip_prefix(SAID)?.parse().ok());
+        for said in times {
+            if said < self.said {
+                return Err(Trouble::new("the words came in another order"));
+            }
+            self.said = said;
+            self.words += 1;
+            self.delays
+                .push(Duration::from_micros(at.saturating_sub(said)));
+        }
+        Ok(())
+    }
+
+    /// A piece has been read whole.
+    fn arrived(&mut self, now: Instant, start: Instant, is_first: bool, tally: &mut Tally) {
+        if self.events == 0 {
+            return;
+        }
+        tally.events += std::mem::take(&mut self.events);
+        match self.last_arrival.replace(now) {
+            Some(last) => tally.record(Measure::BetweenArrivals, now - last),
+            None if is_first => tally.record(Measure::FirstEvent, now - start),
+            None => {}
+        }
+        if std::mem::take(&mut self.is_text)
+            && !std::mem::replace(&mut self.has_text, true)
+            && is_first
+        {
+            tally.record(Measure::FirstText, now - start);
+        }
+        for delay in self.delays.drain(..) {
+            tally.record(Measure::Delivery, delay);
+        }
+        if self.is_over && is_first {
+            tally.record(Measure::Turn, now - start);
+        }
+    }
+}
+
+/// Nothing that is counted is left half-way by a panic.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
