@@ -1,6 +1,6 @@
 //! `stepwell serve` comes to harm at random moments of turns with tools, and others go on with its turns, or the one that
 //! is started again, until every turn has ended. On PostgreSQL there are three hosts; once with the engine of their own,
-//! and once with Restate. What is done to them is in `harm.rs`: hosts are killed (SIGKILL), frozen, cut off, or replaced as
+//! once with one server of Restate, and once with three that are a cluster. What is done to them is in `harm.rs`: hosts are killed (SIGKILL), frozen, cut off, or replaced as
 //! a new build is rolled out, PostgreSQL ends their connections, and Restate is killed. Whoever is rolled out is the same
 //! program, before another provider perhaps: there is no build of another version here.
 //!
@@ -14,7 +14,7 @@
 //! one by one, as a client folds them, as the store has them and as a thread shows them. Of all writes to PostgreSQL none
 //! comes from the host before once the next one has written something of a turn.
 //!
-//! `STEPWELL_HOST_KILLS` says how often each kind of harm is done (so that ten are), `STEPWELL_HUNTED_SECONDS` for how
+//! `STEPWELL_HOST_KILLS` says how often each kind of harm is done (1 to 5), `STEPWELL_HUNTED_SECONDS` for how
 //! long the host of one turn is killed each second (4), `STEPWELL_KILLS_SEED` when (1), `STEPWELL_POSTGRES` the address of a
 //! server, and `STEPWELL_AG_UI_ORACLE` where `tests/ag-ui-oracle/oracle.mjs` is: with it the official client folds the
 //! logs too. `cargo xtask prove kills` does 200 of each kind on each store.
@@ -66,14 +66,14 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("sqlite", || {
             let file = directory("sqlite").join("turns.db");
-            storm("sqlite", Address::Sqlite(file), 1, 0, harm::ALONE)
+            storm("sqlite", Address::Sqlite(file), 1, 0, harm::ALONE, 5)
         }),
         Trial::test("postgres", {
             let url = postgres.clone().unwrap_or_default();
             let schema = format!("host_kills_{}", std::process::id());
             move || {
                 let address = Address::Postgres(url, schema);
-                storm("postgres", address, 3, 0, harm::TOGETHER)
+                storm("postgres", address, 3, 0, harm::TOGETHER, 2)
             }
         })
         // Shown as ignored: there is no server.
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
             let schema = format!("host_kills_restate_{}", std::process::id());
             move || {
                 let address = Address::Postgres(url, schema);
-                storm("restate", address, 3, 1, harm::BEHIND_RESTATE)
+                storm("restate", address, 3, 1, harm::BEHIND_RESTATE, 1)
             }
         })
         .with_ignored_flag(without_restate),
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
             let schema = format!("host_kills_nodes_{}", std::process::id());
             move || {
                 let address = Address::Postgres(url, schema);
-                storm("restate_nodes", address, 3, 3, harm::BEHIND_NODES)
+                storm("restate_nodes", address, 3, 3, harm::BEHIND_NODES, 1)
             }
         })
         .with_ignored_flag(without_restate),
@@ -148,19 +148,19 @@ impl Address {
     }
 }
 
-/// Does harm after harm, each kind as often.
+/// Does harm after harm, each kind as often: so many times, if the variable does not say otherwise.
 fn storm(
     name: &str,
     address: Address,
     places: usize,
     nodes: usize,
     kinds: &[Harm],
+    times: u64,
 ) -> Result<(), Failed> {
     let _one = one_at_a_time();
     let runtime = tokio::runtime::Runtime::new()?;
     let seed = number("STEPWELL_KILLS_SEED", 1);
-    let least = 10 / kinds.len() as u64;
-    let times = number("STEPWELL_HOST_KILLS", least);
+    let times = number("STEPWELL_HOST_KILLS", times);
     let verdict = runtime.block_on(async {
         let mut storm = Storm::begin(Begin {
             name,

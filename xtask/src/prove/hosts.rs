@@ -11,6 +11,9 @@ const TAKE_OVERS: usize = 10;
 /// The ways to lose one: killed, frozen, cut off, cut off without being told, and killed before two start at once.
 const WAYS: usize = 5;
 
+/// In so many of them the host comes back: each write of both is noted.
+const AUDITED: usize = 3;
+
 pub(super) const STEP: Step = Step {
     name: "hosts",
     about: "two hosts on one PostgreSQL: 200 turns that begin on one and are followed on the other from anywhere on; hosts that are killed, frozen or cut off, whose turns, and what they ask, go on at another",
@@ -50,6 +53,17 @@ pub(super) const STEP: Step = Step {
                 "{way}: {TAKE_OVERS} times, all turns go on after {first:.1} to {last:.1} s"
             ));
         }
+        let audits: Vec<_> = text.lines().filter_map(audited).collect();
+        ensure!(
+            audits.len() == TAKE_OVERS * AUDITED,
+            "{} audits in the log, and not {}",
+            audits.len(),
+            TAKE_OVERS * AUDITED
+        );
+        said.push(format!(
+            "of {} writes of hosts that were lost and came back none came after the next one's first",
+            audits.iter().sum::<u64>()
+        ));
         Ok(said.join("; "))
     },
 };
@@ -70,9 +84,23 @@ fn take_over(line: &str) -> Option<(&str, f64, f64)> {
     Some((way, first.parse().ok()?, last.parse().ok()?))
 }
 
+/// How many writes were noted in one of them.
+fn audited(line: &str) -> Option<u64> {
+    let (_, said) = line.split_once("audit, ")?;
+    let (_, count) = said.split_once(": ")?;
+    count.split_once(" writes of ")?.0.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{catch_ups, take_over};
+    use super::{audited, catch_ups, take_over};
+
+    #[test]
+    fn reads_how_many_writes_were_noted() {
+        let line = "audit, frozen (SIGSTOP): 76 writes of 4 turns in order: 4 times from one host to another";
+        assert_eq!(audited(line), Some(76));
+        assert_eq!(audited("test audit::x ... ok"), None);
+    }
 
     #[test]
     fn reads_what_came_of_the_catch_ups() {

@@ -38,6 +38,8 @@ mod life;
 mod model;
 #[cfg(feature = "restate")]
 mod restate;
+#[cfg(feature = "restate")]
+mod restate_ingress;
 mod results;
 mod seeds;
 mod store;
@@ -57,7 +59,7 @@ use wire::Provider;
 use world::{Config, Which, World};
 
 #[cfg(feature = "restate")]
-pub(crate) use restate::Maker;
+pub(crate) use restate_ingress::Maker;
 
 /// What came of a seed.
 struct Played {

@@ -2,17 +2,11 @@
 //! hears of no more goes on for a while beside the next one, and one that has ended is made again where its answer was lost.
 //! Cancellations, answers and results come late; it is away now and then, and what it says that it has not done may be done.
 
-use super::super::engine::seam::{
-    Door, Invocation, Reply, Restate, RestateError, Signal, Tell, Why, Work,
-};
-use super::super::engine::{DriverSetup, RestateEngine};
+use super::super::engine::seam::{Invocation, Reply, RestateError, Signal, Why, Work};
 use super::chance::Chance;
 use super::life::Life;
 use super::trace::Trace;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,25 +31,25 @@ pub(super) struct Server {
     trace: Arc<Trace>,
     is_calm: AtomicBool,
     is_away: watch::Sender<bool>,
-    hosts: Mutex<Vec<(Arc<Life>, Arc<Work>)>>,
+    pub(super) hosts: Mutex<Vec<(Arc<Life>, Arc<Work>)>>,
     objects: Mutex<BTreeMap<ThreadKey, Object>>,
     /// What was sent under a key is sent once.
-    sent: Mutex<BTreeSet<(ThreadKey, String)>>,
-    awaited: Mutex<BTreeMap<String, oneshot::Sender<Reply>>>,
-    numbers: AtomicU64,
+    pub(super) sent: Mutex<BTreeSet<(ThreadKey, String)>>,
+    pub(super) awaited: Mutex<BTreeMap<String, oneshot::Sender<Reply>>>,
+    pub(super) numbers: AtomicU64,
 }
 
 /// A thread: one invocation has it at a time.
 #[derive(Debug)]
-struct Object {
+pub(super) struct Object {
     queue: VecDeque<Invocation>,
     is_busy: bool,
-    signals: mpsc::UnboundedSender<Said>,
+    pub(super) signals: mpsc::UnboundedSender<Said>,
 }
 
 /// What the object of a thread's signals is told, in order.
 #[derive(Debug)]
-enum Said {
+pub(super) enum Said {
     /// An invocation begins, and is given those that came since the one before began, and those that come.
     DeliverTo(watch::Sender<Vec<Signal>>),
     PassOn(Signal),
@@ -117,7 +111,7 @@ impl Server {
         }
     }
 
-    fn note(&self, what: impl AsRef<str>) {
+    pub(super) fn note(&self, what: impl AsRef<str>) {
         self.trace.note(format!("Restate: {}", what.as_ref()));
     }
 
@@ -135,7 +129,7 @@ impl Server {
         tokio::time::sleep(late).await;
     }
 
-    fn away(why: &str) -> RestateError {
+    pub(super) fn away(why: &str) -> RestateError {
         RestateError::Away {
             url: "http://restate.example".to_owned(),
             reason: why.to_owned(),
@@ -143,7 +137,7 @@ impl Server {
     }
 
     /// Takes what a host asks for.
-    async fn asked(&self) -> Result<(), RestateError> {
+    pub(super) async fn asked(&self) -> Result<(), RestateError> {
         self.late().await;
         match *self.is_away.borrow() || self.befalls(20) {
             true => Err(Self::away("it is away")),
@@ -152,14 +146,18 @@ impl Server {
     }
 
     /// Says that it has done it, unless the answer is lost.
-    fn answers<T>(&self, done: T) -> Result<T, RestateError> {
+    pub(super) fn answers<T>(&self, done: T) -> Result<T, RestateError> {
         match *self.is_away.borrow() || self.befalls(12) {
             true => Err(Self::away("its answer is lost")),
             false => Ok(done),
         }
     }
 
-    fn with<T>(self: &Arc<Self>, thread: &ThreadKey, does: impl FnOnce(&mut Object) -> T) -> T {
+    pub(super) fn with<T>(
+        self: &Arc<Self>,
+        thread: &ThreadKey,
+        does: impl FnOnce(&mut Object) -> T,
+    ) -> T {
         let mut objects = self.objects.lock().unwrap();
         let object = objects.entry(thread.clone()).or_insert_with(|| {
             let (signals, said) = mpsc::unbounded_channel();
@@ -194,13 +192,13 @@ impl Server {
         }
     }
 
-    fn awaits(&self, signal: &Signal, reply: oneshot::Sender<Reply>) {
+    pub(super) fn awaits(&self, signal: &Signal, reply: oneshot::Sender<Reply>) {
         let mut awaited = self.awaited.lock().unwrap();
         awaited.insert(signal.reply_to.clone(), reply);
     }
 
     /// Has an invocation done, after those of its thread before.
-    fn invoke(self: &Arc<Self>, invocation: Invocation) {
+    pub(super) fn invoke(self: &Arc<Self>, invocation: Invocation) {
         let thread = invocation.thread.clone();
         let is_idle = self.with(&thread, |object| {
             object.queue.push_back(invocation);
@@ -314,150 +312,5 @@ fn why(invocation: &Invocation) -> &'static str {
         Why::Begun => "it has begun",
         Why::Lapsed(_) => "it has rested",
         Why::Told(_) => "it is told something",
-    }
-}
-
-/// What one life of a host asks.
-#[derive(Debug)]
-struct Ingress {
-    server: Arc<Server>,
-    life: Arc<Life>,
-}
-
-impl Restate for Ingress {
-    fn send<'a>(
-        &'a self,
-        invocation: &'a Invocation,
-        once: &'a str,
-        delay: Option<Duration>,
-    ) -> BoxFuture<'a, Result<(), RestateError>> {
-        async move {
-            self.life.moment("it asks Restate").await;
-            self.server.asked().await?;
-            let key = (invocation.thread.clone(), once.to_owned());
-            if self.server.sent.lock().unwrap().insert(key) {
-                let (server, invocation) = (Arc::clone(&self.server), invocation.clone());
-                match delay {
-                    None => server.invoke(invocation),
-                    Some(delay) => drop(tokio::spawn(async move {
-                        tokio::time::sleep(delay).await;
-                        server.invoke(invocation);
-                    })),
-                }
-            }
-            self.life.moment("Restate answers").await;
-            self.server.answers(())
-        }
-        .boxed()
-    }
-
-    fn tell<'a>(
-        &'a self,
-        tell: &'a Tell,
-        longest: Duration,
-    ) -> BoxFuture<'a, Result<Reply, RestateError>> {
-        async move {
-            self.life.moment("it asks Restate").await;
-            self.server.asked().await?;
-            let number = self.server.numbers.fetch_add(1, Ordering::Relaxed);
-            let signal = Signal {
-                turn: tell.turn.clone(),
-                says: tell.says.clone(),
-                reply_to: format!("reply-{number}"),
-            };
-            let (replies, reply) = oneshot::channel();
-            self.server.awaits(&signal, replies);
-            self.server.with(&tell.thread, |object| {
-                let _ = object.signals.send(Said::PassOn(signal.clone()));
-            });
-            self.server.invoke(Invocation {
-                thread: tell.thread.clone(),
-                turn: tell.turn.clone(),
-                why: Why::Told(signal),
-            });
-            let reply = tokio::time::timeout(longest, reply).await;
-            self.life.moment("Restate answers").await;
-            match reply {
-                Ok(Ok(reply)) => self.server.answers(reply),
-                _ => Err(Server::away("no answer in time")),
-            }
-        }
-        .boxed()
-    }
-
-    fn reply<'a>(
-        &'a self,
-        to: &'a str,
-        reply: &'a Reply,
-    ) -> BoxFuture<'a, Result<(), RestateError>> {
-        async move {
-            self.life.moment("it asks Restate").await;
-            self.server.asked().await?;
-            let awaited = self.server.awaited.lock().unwrap().remove(to);
-            if let Some(awaited) = awaited {
-                self.server.note(format!("{to} is {reply:?}"));
-                let _ = awaited.send(reply.clone());
-            }
-            self.life.moment("Restate answers").await;
-            self.server.answers(())
-        }
-        .boxed()
-    }
-}
-
-/// Where one life of a host is given turns.
-#[derive(Debug)]
-struct Entrance {
-    server: Arc<Server>,
-    life: Arc<Life>,
-    work: Arc<Work>,
-}
-
-impl Door for Entrance {
-    fn open(&self) {
-        let host = (Arc::clone(&self.life), Arc::clone(&self.work));
-        self.server.hosts.lock().unwrap().push(host);
-    }
-
-    fn close(&self) {
-        let mut hosts = self.server.hosts.lock().unwrap();
-        hosts.retain(|(life, _)| !Arc::ptr_eq(life, &self.life));
-    }
-}
-
-/// Makes the engine of one life of a host.
-#[derive(Clone)]
-pub(crate) struct Maker {
-    server: Arc<Server>,
-    life: Arc<Life>,
-}
-
-impl Maker {
-    pub(super) fn new(server: &Arc<Server>, life: &Arc<Life>) -> Self {
-        Self {
-            server: Arc::clone(server),
-            life: Arc::clone(life),
-        }
-    }
-
-    pub(in crate::serve) fn engine(&self, setup: DriverSetup) -> RestateEngine {
-        let (server, life) = (&self.server, &self.life);
-        let ingress = Ingress {
-            server: Arc::clone(server),
-            life: Arc::clone(life),
-        };
-        let work = RestateEngine::work(setup, Arc::new(ingress));
-        let entrance = Entrance {
-            server: Arc::clone(server),
-            life: Arc::clone(life),
-            work: Arc::clone(&work),
-        };
-        RestateEngine::behind(work, Box::new(entrance))
-    }
-}
-
-impl fmt::Debug for Maker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Maker").field(&self.life.name).finish()
     }
 }

@@ -5,12 +5,12 @@ use super::chance::Chance;
 use super::findings::{Finding, Rule};
 use super::life::Life;
 use super::model;
-#[cfg(feature = "restate")]
-use super::restate;
 use super::store::{FaultyStore, Kept, Weather, timestamp};
 use super::tools::{Begun, tools};
 use super::trace::Trace;
 use super::wire::Provider;
+#[cfg(feature = "restate")]
+use super::{restate, restate_ingress};
 use crate::access::Access;
 use axum::Router;
 use std::collections::BTreeMap;
@@ -347,7 +347,7 @@ impl World {
     fn engine(&self, _life: &Arc<Life>) -> EngineSettings {
         #[cfg(feature = "restate")]
         if let Some(restate) = &self.restate {
-            return EngineSettings::Simulated(restate::Maker::new(restate, _life));
+            return EngineSettings::Simulated(restate_ingress::Maker::new(restate, _life));
         }
         EngineSettings::Local
     }
