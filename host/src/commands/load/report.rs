@@ -151,23 +151,15 @@ pub(super) fn bend(levels: &[Level]) -> Option<Bend> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::super::statistics::Tally;
     use super::*;
     use std::time::Duration;
 
     /// A level of ten seconds: turns that ended and failed, and how long each word was on its way.
-    pub(in super::super) fn level(
-        at_once: usize,
-        ended: u64,
-        failed: usize,
-        delay_ms: u64,
-    ) -> Level {
-        let mut tally = Tally {
-            ended,
-            events: ended * 5,
-            ..Tally::default()
-        };
+    fn level(at_once: usize, ended: u64, failed: usize, delay_ms: u64) -> Level {
+        let mut tally = Tally::default();
+        (tally.ended, tally.events) = (ended, ended * 5);
         for _ in 0..failed {
             tally.fail("503 too_many_runs".to_owned());
         }

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn times_have_their_unit_and_three_digits() {
-        let shown = [0.004, 3.14159, 31.4159, 314.159, 31_415.9].map(time);
-        assert_eq!(shown, ["0.00 ms", "3.14 ms", "31.4 ms", "314 ms", "31.4 s"]);
+        let shown = [0.004, 2.345_6, 23.456, 234.56, 23_456.0].map(time);
+        assert_eq!(shown, ["0.00 ms", "2.35 ms", "23.5 ms", "235 ms", "23.5 s"]);
     }
 }

@@ -190,7 +190,7 @@ mod tests {
         for thread in ["a", "b", "a"] {
             let announcing = announcing.clone();
             tellers.push(tokio::spawn(async move {
-                announcing.tell(&thread.into()).await
+                announcing.tell(&thread.into()).await;
             }));
         }
         while lock(&announcing.shared.waiting).payloads.len() < 2 {
