@@ -185,11 +185,12 @@ impl Preparation<'_> {
         };
         let beginning = self.beginning(setup, stored);
         let now = self.clock.now();
-        let before = beginning.before(&thread.key, from, known(), now).await?;
+        let key = TurnKey::new(thread.key.clone(), start.run_id.clone());
+        let before = beginning.before(&key, from, known(), now).await?;
         self.instruct(setup, &mut start, &before.history).await?;
         let run = self.machine(setup, &start, before.history);
         let new = NewTurn {
-            key: TurnKey::new(thread.key.clone(), start.run_id.clone()),
+            key,
             parent: before.parent,
             message: start.message.clone(),
             snapshot: Some(run.machine.snapshot()),

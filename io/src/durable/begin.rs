@@ -10,7 +10,6 @@ use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Failure, Outcome};
 use stepwell_core::{RunId, Timestamp};
 use tokio::time::Instant;
@@ -55,17 +54,18 @@ impl<'a> Beginning<'a> {
             .await
     }
 
-    /// What the store has before the turn. `known` is what this process knows: the thread's last turn, and the
+    /// What the store has before the turn `new`. `known` is what this process knows: the thread's last turn, and the
     /// conversation after it. A turn of the thread that nobody has brought to its end is stopped first, as one of this
     /// process would be.
     pub(crate) async fn before(
         &self,
-        thread: &ThreadKey,
+        new: &TurnKey,
         from: BeginFrom,
         known: (Option<RunId>, Conversation),
         now: Timestamp,
     ) -> Result<Before, StoreError> {
         let store = &self.stored.store;
+        let thread = &new.thread;
         let patience = self.patience();
         let record = patience
             .call(self.notices, self.cancel, || store.thread(thread))
@@ -80,6 +80,12 @@ impl<'a> Beginning<'a> {
         };
         let mut stopped = None;
         if let Some(unfinished) = &record.unfinished {
+            // Whoever begins it may be late: it was begun elsewhere, and it, or a later one, is under way.
+            let is_there = patience.call(self.notices, self.cancel, || store.turn(new));
+            if is_there.await?.is_some() {
+                let turn = new.turn.clone();
+                return Err(StoreError::Exists { turn });
+            }
             let history = take_over(self, unfinished, now).await?;
             stopped = Some((unfinished.key.turn.clone(), history));
         }

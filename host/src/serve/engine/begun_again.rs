@@ -6,24 +6,40 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use stepwell_core::Timestamp;
+use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
     Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
-    TurnKey,
+    ThreadRecord, TurnKey,
 };
 
-/// A host that is frozen once it has seen that there is no such turn, for as long as this takes on others.
+/// What a host that is frozen has seen last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Seen {
+    /// That there is no such turn.
+    NoTurn,
+    /// That no turn of the thread is under way.
+    NothingUnderWay,
+}
+
+/// A host that is frozen once it has seen this, for as long as what happens on others takes.
 #[derive(Debug)]
 struct Late {
     inner: MemoryStore,
     /// The turn that is under way when it goes on; it may be the next of the thread.
     under_way: TurnKey,
+    seen: Seen,
     was_frozen: AtomicBool,
 }
 
 impl Late {
-    async fn meanwhile(&self, asked: &TurnKey) {
+    async fn has_seen(&self, seen: Seen) {
+        if seen != self.seen || self.was_frozen.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let new = new_turn();
+        let asked = &TurnKey::new(new.thread, new.turn);
         let new = NewTurn::new(asked.clone(), "other", Timestamp(1));
         self.inner.begin_turn(&new).await.unwrap();
         if *asked != self.under_way {
@@ -51,29 +67,38 @@ impl StoreLayer for Late {
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
         Box::pin(async move {
             let found = Store::turn(&self.inner, turn).await?;
-            if !self.was_frozen.swap(true, Ordering::Relaxed) {
-                self.meanwhile(turn).await;
-            }
+            self.has_seen(Seen::NoTurn).await;
+            Ok(found)
+        })
+    }
+
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        Box::pin(async move {
+            let found = Store::thread(&self.inner, thread).await?;
+            self.has_seen(Seen::NothingUnderWay).await;
             Ok(found)
         })
     }
 }
 
 async fn a_late_request_cancels_nothing(under_way: TurnKey) {
-    let inner = MemoryStore::new();
-    let store = Late {
-        inner: inner.clone(),
-        under_way: under_way.clone(),
-        was_frozen: AtomicBool::default(),
-    };
-    let (_model, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
-    let begun = engine.start(new_turn()).await;
-    assert!(
-        matches!(begun, Err(EngineError::Store(StoreError::Exists { .. }))),
-        "{begun:?}"
-    );
-    let turn = inner.turn(&under_way).await.unwrap().unwrap();
-    assert_eq!(turn.status, TurnStatus::Streaming);
+    for seen in [Seen::NoTurn, Seen::NothingUnderWay] {
+        let inner = MemoryStore::new();
+        let store = Late {
+            inner: inner.clone(),
+            under_way: under_way.clone(),
+            seen,
+            was_frozen: AtomicBool::default(),
+        };
+        let (_model, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
+        let begun = engine.start(new_turn()).await;
+        assert!(
+            matches!(begun, Err(EngineError::Store(StoreError::Exists { .. }))),
+            "{seen:?}: {begun:?}"
+        );
+        let turn = inner.turn(&under_way).await.unwrap().unwrap();
+        assert_eq!(turn.status, TurnStatus::Streaming, "{seen:?}");
+    }
 }
 
 #[tokio::test]
