@@ -4,9 +4,11 @@
 //! and flushes each to the disk on its own. One notification tells of all threads that have changed while the one
 //! before was under way.
 
-use super::postgres::CHANNEL;
+use super::postgres::{CHANNEL, failed};
+use crate::store::StoreError;
 use crate::threads::lock;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Connection};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -67,12 +69,13 @@ impl Announcing {
         timeout: Duration,
         over: CancellationToken,
     ) -> Self {
-        let connection = PgPoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(timeout);
-        let pool = connection.connect_lazy_with(connect.application_name("stepwell changes"));
+        let line = Line {
+            connect: connect.application_name("stepwell changes"),
+            timeout,
+            connection: None,
+        };
         let announcing = Self::new(Uuid::new_v4().simple().to_string());
-        tokio::spawn(announcing.clone().tell_all(pool, over));
+        tokio::spawn(announcing.clone().tell_all(line, over));
         announcing
     }
 
@@ -101,7 +104,7 @@ impl Announcing {
         let _ = told.wait_for(|told| *told >= number).await;
     }
 
-    async fn tell_all(self, pool: PgPool, over: CancellationToken) {
+    async fn tell_all(self, mut line: Line, over: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
@@ -109,7 +112,7 @@ impl Announcing {
                 () = self.shared.came.notified() => {}
             }
             let (payloads, number) = self.take();
-            let told = notify(&pool, &payloads).await;
+            let told = line.notify(&payloads).await;
             self.shared.told.send_replace(number);
             let Err(error) = told else { continue };
             tracing::warn!(target: "stepwell", %error, "other hosts cannot be told of a change; trying again");
@@ -122,7 +125,7 @@ impl Announcing {
         }
         // Nobody waits for what is told no more.
         self.shared.told.send_replace(u64::MAX);
-        pool.close().await;
+        line.close().await;
     }
 
     fn take(&self) -> (Vec<String>, u64) {
@@ -158,12 +161,41 @@ impl Announcing {
     }
 }
 
-async fn notify(pool: &PgPool, payloads: &[String]) -> Result<(), sqlx::Error> {
-    if payloads.is_empty() {
-        return Ok(());
+/// The connection.
+struct Line {
+    connect: PgConnectOptions,
+    timeout: Duration,
+    connection: Option<PgConnection>,
+}
+
+impl Line {
+    /// Within the time that there is: the network may have swallowed what was sent. After a failure it is made anew.
+    async fn notify(&mut self, payloads: &[String]) -> Result<(), StoreError> {
+        if payloads.is_empty() {
+            return Ok(());
+        }
+        let mut connection = self.connection.take();
+        let told = tokio::time::timeout(self.timeout, async {
+            let mut connection = match connection.take() {
+                Some(connection) => connection,
+                None => self.connect.connect().await?,
+            };
+            let query = sqlx::query(NOTIFY).bind(CHANNEL).bind(payloads);
+            query.execute(&mut connection).await?;
+            Ok(connection)
+        });
+        let connection = told.await.map_err(|_| StoreError::Unavailable {
+            message: format!("no answer in {} s", self.timeout.as_secs()),
+        })?;
+        self.connection = Some(connection.map_err(failed)?);
+        Ok(())
     }
-    let query = sqlx::query(NOTIFY).bind(CHANNEL).bind(payloads);
-    query.execute(pool).await.map(drop)
+
+    async fn close(self) {
+        if let Some(connection) = self.connection {
+            let _ = tokio::time::timeout(self.timeout, connection.close()).await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -95,8 +95,6 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections.max(2))
             .acquire_timeout(options.connect_timeout)
-            // The first statement of each transaction finds out, which saves one.
-            .test_before_acquire(false)
             .connect_with(connect.clone())
             .await
             .map_err(failed)?;
@@ -179,32 +177,6 @@ async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     migrator.run(pool).await
 }
 
-/// Begins on a connection that lives. As many as the pool had may have been cut since they were used.
-async fn begin_on_any(
-    pool: &PgPool,
-    begin: &'static str,
-) -> Result<sqlx::Transaction<'static, Driver>, sqlx::Error> {
-    let mut old = pool.size();
-    loop {
-        match pool.begin_with(begin).await {
-            Err(error) if old > 0 && is_cut(&error) => old -= 1,
-            done => return done,
-        }
-    }
-}
-
-/// Whether the server has ended the connection, or the network has.
-fn is_cut(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) => true,
-        sqlx::Error::Database(database) => {
-            let code = database.code().unwrap_or_default();
-            code.starts_with("08") || code.starts_with("57P")
-        }
-        _ => false,
-    }
-}
-
 impl Database for Postgres {
     type Transaction = sqlx::Transaction<'static, Driver>;
 
@@ -225,7 +197,7 @@ impl Database for Postgres {
         let pool = self.pool.clone();
         // To its end, also if nobody waits for it any more: a connection that is let go of while the server answers goes
         // back to the pool with a transaction that nobody knows of, and the next write fails on it.
-        let begun = tokio::spawn(async move { begin_on_any(&pool, begin).await });
+        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
         let begun = begun.await.map_err(|error| StoreError::Other {
             message: error.to_string(),
         })?;
