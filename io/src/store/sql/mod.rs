@@ -2,8 +2,6 @@
 //! errors and a few words.
 
 #[cfg(feature = "postgres")]
-mod announcing;
-#[cfg(feature = "postgres")]
 mod attending;
 mod database;
 #[cfg(feature = "sqlite")]
@@ -67,21 +65,13 @@ impl<D: Database> SqlStore<D> {
     /// Makes a change of a thread last, and wakes whoever follows it.
     async fn done(
         &self,
-        transaction: D::Transaction,
+        mut transaction: D::Transaction,
         thread: &ThreadKey,
     ) -> Result<(), StoreError> {
-        let (database, thread) = (Arc::clone(&self.database), thread.clone());
-        // To its end, also if nobody waits for it any more: who follows the thread is told of what lasts.
-        let done = tokio::spawn(async move {
-            transaction.commit().await?;
-            database.wakers().wake(&thread);
-            database.announce(&thread).await;
-            Ok(())
-        });
-        let done = done.await.map_err(|error| StoreError::Other {
-            message: error.to_string(),
-        });
-        done?
+        D::announce(&mut transaction, thread).await?;
+        transaction.commit().await?;
+        self.database.wakers().wake(thread);
+        Ok(())
     }
 }
 
@@ -253,11 +243,9 @@ impl<D: Database> Store for SqlStore<D> {
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         async move {
             let mut transaction = self.read().await?;
-            let found = read::events_of::<D>(&mut transaction, turn, after, limit).await?;
-            if found.is_empty() {
-                // Of a turn that is not there there are none either.
-                read::state::<D>(&mut transaction, turn, "").await?;
-            }
+            let state = read::state::<D>(&mut transaction, turn, "").await?;
+            let turn = state.turn_id;
+            let found = read::events::<D>(&mut transaction, turn, after, limit).await?;
             transaction.commit().await?;
             Ok(found)
         }

@@ -1,5 +1,4 @@
 use super::SqlStore;
-use super::announcing::{Announcing, Heard};
 use super::attending::{ABSENT, Attending};
 use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
 use super::schema::{Migrations, Words};
@@ -28,8 +27,8 @@ pub type PostgresStore = SqlStore<Postgres>;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The most connections of this process, at least 2: one listens. There is one more that tells other
-    /// processes of changes, and one more while somebody [attends](crate::store::Store::attend).
+    /// The most connections of this process, at least 2: one listens. There is one more while somebody
+    /// [attends](crate::store::Store::attend).
     pub max_connections: u32,
     /// The schema that the tables are in, which is made if it is not there; that of the user's search path if none is
     /// named.
@@ -54,13 +53,13 @@ pub struct Postgres {
     pool: PgPool,
     wakers: Wakers,
     attending: Attending,
-    announcing: Announcing,
     over: CancellationToken,
     _over: DropGuard,
 }
 
-/// Where hosts tell each other of changes.
-pub(super) const CHANNEL: &str = "stepwell";
+const CHANNEL: &str = "stepwell";
+/// A notification of 8,000 bytes and more is refused (<https://www.postgresql.org/docs/current/sql-notify.html>).
+const LONGEST_NOTIFICATION: usize = 7_900;
 
 impl PostgresStore {
     /// Connects to a server, and brings the schema up to date.
@@ -95,8 +94,6 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections.max(2))
             .acquire_timeout(options.connect_timeout)
-            // The first statement of each transaction finds out, which saves one.
-            .test_before_acquire(false)
             .connect_with(connect.clone())
             .await
             .map_err(failed)?;
@@ -111,18 +108,10 @@ impl PostgresStore {
         let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
         listener.listen(CHANNEL).await.map_err(failed)?;
         let over = CancellationToken::new();
-        let timeout = options.connect_timeout;
-        let announcing = Announcing::on(connect.clone(), timeout, over.clone());
-        tokio::spawn(listen(
-            listener,
-            announcing.clone(),
-            wakers.clone(),
-            over.clone(),
-        ));
+        tokio::spawn(listen(listener, wakers.clone(), over.clone()));
         Ok(Self::of(Postgres {
             pool,
             wakers,
-            announcing,
             attending: Attending::on(connect, options.connect_timeout, over.clone()),
             _over: over.clone().drop_guard(),
             over,
@@ -138,22 +127,16 @@ impl PostgresStore {
 }
 
 /// Wakes whoever follows a thread that some host changed, until the store is gone.
-async fn listen(
-    mut listener: PgListener,
-    announcing: Announcing,
-    wakers: Wakers,
-    over: CancellationToken,
-) {
+async fn listen(mut listener: PgListener, wakers: Wakers, over: CancellationToken) {
     loop {
         let heard = tokio::select! {
             () = over.cancelled() => return,
             heard = listener.try_recv() => heard,
         };
         match heard {
-            Ok(Some(notification)) => match announcing.heard(notification.payload()) {
-                Heard::Own => {}
-                Heard::Thread(thread) => wakers.wake(&thread),
-                Heard::Any => wakers.wake_all(),
+            Ok(Some(notification)) => match thread_of(notification.payload()) {
+                Some(thread) => wakers.wake(&thread),
+                None => wakers.wake_all(),
             },
             // The connection was lost, and something may have been missed; the next call makes another.
             Ok(None) => wakers.wake_all(),
@@ -170,6 +153,23 @@ async fn listen(
     }
 }
 
+/// The thread as a notification names it.
+fn payload(thread: &ThreadKey) -> String {
+    let parts = [&*thread.server, &*thread.room, &*thread.thread];
+    let payload = serde_json::json!(parts).to_string();
+    // Without a name: all are woken.
+    if payload.len() > LONGEST_NOTIFICATION {
+        String::new()
+    } else {
+        payload
+    }
+}
+
+fn thread_of(payload: &str) -> Option<ThreadKey> {
+    let [server, room, thread]: [String; 3] = serde_json::from_str(payload).ok()?;
+    Some(ThreadKey::new(server, room, thread))
+}
+
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -177,32 +177,6 @@ fn quoted(name: &str) -> String {
 async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     let migrator = Migrator::new(Migrations(Postgres::WORDS)).await?;
     migrator.run(pool).await
-}
-
-/// Begins on a connection that lives. As many as the pool had may have been cut since they were used.
-async fn begin_on_any(
-    pool: &PgPool,
-    begin: &'static str,
-) -> Result<sqlx::Transaction<'static, Driver>, sqlx::Error> {
-    let mut old = pool.size();
-    loop {
-        match pool.begin_with(begin).await {
-            Err(error) if old > 0 && is_cut(&error) => old -= 1,
-            done => return done,
-        }
-    }
-}
-
-/// Whether the server has ended the connection, or the network has.
-fn is_cut(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) => true,
-        sqlx::Error::Database(database) => {
-            let code = database.code().unwrap_or_default();
-            code.starts_with("08") || code.starts_with("57P")
-        }
-        _ => false,
-    }
 }
 
 impl Database for Postgres {
@@ -225,7 +199,7 @@ impl Database for Postgres {
         let pool = self.pool.clone();
         // To its end, also if nobody waits for it any more: a connection that is let go of while the server answers goes
         // back to the pool with a transaction that nobody knows of, and the next write fails on it.
-        let begun = tokio::spawn(async move { begin_on_any(&pool, begin).await });
+        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
         let begun = begun.await.map_err(|error| StoreError::Other {
             message: error.to_string(),
         })?;
@@ -236,8 +210,14 @@ impl Database for Postgres {
         self.attending.attend(owner).await
     }
 
-    async fn announce(&self, thread: &ThreadKey) {
-        self.announcing.tell(thread).await;
+    async fn announce(
+        transaction: &mut Self::Transaction,
+        thread: &ThreadKey,
+    ) -> Result<(), StoreError> {
+        let payload = payload(thread);
+        let values = [CHANNEL.into(), payload.as_str().into()];
+        let notify = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
+        transaction.rows(notify, &values).await.map(drop)
     }
 
     fn wakers(&self) -> &Wakers {
@@ -274,4 +254,18 @@ pub(super) fn failed(error: sqlx::Error) -> StoreError {
             _ => StoreError::Other { message },
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_names_the_thread_if_there_is_room() {
+        let key = ThreadKey::new("a\"b", "", "c/d\u{1f}");
+        assert_eq!(thread_of(&payload(&key)), Some(key));
+        let long = ThreadKey::from(&*"\u{1}".repeat(2_000));
+        assert_eq!(payload(&long), "");
+        assert_eq!(thread_of(""), None);
+    }
 }

@@ -204,7 +204,9 @@ impl Database for Sqlite {
         Ok(Presence::here(owner))
     }
 
-    async fn announce(&self, _: &ThreadKey) {}
+    async fn announce(_: &mut Self::Transaction, _: &ThreadKey) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     fn wakers(&self) -> &Wakers {
         &self.wakers
