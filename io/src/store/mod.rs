@@ -19,8 +19,7 @@
 //! Whoever watches needs no ownership: [`events`](Store::events) gives what was shown, from any place on, and
 //! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database.
 //! To follow a turn without gap or repeat: subscribe first, then read on from the last index until nothing comes, then
-//! wait for [`Changes::changed`], and so on; and look again now and then, since a host that dies in the moment in which it
-//! has written tells no other of it.
+//! wait for [`Changes::changed`], and so on.
 //!
 //! | store | for |
 //! |---|---|
