@@ -7,7 +7,7 @@ use crate::{
     tools::{mock_llm, npm, venv::Venv},
 };
 use anyhow::{Context as _, ensure};
-use std::{fs, path::Path};
+use std::{env, fs, path::Path, process::Stdio};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ai-sdk",
@@ -46,11 +46,14 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     )?;
     let _sources = python::SOURCES.lock();
     python::generate(context, log)?;
+    let sources = ["bindings/python/src", "tests/ag-ui-backend"].map(|it| context.root.join(it));
     let mut app = venv.python();
     app.arg(project.join("asgi_app.py"))
         .arg(context.root.join("examples/python/serve.py"))
-        .env("PYTHONPATH", context.root.join("bindings/python/src"))
-        .env("MODEL_URL", model.base_url());
+        .env("PYTHONPATH", env::join_paths(sources)?)
+        .env("MODEL_URL", model.base_url())
+        // It ends with its standard input.
+        .stdin(Stdio::piped());
     let app = Server::of(&mut app)?;
     for version in VERSIONS {
         play(log, &project, &app, ["asgi", version])?;
