@@ -51,7 +51,7 @@ pub enum Access {
 /// A kind of database. Public in a private module: nobody else can make one.
 pub trait Database: Debug + Send + Sync + Sized + 'static {
     /// A transaction: undone if it is dropped.
-    type Transaction: Transaction;
+    type Transaction: Transaction + 'static;
 
     /// Its words in the schema.
     const WORDS: Words;
@@ -69,11 +69,15 @@ pub trait Database: Debug + Send + Sync + Sized + 'static {
     /// Says that an owner lives.
     fn attend(&self, owner: &str) -> impl Future<Output = Result<Presence, StoreError>> + Send;
 
-    /// Tells other processes, when the transaction is done, that the thread has changed.
-    fn announce(
+    /// Tells other processes that the thread has changed, in the moment in which the transaction lasts.
+    fn announce_with(
+        &self,
         transaction: &mut Self::Transaction,
         thread: &ThreadKey,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Tells them of a change that lasts. They may not hear of it when this process dies.
+    fn announce(&self, thread: &ThreadKey) -> impl Future<Output = ()> + Send;
 
     /// The subscriptions.
     fn wakers(&self) -> &Wakers;

@@ -2,6 +2,8 @@
 //! errors and a few words.
 
 #[cfg(feature = "postgres")]
+mod announcing;
+#[cfg(feature = "postgres")]
 mod attending;
 mod database;
 #[cfg(feature = "sqlite")]
@@ -31,6 +33,7 @@ use futures::FutureExt;
 use std::future::ready;
 use std::sync::Arc;
 use stepwell_core::registry::ThreadKey;
+use stepwell_core::run::TurnStatus;
 use stepwell_core::session::Turn;
 
 /// A store on an SQL database. Cloning gives another handle on the same one.
@@ -68,10 +71,42 @@ impl<D: Database> SqlStore<D> {
         mut transaction: D::Transaction,
         thread: &ThreadKey,
     ) -> Result<(), StoreError> {
-        D::announce(&mut transaction, thread).await?;
-        transaction.commit().await?;
-        self.database.wakers().wake(thread);
-        Ok(())
+        let announced = self.database.announce_with(&mut transaction, thread);
+        announced.await?;
+        self.commit(transaction, thread, false).await
+    }
+
+    /// As [`done`](Self::done), of a turn that stays open. Other processes are told after it: if this one dies before it
+    /// has told them, whoever takes the turn over makes the next change.
+    async fn goes_on(
+        &self,
+        transaction: D::Transaction,
+        thread: &ThreadKey,
+    ) -> Result<(), StoreError> {
+        self.commit(transaction, thread, true).await
+    }
+
+    async fn commit(
+        &self,
+        transaction: D::Transaction,
+        thread: &ThreadKey,
+        is_to_be_announced: bool,
+    ) -> Result<(), StoreError> {
+        let (database, thread) = (Arc::clone(&self.database), thread.clone());
+        // To its end, also if nobody waits for it any more: who follows the thread hears of what lasts.
+        let done = tokio::spawn(async move {
+            let done = transaction.commit().await;
+            // After an error too: it may last.
+            database.wakers().wake(&thread);
+            if done.is_ok() && is_to_be_announced {
+                database.announce(&thread).await;
+            }
+            done
+        });
+        let done = done.await.map_err(|error| StoreError::Other {
+            message: error.to_string(),
+        });
+        done?
     }
 }
 
@@ -81,7 +116,7 @@ impl<D: Database> Store for SqlStore<D> {
             check::new_turn(turn)?;
             let mut transaction = self.write().await?;
             let done = write::begin_turn::<D>(&mut transaction, turn).await?;
-            self.done(transaction, &turn.key.thread).await?;
+            self.goes_on(transaction, &turn.key.thread).await?;
             Ok(done)
         }
         .boxed()
@@ -97,7 +132,7 @@ impl<D: Database> Store for SqlStore<D> {
             check::owner(owner)?;
             let mut transaction = self.write().await?;
             let done = write::claim::<D>(&mut transaction, turn, seen, owner).await?;
-            self.done(transaction, &turn.thread).await?;
+            self.goes_on(transaction, &turn.thread).await?;
             Ok(done)
         }
         .boxed()
@@ -113,7 +148,11 @@ impl<D: Database> Store for SqlStore<D> {
             check::batch(batch)?;
             let mut transaction = self.write().await?;
             write::persist::<D>(&mut transaction, turn, generation, batch).await?;
-            self.done(transaction, &turn.thread).await
+            if batch.status == TurnStatus::Streaming {
+                self.goes_on(transaction, &turn.thread).await
+            } else {
+                self.done(transaction, &turn.thread).await
+            }
         }
         .boxed()
     }
@@ -229,8 +268,13 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             check::events(events)?;
             let mut transaction = self.write().await?;
-            write::append_events::<D>(&mut transaction, turn, generation, first, events).await?;
-            self.done(transaction, &turn.thread).await
+            let append = (generation, first, events);
+            let status = write::append_events::<D>(&mut transaction, turn, append).await?;
+            if status == TurnStatus::Streaming {
+                self.goes_on(transaction, &turn.thread).await
+            } else {
+                self.done(transaction, &turn.thread).await
+            }
         }
         .boxed()
     }
@@ -243,9 +287,11 @@ impl<D: Database> Store for SqlStore<D> {
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         async move {
             let mut transaction = self.read().await?;
-            let state = read::state::<D>(&mut transaction, turn, "").await?;
-            let turn = state.turn_id;
-            let found = read::events::<D>(&mut transaction, turn, after, limit).await?;
+            let found = read::events_of::<D>(&mut transaction, turn, after, limit).await?;
+            if found.is_empty() {
+                // Of a turn that is not there there are none either.
+                read::state::<D>(&mut transaction, turn, "").await?;
+            }
             transaction.commit().await?;
             Ok(found)
         }

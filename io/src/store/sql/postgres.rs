@@ -1,4 +1,5 @@
 use super::SqlStore;
+use super::announcing::{Announcing, Heard};
 use super::attending::{ABSENT, Attending};
 use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
 use super::schema::{Migrations, Words};
@@ -27,8 +28,8 @@ pub type PostgresStore = SqlStore<Postgres>;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The most connections of this process, at least 2: one listens. There is one more while somebody
-    /// [attends](crate::store::Store::attend).
+    /// The most connections of this process, at least 2: one listens. There is one more that tells other processes of
+    /// changes, and one more while somebody [attends](crate::store::Store::attend).
     pub max_connections: u32,
     /// The schema that the tables are in, which is made if it is not there; that of the user's search path if none is
     /// named.
@@ -53,13 +54,13 @@ pub struct Postgres {
     pool: PgPool,
     wakers: Wakers,
     attending: Attending,
+    announcing: Announcing,
     over: CancellationToken,
     _over: DropGuard,
 }
 
-const CHANNEL: &str = "stepwell";
-/// A notification of 8,000 bytes and more is refused (<https://www.postgresql.org/docs/current/sql-notify.html>).
-const LONGEST_NOTIFICATION: usize = 7_900;
+/// Where processes tell each other of changes.
+pub(super) const CHANNEL: &str = "stepwell";
 
 impl PostgresStore {
     /// Connects to a server, and brings the schema up to date.
@@ -108,11 +109,14 @@ impl PostgresStore {
         let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
         listener.listen(CHANNEL).await.map_err(failed)?;
         let over = CancellationToken::new();
-        tokio::spawn(listen(listener, wakers.clone(), over.clone()));
+        let announcing = Announcing::on(connect.clone(), over.clone());
+        let listening = (announcing.clone(), wakers.clone());
+        tokio::spawn(listen(listener, listening, over.clone()));
         Ok(Self::of(Postgres {
             pool,
             wakers,
             attending: Attending::on(connect, options.connect_timeout, over.clone()),
+            announcing,
             _over: over.clone().drop_guard(),
             over,
         }))
@@ -123,20 +127,26 @@ impl PostgresStore {
     pub async fn close(&self) {
         self.database.over.cancel();
         self.database.pool.close().await;
+        self.database.announcing.close().await;
     }
 }
 
 /// Wakes whoever follows a thread that some host changed, until the store is gone.
-async fn listen(mut listener: PgListener, wakers: Wakers, over: CancellationToken) {
+async fn listen(
+    mut listener: PgListener,
+    (announcing, wakers): (Announcing, Wakers),
+    over: CancellationToken,
+) {
     loop {
         let heard = tokio::select! {
             () = over.cancelled() => return,
             heard = listener.try_recv() => heard,
         };
         match heard {
-            Ok(Some(notification)) => match thread_of(notification.payload()) {
-                Some(thread) => wakers.wake(&thread),
-                None => wakers.wake_all(),
+            Ok(Some(notification)) => match announcing.heard(notification.payload()) {
+                Heard::Own => {}
+                Heard::Thread(thread) => wakers.wake(&thread),
+                Heard::Any => wakers.wake_all(),
             },
             // The connection was lost, and something may have been missed; the next call makes another.
             Ok(None) => wakers.wake_all(),
@@ -151,23 +161,6 @@ async fn listen(mut listener: PgListener, wakers: Wakers, over: CancellationToke
             }
         }
     }
-}
-
-/// The thread as a notification names it.
-fn payload(thread: &ThreadKey) -> String {
-    let parts = [&*thread.server, &*thread.room, &*thread.thread];
-    let payload = serde_json::json!(parts).to_string();
-    // Without a name: all are woken.
-    if payload.len() > LONGEST_NOTIFICATION {
-        String::new()
-    } else {
-        payload
-    }
-}
-
-fn thread_of(payload: &str) -> Option<ThreadKey> {
-    let [server, room, thread]: [String; 3] = serde_json::from_str(payload).ok()?;
-    Some(ThreadKey::new(server, room, thread))
 }
 
 fn quoted(name: &str) -> String {
@@ -210,14 +203,19 @@ impl Database for Postgres {
         self.attending.attend(owner).await
     }
 
-    async fn announce(
+    async fn announce_with(
+        &self,
         transaction: &mut Self::Transaction,
         thread: &ThreadKey,
     ) -> Result<(), StoreError> {
-        let payload = payload(thread);
+        let payload = self.announcing.payload(thread);
         let values = [CHANNEL.into(), payload.as_str().into()];
         let notify = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
         transaction.rows(notify, &values).await.map(drop)
+    }
+
+    async fn announce(&self, thread: &ThreadKey) {
+        self.announcing.tell(thread).await;
     }
 
     fn wakers(&self) -> &Wakers {
@@ -254,18 +252,4 @@ pub(super) fn failed(error: sqlx::Error) -> StoreError {
             _ => StoreError::Other { message },
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_notification_names_the_thread_if_there_is_room() {
-        let key = ThreadKey::new("a\"b", "", "c/d\u{1f}");
-        assert_eq!(thread_of(&payload(&key)), Some(key));
-        let long = ThreadKey::from(&*"\u{1}".repeat(2_000));
-        assert_eq!(payload(&long), "");
-        assert_eq!(thread_of(""), None);
-    }
 }

@@ -321,7 +321,33 @@ pub(super) async fn events<D: Database>(
                ORDER BY position LIMIT $3";
     let after = after.map_or(-1, integer);
     let values = [turn.into(), after.into(), integer(limit as u64).into()];
-    let rows = transaction.rows(sql, &values).await?;
+    logged::<D>(transaction, sql, &values).await
+}
+
+/// As [`events`], of a turn by its name: none if there is no such turn.
+pub(super) async fn events_of<D: Database>(
+    transaction: &mut D::Transaction,
+    key: &TurnKey,
+    after: Option<u64>,
+    limit: usize,
+) -> Result<Vec<LoggedEvent>, StoreError> {
+    let sql = "SELECT position, data FROM events WHERE turn_id = \
+               (SELECT t.id FROM turns t JOIN threads h ON h.id = t.thread_id \
+               WHERE h.server = $1 AND h.room = $2 AND h.thread = $3 AND t.run_id = $4) \
+               AND position > $5 ORDER BY position LIMIT $6";
+    let [server, room, thread, turn] = turn_values(key);
+    let after = after.map_or(-1, integer);
+    let limit = integer(limit as u64).into();
+    let values = [server, room, thread, turn, after.into(), limit];
+    logged::<D>(transaction, sql, &values).await
+}
+
+async fn logged<D: Database>(
+    transaction: &mut D::Transaction,
+    sql: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<LoggedEvent>, StoreError> {
+    let rows = transaction.rows(sql, values).await?;
     let events = rows.iter().map(|row| {
         Ok(LoggedEvent {
             index: row.count(0)?,

@@ -204,9 +204,15 @@ impl Database for Sqlite {
         Ok(Presence::here(owner))
     }
 
-    async fn announce(_: &mut Self::Transaction, _: &ThreadKey) -> Result<(), StoreError> {
+    async fn announce_with(
+        &self,
+        _: &mut Self::Transaction,
+        _: &ThreadKey,
+    ) -> Result<(), StoreError> {
         Ok(())
     }
+
+    async fn announce(&self, _: &ThreadKey) {}
 
     fn wakers(&self) -> &Wakers {
         &self.wakers

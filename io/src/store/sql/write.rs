@@ -254,13 +254,12 @@ pub(super) async fn delete_thread<D: Database>(
     Ok(deleted > 0)
 }
 
+/// Gives where the turn stands.
 pub(super) async fn append_events<D: Database>(
     transaction: &mut D::Transaction,
     key: &TurnKey,
-    generation: Generation,
-    first: u64,
-    events: &[String],
-) -> Result<(), StoreError> {
+    (generation, first, events): (Generation, u64, &[String]),
+) -> Result<TurnStatus, StoreError> {
     let state = read::state::<D>(transaction, key, D::LOCKED).await?;
     check::owned(&key.turn, generation, state.generation)?;
     check::follows(&key.turn, first, state.events)?;
@@ -277,7 +276,7 @@ pub(super) async fn append_events<D: Database>(
         }
     }
     if new.is_empty() {
-        return Ok(());
+        return Ok(state.status);
     }
     let turn = Value::Integer(state.turn_id);
     let mut position = state.events;
@@ -297,7 +296,7 @@ pub(super) async fn append_events<D: Database>(
     let sql = "UPDATE turn_states SET events = $2 WHERE turn_id = $1";
     let values = [turn, integer(position).into()];
     transaction.execute(sql, &values).await?;
-    Ok(())
+    Ok(state.status)
 }
 
 pub(super) async fn acknowledge<D: Database>(
