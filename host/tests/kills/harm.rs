@@ -105,6 +105,7 @@ impl Storm {
     }
 
     async fn replaces_all(&mut self) {
+        self.updates();
         let mut plan = self.random.plan();
         for place in 0..self.places() {
             let host = self.hosts.at(place);

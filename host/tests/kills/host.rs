@@ -16,6 +16,8 @@ const STARTS: usize = 20;
 /// What a host is started with.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
+    /// The program, as this build has it or an earlier one.
+    pub(crate) program: PathBuf,
     pub(crate) model: String,
     /// A file with the server of the tools.
     pub(crate) tools: String,
@@ -97,7 +99,7 @@ impl Host {
             Provider::Chat => "openai-compatible",
             Provider::Messages => "anthropic",
         };
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
+        let mut command = Command::new(&setup.program);
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
             .args(["--provider", provider, "--model", "m"])

@@ -1,8 +1,9 @@
 //! `stepwell serve` comes to harm at random moments of turns with tools, and others go on with its turns, or the one that
 //! is started again, until every turn has ended. On PostgreSQL there are three hosts; once with the engine of their own,
-//! once with one server of Restate, and once with three that are a cluster. What is done to them is in `harm.rs`: hosts are killed (SIGKILL), frozen, cut off, or replaced as
-//! a new build is rolled out, PostgreSQL ends their connections, and Restate is killed. Whoever is rolled out is the same
-//! program, before another provider perhaps: there is no build of another version here.
+//! once with one server of Restate, and once with three that are a cluster. What is done to them is in `harm.rs`: hosts are
+//! killed (SIGKILL), frozen, cut off, or replaced as a new build is rolled out, PostgreSQL ends their connections, and
+//! Restate is killed. Whoever is rolled out is the same program, before another provider perhaps, unless
+//! `STEPWELL_EARLIER_BUILD` names one of another version: hosts begin as that, are updated, and are taken back again.
 //!
 //! The model, the tools and the clients are in this process, and each step that they see is a moment: a piece of an
 //! answer that goes out, a call that comes in, an event that a client is told, a question that is asked and answered. The

@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 
 pub(crate) struct Storm {
     setup: Setup,
+    /// Another build of the program, to be updated to and from.
+    other_build: Option<PathBuf>,
     provider: Provider,
     pub(crate) hosts: Hosts,
     moments: Moments,
@@ -79,7 +81,9 @@ impl Storm {
         let effects = directory(&format!("{name}-effects")).join("runs");
         std::fs::write(&effects, "").unwrap();
         let (answers_end, ends) = watch::channel(turns_end);
+        let (program, other_build) = builds();
         let setup = Setup {
+            program,
             model: model::start(moments.clone(), ends).await,
             tools: tools::start(moments.clone(), effects.clone()).await,
             log: effects.with_file_name("hosts.log"),
@@ -90,6 +94,7 @@ impl Storm {
         let living = clients.clone();
         let storm = Self {
             setup,
+            other_build,
             provider: Provider::Chat,
             hosts,
             moments,
@@ -141,6 +146,13 @@ impl Storm {
         self.hosts.put(place, host);
     }
 
+    /// From here on hosts are started as the other build, if there is one.
+    pub(crate) fn updates(&mut self) {
+        if let Some(other) = &mut self.other_build {
+            std::mem::swap(&mut self.setup.program, other);
+        }
+    }
+
     /// Does harm at this moment.
     pub(crate) async fn at(
         &mut self,
@@ -188,5 +200,14 @@ impl Storm {
         let judged = audit::judge(&audit.writes().await);
         let judged = judged.unwrap_or_else(|said| panic!("{said}"));
         format!("{verdict}; {judged}")
+    }
+}
+
+/// That which hosts begin with, and the one that they are updated to.
+fn builds() -> (PathBuf, Option<PathBuf>) {
+    let this = PathBuf::from(env!("CARGO_BIN_EXE_stepwell"));
+    match std::env::var_os("STEPWELL_EARLIER_BUILD") {
+        Some(earlier) => (earlier.into(), Some(this)),
+        None => (this, None),
     }
 }

@@ -35,7 +35,8 @@ struct Node {
 /// Those below 28000 are for the tests of io and for xtask.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = std::process::id() % 4_000;
+    // Programs that begin together have numbers next to each other.
+    let first = std::process::id() % 125 * 32;
     loop {
         let number = (first + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % 4_000;
         let port = 28_000 + number as u16;
