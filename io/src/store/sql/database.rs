@@ -42,6 +42,8 @@ impl<'a> From<Option<&'a str>> for Value<'a> {
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
+    /// Each read may see a moment of its own. No transaction is begun: that, and its end, take as long as a read.
+    Look,
     /// All reads see the same moment.
     Read,
     /// Nobody else changes what it has locked.

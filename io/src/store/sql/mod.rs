@@ -57,6 +57,10 @@ impl<D: Database> SqlStore<D> {
         }
     }
 
+    async fn look(&self) -> Result<D::Transaction, StoreError> {
+        self.database.begin(Access::Look).await
+    }
+
     async fn read(&self) -> Result<D::Transaction, StoreError> {
         self.database.begin(Access::Read).await
     }
@@ -159,7 +163,7 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let found = read::unfinished::<D>(&mut transaction, owner).await?;
             transaction.commit().await?;
             Ok(found)
@@ -177,7 +181,7 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let mut found = read::orphans::<D>(&mut transaction).await?;
             transaction.commit().await?;
             if D::ABSENT.is_none() {
@@ -220,7 +224,7 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let found = read::thread::<D>(&mut transaction, thread).await?;
             transaction.commit().await?;
             Ok(found)
@@ -230,7 +234,7 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let found = read::threads::<D>(&mut transaction, query).await?;
             transaction.commit().await?;
             Ok(found)
@@ -286,7 +290,7 @@ impl<D: Database> Store for SqlStore<D> {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let found = read::events_of::<D>(&mut transaction, turn, after, limit).await?;
             if found.is_empty() {
                 // Of a turn that is not there there are none either.
@@ -300,7 +304,7 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let state = read::state::<D>(&mut transaction, turn, "").await?;
             transaction.commit().await?;
             Ok(read::log(state.events, state.acknowledged))
@@ -310,7 +314,7 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
         async move {
-            let mut transaction = self.read().await?;
+            let mut transaction = self.look().await?;
             let found = read::event_logs::<D>(&mut transaction, turns).await?;
             transaction.commit().await?;
             Ok(found)

@@ -6,7 +6,10 @@ use super::schema::{Migrations, Words};
 use crate::store::StoreError;
 use crate::store::presence::Presence;
 use crate::store::wake::Wakers;
+use futures::FutureExt;
+use sqlx::Connection;
 use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{
     PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions, PgRow, Postgres as Driver,
 };
@@ -59,6 +62,9 @@ pub struct Postgres {
     _over: DropGuard,
 }
 
+/// How long a connection that was used is taken to be there still. To ask the server takes as long as a statement.
+const LIKELY: Duration = Duration::from_millis(200);
+
 /// Where processes tell each other of changes.
 pub(super) const CHANNEL: &str = "stepwell";
 
@@ -95,6 +101,12 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections.max(2))
             .acquire_timeout(options.connect_timeout)
+            .test_before_acquire(false)
+            .before_acquire(|connection, known| {
+                let lives =
+                    async move { Ok(known.idle_for < LIKELY || connection.ping().await.is_ok()) };
+                lives.boxed()
+            })
             .connect_with(connect.clone())
             .await
             .map_err(failed)?;
@@ -173,7 +185,7 @@ async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
 }
 
 impl Database for Postgres {
-    type Transaction = sqlx::Transaction<'static, Driver>;
+    type Transaction = PostgresTransaction;
 
     const WORDS: Words = Words {
         serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -186,6 +198,10 @@ impl Database for Postgres {
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
         let begin = match access {
+            Access::Look => {
+                let connection = self.pool.acquire().await.map_err(failed)?;
+                return Ok(PostgresTransaction::Alone(connection));
+            }
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
@@ -196,7 +212,7 @@ impl Database for Postgres {
         let begun = begun.await.map_err(|error| StoreError::Other {
             message: error.to_string(),
         })?;
-        begun.map_err(failed)
+        begun.map(PostgresTransaction::Begun).map_err(failed)
     }
 
     async fn attend(&self, owner: &str) -> Result<Presence, StoreError> {
@@ -223,14 +239,29 @@ impl Database for Postgres {
     }
 }
 
-drive!(Driver, PgRow, sqlx::Transaction<'static, Driver>);
-
-fn connection<'a>(transaction: &'a mut sqlx::Transaction<'static, Driver>) -> &'a mut PgConnection {
-    transaction
+/// A transaction, or statements of which each is one by itself.
+#[derive(Debug)]
+pub enum PostgresTransaction {
+    /// It is undone if it is dropped.
+    Begun(sqlx::Transaction<'static, Driver>),
+    /// Nothing is left to be done.
+    Alone(PoolConnection<Driver>),
 }
 
-async fn commit(transaction: sqlx::Transaction<'static, Driver>) -> Result<(), sqlx::Error> {
-    transaction.commit().await
+drive!(Driver, PgRow, PostgresTransaction);
+
+fn connection(transaction: &mut PostgresTransaction) -> &mut PgConnection {
+    match transaction {
+        PostgresTransaction::Begun(transaction) => transaction,
+        PostgresTransaction::Alone(connection) => connection,
+    }
+}
+
+async fn commit(transaction: PostgresTransaction) -> Result<(), sqlx::Error> {
+    match transaction {
+        PostgresTransaction::Begun(transaction) => transaction.commit().await,
+        PostgresTransaction::Alone(_) => Ok(()),
+    }
 }
 
 /// Error codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.

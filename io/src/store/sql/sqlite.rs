@@ -123,6 +123,8 @@ impl SqliteStore {
             SqlitePoolOptions::new()
                 .max_connections(connections)
                 .min_connections(0)
+                // A file is not lost as a server is.
+                .test_before_acquire(false)
         };
         let writer = pool(1).connect_with(connect.clone()).await;
         let writer = writer.map_err(failed)?;
@@ -188,15 +190,19 @@ impl Database for Sqlite {
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
         let (pool, begin) = match access {
-            Access::Read => (&self.readers, "BEGIN"),
+            Access::Look => (&self.readers, None),
+            Access::Read => (&self.readers, Some("BEGIN")),
             // A transaction that reads first and writes later may find the file changed in between.
-            Access::Write => (&self.writer, "BEGIN IMMEDIATE"),
+            Access::Write => (&self.writer, Some("BEGIN IMMEDIATE")),
         };
         let mut transaction = SqliteTransaction {
             connection: pool.acquire().await.map_err(failed)?,
+            is_begun: begin.is_some(),
             is_open: true,
         };
-        transaction.execute(begin, &[]).await?;
+        if let Some(begin) = begin {
+            transaction.execute(begin, &[]).await?;
+        }
         Ok(transaction)
     }
 
@@ -224,6 +230,8 @@ impl Database for Sqlite {
 #[derive(Debug)]
 pub struct SqliteTransaction {
     connection: PoolConnection<Driver>,
+    /// Else each statement is one by itself.
+    is_begun: bool,
     is_open: bool,
 }
 
@@ -242,9 +250,11 @@ fn connection(transaction: &mut SqliteTransaction) -> &mut SqliteConnection {
 }
 
 async fn commit(mut transaction: SqliteTransaction) -> Result<(), sqlx::Error> {
-    sqlx::query("COMMIT")
-        .execute(connection(&mut transaction))
-        .await?;
+    if transaction.is_begun {
+        sqlx::query("COMMIT")
+            .execute(connection(&mut transaction))
+            .await?;
+    }
     transaction.is_open = false;
     Ok(())
 }
