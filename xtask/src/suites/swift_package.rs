@@ -78,8 +78,13 @@ fn package(
     scratch: &str,
 ) -> Command {
     let mut program = swift.program("swift", folder);
+    program.arg(command);
+    if command == "test" {
+        // All at once they take each other's time, and some of what they do has a limit.
+        program.arg("--no-parallel");
+    }
     program
-        .args([command, "--scratch-path"])
+        .arg("--scratch-path")
         .arg(context.scratch().join(scratch))
         .args(swift.flags())
         .args(["-Xlinker", &format!("-L{}", context.debug().display())])
