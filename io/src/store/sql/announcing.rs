@@ -4,6 +4,7 @@
 //! flushes each to the disk on its own. So only a change that may be the last one of its thread is told so. The others are
 //! told once they last, in one notification for all that came while the one before was under way.
 
+use super::attending::LONGEST_ANSWER;
 use super::postgres::{CHANNEL, failed};
 use crate::store::StoreError;
 use crate::threads::lock;
@@ -18,9 +19,6 @@ use uuid::Uuid;
 
 /// A notification of 8,000 bytes and more is refused (<https://www.postgresql.org/docs/current/sql-notify.html>).
 const LONGEST_NOTIFICATION: usize = 7_900;
-
-/// How long the server may take to answer.
-const LONGEST_ANSWER: Duration = Duration::from_secs(3);
 
 /// Before the next try, when the server does not take a notification.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// How long it is certain that it has not, counted from before the server was last spoken to.
 const CERTAIN: Duration = Duration::from_secs(4);
 /// How long the server may take to answer.
-const LONGEST_ANSWER: Duration = Duration::from_secs(3);
+pub(super) const LONGEST_ANSWER: Duration = Duration::from_secs(3);
 
 /// The lock of an owner, as a number. It is the same in a query of [`ABSENT`].
 const LOCK: &str = "SELECT pg_try_advisory_lock(hashtextextended($1 COLLATE \"C\", 0))";

@@ -90,6 +90,19 @@ impl<D: Database> SqlStore<D> {
         self.commit(transaction, thread, true).await
     }
 
+    /// Either of them, by where the turn stands now.
+    async fn done_at(
+        &self,
+        transaction: D::Transaction,
+        thread: &ThreadKey,
+        status: TurnStatus,
+    ) -> Result<(), StoreError> {
+        match status {
+            TurnStatus::Streaming => self.goes_on(transaction, thread).await,
+            _ => self.done(transaction, thread).await,
+        }
+    }
+
     async fn commit(
         &self,
         transaction: D::Transaction,
@@ -152,11 +165,7 @@ impl<D: Database> Store for SqlStore<D> {
             check::batch(batch)?;
             let mut transaction = self.write().await?;
             write::persist::<D>(&mut transaction, turn, generation, batch).await?;
-            if batch.status == TurnStatus::Streaming {
-                self.goes_on(transaction, &turn.thread).await
-            } else {
-                self.done(transaction, &turn.thread).await
-            }
+            self.done_at(transaction, &turn.thread, batch.status).await
         }
         .boxed()
     }
@@ -274,11 +283,7 @@ impl<D: Database> Store for SqlStore<D> {
             let mut transaction = self.write().await?;
             let append = (generation, first, events);
             let status = write::append_events::<D>(&mut transaction, turn, append).await?;
-            if status == TurnStatus::Streaming {
-                self.goes_on(transaction, &turn.thread).await
-            } else {
-                self.done(transaction, &turn.thread).await
-            }
+            self.done_at(transaction, &turn.thread, status).await
         }
         .boxed()
     }
