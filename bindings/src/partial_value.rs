@@ -58,7 +58,7 @@ fn into_core(change: ArgumentsChange) -> Result<OwnedChange, StepwellError> {
         },
         ArgumentsChange::Append { path, text } => OwnedChange::Append {
             path: path.into(),
-            text,
+            text: text.into(),
         },
         ArgumentsChange::End { path } => OwnedChange::End { path: path.into() },
         ArgumentsChange::Replace { path, value } => OwnedChange::Replace {

@@ -148,7 +148,7 @@ mod tests {
             },
             OwnedChange::Append {
                 path: "/city".into(),
-                text: "Os".to_owned(),
+                text: "Os".into(),
             },
         ];
         for (given, expected) in [

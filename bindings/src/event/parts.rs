@@ -129,7 +129,7 @@ impl From<tool::OwnedChange> for ArgumentsChange {
             },
             Change::Append { path, text } => Self::Append {
                 path: path.into(),
-                text,
+                text: text.into(),
             },
             Change::End { path } => Self::End { path: path.into() },
             Change::Replace { path, value } => Self::Replace {

@@ -262,7 +262,7 @@ impl Turn {
         match (typed, self.answer_text()) {
             (Some(typed), text) if text.is_empty() => typed,
             (Some(typed), text) => format!("{text}\n{typed}"),
-            (None, text) => text,
+            (None, text) => text.into_owned(),
         }
     }
 

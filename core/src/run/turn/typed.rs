@@ -10,6 +10,7 @@ use crate::run::protocol::{
 };
 use crate::tool::{ToolFailure, ToolFailureKind};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What is to become of a turn whose answer was held against its type.
@@ -133,7 +134,7 @@ impl Turn {
             .and_then(|call| self.conversation.call(call));
         let text = match call {
             Some(call) => self.written_arguments(call).to_owned(),
-            None => self.answer_text(),
+            None => self.answer_text().into_owned(),
         };
         Failure::OutputInvalid { reason, text }
     }
@@ -228,13 +229,16 @@ impl Turn {
     }
 
     /// What the hop's stream has said in words.
-    pub(super) fn answer_text(&self) -> String {
+    pub(super) fn answer_text(&self) -> Cow<'_, str> {
         let messages = self.conversation.messages();
         let brought = messages.get(self.answer_start()..).unwrap_or_default();
-        let texts = brought.iter().filter_map(|message| match message {
+        let mut texts = brought.iter().filter_map(|message| match message {
             Message::Assistant(said) => said.content.as_deref(),
             _ => None,
         });
-        texts.collect::<Vec<_>>().join("\n")
+        let Some(first) = texts.next() else {
+            return Cow::default();
+        };
+        texts.fold(first.into(), |text, next| text + "\n" + next)
     }
 }

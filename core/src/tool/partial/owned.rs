@@ -1,8 +1,8 @@
 use super::change::{Change, MisplacedChange};
 use crate::json::told_apart_by;
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use smol_str::SmolStr;
 
 /// A [`Change`] that is kept or sent: with its path and value its own, and written the same.
 ///
@@ -27,26 +27,26 @@ pub enum OwnedChange {
     /// See [`Change::Add`].
     Add {
         /// Where. Most paths are short enough to stand here by themselves, without an allocation.
-        path: SmolStr,
+        path: CompactString,
         /// The value it begins with.
         value: Value,
     },
     /// See [`Change::Append`].
     Append {
         /// Which.
-        path: SmolStr,
+        path: CompactString,
         /// By this; never empty.
-        text: String,
+        text: CompactString,
     },
     /// See [`Change::End`].
     End {
         /// Which.
-        path: SmolStr,
+        path: CompactString,
     },
     /// See [`Change::Replace`].
     Replace {
         /// The member, or the innermost thing around what differs.
-        path: SmolStr,
+        path: CompactString,
         /// The value it has.
         value: Value,
     },
@@ -56,10 +56,21 @@ pub enum OwnedChange {
 #[derive(Deserialize)]
 #[serde(remote = "OwnedChange", rename_all = "snake_case")]
 enum ReadOwnedChange {
-    Add { path: SmolStr, value: Value },
-    Append { path: SmolStr, text: String },
-    End { path: SmolStr },
-    Replace { path: SmolStr, value: Value },
+    Add {
+        path: CompactString,
+        value: Value,
+    },
+    Append {
+        path: CompactString,
+        text: CompactString,
+    },
+    End {
+        path: CompactString,
+    },
+    Replace {
+        path: CompactString,
+        value: Value,
+    },
 }
 
 told_apart_by!("op", OwnedChange, ReadOwnedChange);
@@ -94,7 +105,7 @@ impl From<Change<'_>> for OwnedChange {
             },
             Change::Append { path, text } => Self::Append {
                 path: path.into(),
-                text: text.to_owned(),
+                text: text.into(),
             },
             Change::End { path } => Self::End { path: path.into() },
             Change::Replace { path, value } => Self::Replace {

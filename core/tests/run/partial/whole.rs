@@ -39,7 +39,7 @@ fn what_a_chunk_says_of_a_call_comes_as_one() {
                 },
                 OwnedChange::Append {
                     path: path(),
-                    text: "word ".repeat(index + 3),
+                    text: "word ".repeat(index + 3).into(),
                 },
                 OwnedChange::End { path: path() },
                 OwnedChange::End { path: "".into() },
