@@ -389,18 +389,18 @@ impl Effect {
             run::Effect::CloseStream => Self::CloseStream { id },
             run::Effect::AskApproval { invocation } => Self::AskApproval {
                 id,
-                invocation: invocation.into(),
+                invocation: (*invocation).into(),
             },
             run::Effect::RunTool { invocation } => Self::RunTool {
                 id,
-                invocation: invocation.into(),
+                invocation: (*invocation).into(),
             },
             run::Effect::AskUser {
                 invocation,
                 question,
             } => Self::AskUser {
                 id,
-                invocation: invocation.into(),
+                invocation: (*invocation).into(),
                 question: question.into(),
             },
             run::Effect::AnswerTool { answer } => Self::AnswerTool {
@@ -437,7 +437,7 @@ impl Effect {
             run::Effect::RunHook { hook, subject } => Self::RunHook {
                 id,
                 hook,
-                subject: subject.into(),
+                subject: (*subject).into(),
             },
         }
     }

@@ -88,12 +88,12 @@ impl Work {
     pub(crate) fn begin(&mut self, id: EffectId, effect: Effect, machine: &RunMachine) {
         let task = match effect {
             Effect::OpenStream { request } => self.open(id, request, machine),
-            Effect::RunTool { invocation } => self.run_tool(id, invocation),
-            Effect::AskApproval { invocation } => self.ask(id, invocation, machine),
+            Effect::RunTool { invocation } => self.run_tool(id, *invocation),
+            Effect::AskApproval { invocation } => self.ask(id, *invocation, machine),
             Effect::AskUser {
                 invocation,
                 question,
-            } => self.ask_user(id, invocation, question),
+            } => self.ask_user(id, *invocation, question),
             Effect::AnswerTool { answer } => {
                 if let Some(tool) = lock(&self.asking).remove(&id) {
                     // It may have asked and not waited.
@@ -115,7 +115,7 @@ impl Work {
             Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
             Effect::DecodeOutput { value } => self.decode(id, value),
             Effect::Authorize { rejected } => self.authorize(id, rejected, machine),
-            Effect::RunHook { hook, subject } => self.run_hook(id, hook, subject),
+            Effect::RunHook { hook, subject } => self.run_hook(id, hook, *subject),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
                 return;

@@ -296,7 +296,12 @@ mod tests {
             attempt: 1,
         };
         assert_eq!(
-            effect(EffectId::Tool(CALL), run::Effect::RunTool { invocation }),
+            effect(
+                EffectId::Tool(CALL),
+                run::Effect::RunTool {
+                    invocation: Box::new(invocation)
+                }
+            ),
             json!({
                 "type": "runTool",
                 "id": "tool:0:1",

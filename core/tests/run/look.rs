@@ -59,7 +59,7 @@ impl Seen {
     pub fn invocations(&self) -> Vec<&ToolInvocation> {
         self.effects()
             .filter_map(|(_, effect)| match effect {
-                Effect::RunTool { invocation } => Some(invocation),
+                Effect::RunTool { invocation } => Some(&**invocation),
                 _ => None,
             })
             .collect()

@@ -273,7 +273,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
         Effect::DecodeOutput { value } => json!({ "value": value }),
         Effect::Authorize { rejected } => json!({ "rejected": rejected }),
         Effect::RunHook { hook, subject } => {
-            let mut fields = match subject {
+            let mut fields = match *subject {
                 HookSubject::Request(request) => json!({
                     "instructions": request.instructions,
                     "messages": request.messages,

@@ -224,18 +224,18 @@ pub enum Effect {
     /// Ask the user; answer with [`Decided`](crate::run::Input::Decided).
     AskApproval {
         /// The call.
-        invocation: ToolInvocation,
+        invocation: Box<ToolInvocation>,
     },
     /// Run the tool; answer with [`ToolFinished`](crate::run::Input::ToolFinished), at once or after a
     /// [`ToolDeferred`](crate::run::Input::ToolDeferred).
     RunTool {
         /// The call.
-        invocation: ToolInvocation,
+        invocation: Box<ToolInvocation>,
     },
     /// Ask the user what a running tool wants to know; answer with [`UserAnswered`](crate::run::Input::UserAnswered).
     AskUser {
         /// The call that asks.
-        invocation: ToolInvocation,
+        invocation: Box<ToolInvocation>,
         /// What it asks.
         question: Question,
     },
@@ -290,6 +290,6 @@ pub enum Effect {
         /// The hook's name. Empty if the configuration has none any more under this number: answer that it failed.
         hook: String,
         /// What it looks at.
-        subject: HookSubject,
+        subject: Box<HookSubject>,
     },
 }

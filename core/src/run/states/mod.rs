@@ -31,11 +31,11 @@ pub(super) use edges::{Edge, on};
 pub(super) use snapshot::{VERSION, hooks_digest, tools_digest};
 
 use super::hop;
+use super::parts::{Entry, delta_event};
 use super::protocol::{
-    Effect, EffectId, Failure, HookPlace, Output, RunConfig, StateKind, TimerKey,
+    Effect, EffectId, Failure, HookPlace, Output, RunConfig, RunEvent, StateKind, TimerKey,
 };
 use super::turn::Turn;
-use super::turn::effects::Taken;
 use crate::conversation::Conversation;
 use crate::event::{Message, TokenUsage};
 use crate::tool::PartialArguments;
@@ -104,17 +104,25 @@ impl<S: State> Run<S> {
     #[must_use]
     pub fn poll_output(&mut self) -> Option<Output> {
         loop {
-            let id = match self.turn.next_output()? {
-                Taken::Output(output) => return Some(output),
-                Taken::Effect(id) => id,
-            };
-            if let Some(effect) = self.effect(id) {
-                return Some(Output::Effect(id, effect));
+            match self.turn.next_entry()? {
+                Entry::Event(event) => return Some(Output::Event(*event)),
+                Entry::Delta { item, from, to } => {
+                    if let Some(event) = delta_event(self.conversation(), item, from, to) {
+                        return Some(Output::Event(RunEvent::AgUi(event)));
+                    }
+                }
+                Entry::Stop(id) => return Some(Output::Effect(id, id.stop())),
+                Entry::Effect(id) => {
+                    if let Some(effect) = self.effect(id) {
+                        return Some(Output::Effect(id, effect));
+                    }
+                    debug_assert!(false, "the effect {id} has nothing to do");
+                }
             }
-            debug_assert!(false, "the effect {id} has nothing to do");
         }
     }
 
+    #[inline(never)]
     fn effect(&self, id: EffectId) -> Option<Effect> {
         let turn = &*self.turn;
         Some(match id {
@@ -126,10 +134,10 @@ impl<S: State> Run<S> {
                 request: hop::request(turn),
             },
             EffectId::Approve(call) => Effect::AskApproval {
-                invocation: turn.invocation(call)?,
+                invocation: Box::new(turn.invocation(call)?),
             },
             EffectId::Tool(call) => Effect::RunTool {
-                invocation: turn.invocation(call)?,
+                invocation: Box::new(turn.invocation(call)?),
             },
             EffectId::Authorize { attempt, .. } => Effect::Authorize {
                 rejected: turn.is_after_rejection(attempt),
@@ -143,10 +151,10 @@ impl<S: State> Run<S> {
             },
             EffectId::Hook { place, hook } => Effect::RunHook {
                 hook: turn.hook_name(hook).to_owned(),
-                subject: match place {
+                subject: Box::new(match place {
                     HookPlace::Request { .. } => hop::request_subject(turn),
                     place => turn.hook_subject(place)?,
-                },
+                }),
             },
             EffectId::Persist { .. } => turn.persist(self.state.ended(), self.snapshot()),
         })

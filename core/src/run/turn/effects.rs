@@ -1,19 +1,10 @@
 //! What the host is to do: given out once all that was said so far is stored, and taken back.
 
 use super::Turn;
-use crate::run::parts::{Entry, Stage, delta_event};
+use crate::run::parts::{Entry, Stage};
 use crate::run::protocol::{
-    Effect, EffectId, OfflinePolicy, Outcome, Output, RunEvent, TimerKey, TurnStatus,
+    Effect, EffectId, OfflinePolicy, Outcome, Output, TimerKey, TurnStatus,
 };
-
-/// What [`Turn::next_output`] took.
-// One at a time, on the stack.
-#[allow(clippy::large_enum_variant)]
-pub(in crate::run) enum Taken {
-    Output(Output),
-    /// An effect that is still to be made.
-    Effect(EffectId),
-}
 
 impl Turn {
     pub(in crate::run) fn stage(&self, id: EffectId) -> Option<Stage> {
@@ -211,26 +202,18 @@ impl Turn {
         self.is_quiet() && self.effects.are_at_rest()
     }
 
-    /// Takes the next output.
-    pub(in crate::run) fn next_output(&mut self) -> Option<Taken> {
+    /// Takes what the next output is made of.
+    pub(in crate::run) fn next_entry(&mut self) -> Option<Entry> {
         loop {
             match self.presenter.pop() {
-                Some(Entry::Event(event)) => return Some(Taken::Output(Output::Event(*event))),
-                Some(Entry::Delta { item, from, to }) => {
-                    if let Some(event) = delta_event(&self.conversation, item, from, to) {
-                        return Some(Taken::Output(Output::Event(RunEvent::AgUi(event))));
-                    }
-                }
-                Some(Entry::Stop(id)) => {
-                    return Some(Taken::Output(Output::Effect(id, id.stop())));
-                }
                 Some(Entry::Effect(id)) => {
                     // Unless it was taken back before the host saw it.
                     if self.stage(id) == Some(Stage::Queued) {
                         self.give(id);
-                        return Some(Taken::Effect(id));
+                        return Some(Entry::Effect(id));
                     }
                 }
+                Some(entry) => return Some(entry),
                 None => {
                     let id = self.recorder.next_write()?;
                     self.queue(id);

@@ -113,7 +113,7 @@ impl Turn {
             return Some(Effect::AnswerTool { answer });
         }
         Some(Effect::AskUser {
-            invocation: self.invocation(key)?,
+            invocation: Box::new(self.invocation(key)?),
             question: self.questions.question(key, number)?.clone(),
         })
     }
