@@ -144,7 +144,7 @@ fn followed(world: &World) -> Conversation {
 }
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn a_reconnect_storm_loses_nothing_and_says_nothing_twice((steps, cuts) in storm()) {
