@@ -13,6 +13,7 @@ pub(super) mod executing_tools;
 pub(super) mod idle;
 pub(super) mod interrupted;
 pub(super) mod opening;
+mod output;
 mod retry;
 pub(super) mod reviewing;
 mod revive;
@@ -31,10 +32,7 @@ pub(super) use edges::{Edge, on};
 pub(super) use snapshot::{VERSION, hooks_digest, tools_digest};
 
 use super::hop;
-use super::parts::{Entry, delta_event};
-use super::protocol::{
-    Effect, EffectId, Failure, HookPlace, Output, RunConfig, RunEvent, StateKind, TimerKey,
-};
+use super::protocol::{Failure, Output, RunConfig, StateKind, TimerKey};
 use super::turn::Turn;
 use crate::conversation::Conversation;
 use crate::event::{Message, TokenUsage};
@@ -103,60 +101,9 @@ impl<S: State> Run<S> {
     /// `None`, after every other call.
     #[must_use]
     pub fn poll_output(&mut self) -> Option<Output> {
-        loop {
-            match self.turn.next_entry()? {
-                Entry::Event(event) => return Some(Output::Event(*event)),
-                Entry::Delta { item, from, to } => {
-                    if let Some(event) = delta_event(self.conversation(), item, from, to) {
-                        return Some(Output::Event(RunEvent::AgUi(event)));
-                    }
-                }
-                Entry::Stop(id) => return Some(Output::Effect(id, id.stop())),
-                Entry::Effect(id) => {
-                    if let Some(effect) = self.effect(id) {
-                        return Some(Output::Effect(id, effect));
-                    }
-                    debug_assert!(false, "the effect {id} has nothing to do");
-                }
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn effect(&self, id: EffectId) -> Option<Effect> {
-        let turn = &*self.turn;
-        Some(match id {
-            EffectId::CreateRun { .. } => Effect::CreateRun {
-                thread_id: turn.ids().thread_id.clone(),
-                parent_run_id: turn.parent_run_id().cloned(),
-            },
-            EffectId::Open { .. } => Effect::OpenStream {
-                request: hop::request(turn),
-            },
-            EffectId::Approve(call) => Effect::AskApproval {
-                invocation: Box::new(turn.invocation(call)?),
-            },
-            EffectId::Tool(call) => Effect::RunTool {
-                invocation: Box::new(turn.invocation(call)?),
-            },
-            EffectId::Authorize { attempt, .. } => Effect::Authorize {
-                rejected: turn.is_after_rejection(attempt),
-            },
-            EffectId::Ask { call, number } => turn.question_effect(call, number)?,
-            EffectId::Trim { .. } => Effect::TrimContext {
-                overflow: hop::overflow(turn),
-            },
-            EffectId::Output { .. } => Effect::DecodeOutput {
-                value: turn.output_to_decode()?.clone(),
-            },
-            EffectId::Hook { place, hook } => Effect::RunHook {
-                hook: turn.hook_name(hook).to_owned(),
-                subject: Box::new(match place {
-                    HookPlace::Request { .. } => hop::request_subject(turn),
-                    place => turn.hook_subject(place)?,
-                }),
-            },
-            EffectId::Persist { .. } => turn.persist(self.state.ended(), self.snapshot()),
+        let Self { turn, state } = self;
+        output::next(turn, &|turn| {
+            turn.persist(state.ended(), snapshot::write(turn, S::KIND, state))
         })
     }
 

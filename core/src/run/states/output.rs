@@ -1,0 +1,65 @@
+//! What the host is given next, whatever the state.
+
+use crate::run::hop;
+use crate::run::parts::{Entry, delta_event};
+use crate::run::protocol::{Effect, EffectId, HookPlace, Output, RunEvent};
+use crate::run::turn::Turn;
+
+/// The next output. `persist` makes the write under way, which has the state in it.
+pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option<Output> {
+    loop {
+        match turn.next_entry()? {
+            Entry::Event(event) => return Some(Output::Event(*event)),
+            Entry::Delta { item, from, to } => {
+                if let Some(event) = delta_event(turn.conversation(), item, from, to) {
+                    return Some(Output::Event(RunEvent::AgUi(event)));
+                }
+            }
+            Entry::Stop(id) => return Some(Output::Effect(id, id.stop())),
+            Entry::Effect(id) => {
+                if let Some(effect) = effect(turn, id, persist) {
+                    return Some(Output::Effect(id, effect));
+                }
+                debug_assert!(false, "the effect {id} has nothing to do");
+            }
+        }
+    }
+}
+
+// Not a part of what each piece of an answer goes through.
+#[inline(never)]
+fn effect(turn: &Turn, id: EffectId, persist: &dyn Fn(&Turn) -> Effect) -> Option<Effect> {
+    Some(match id {
+        EffectId::CreateRun { .. } => Effect::CreateRun {
+            thread_id: turn.ids().thread_id.clone(),
+            parent_run_id: turn.parent_run_id().cloned(),
+        },
+        EffectId::Open { .. } => Effect::OpenStream {
+            request: hop::request(turn),
+        },
+        EffectId::Approve(call) => Effect::AskApproval {
+            invocation: Box::new(turn.invocation(call)?),
+        },
+        EffectId::Tool(call) => Effect::RunTool {
+            invocation: Box::new(turn.invocation(call)?),
+        },
+        EffectId::Authorize { attempt, .. } => Effect::Authorize {
+            rejected: turn.is_after_rejection(attempt),
+        },
+        EffectId::Ask { call, number } => turn.question_effect(call, number)?,
+        EffectId::Trim { .. } => Effect::TrimContext {
+            overflow: hop::overflow(turn),
+        },
+        EffectId::Output { .. } => Effect::DecodeOutput {
+            value: turn.output_to_decode()?.clone(),
+        },
+        EffectId::Hook { place, hook } => Effect::RunHook {
+            hook: turn.hook_name(hook).to_owned(),
+            subject: Box::new(match place {
+                HookPlace::Request { .. } => hop::request_subject(turn),
+                place => turn.hook_subject(place)?,
+            }),
+        },
+        EffectId::Persist { .. } => persist(turn),
+    })
+}
