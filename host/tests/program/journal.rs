@@ -95,7 +95,8 @@ fn a_redacted_journal_says_nothing_and_replays() {
     run(&["replay", "--redact", copy.path(), plain.path()], b"").succeeded();
     for file in [&file, &copy] {
         let text = file.text();
-        for word in ["alice", "Alice", "bob", "Bob", "number is", "127.0.0.1"] {
+        // None that random letters write by chance.
+        for word in ["alice", "Alice", "Bob's", "number is", "127.0.0.1"] {
             assert!(!text.contains(word), "{word}: {text}");
         }
         assert!(text.contains("get_secret_number"), "the tools' names stay");

@@ -1,22 +1,33 @@
 //! One scenario in every API of every provider: whatever the wire says, the app sees the same turn, and its journal
 //! replays, also with its texts hidden.
 
-use super::{lookup, secret_number, serve, watch};
+use super::{secret_number, serve, watch};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::Journal;
 use stepwell_io::{Agent, Event, Outcome, RunEvent, RunId, provider};
 use stepwell_mock_llm::{Dialect, Hop, Script};
 
+/// Words that no redacted text has by chance, as it may have shorter ones: what stands in for a text are random letters.
+const WORDS: [&str; 3] = ["alexandra", "bartholomew", "remember"];
+
 fn script() -> Script {
     Script::new()
         .hop(
             Hop::new()
-                .text("Let me look at both. ")
-                .tool_call("get_secret_number", json!({"name": "alice"}))
-                .tool_call("get_secret_number", json!({"name": "bob"})),
+                .text("Let me remember both. ")
+                .tool_call("get_secret_number", json!({"name": "alexandra"}))
+                .tool_call("get_secret_number", json!({"name": "bartholomew"})),
         )
-        .hop(Hop::new().text("Alice has 42, Bob has 7."))
+        .hop(Hop::new().text("Alexandra has 42, Bartholomew has 7."))
+}
+
+async fn lookup(call: stepwell_io::ToolContext) -> Result<String, String> {
+    match call.arguments.value["name"].as_str() {
+        Some("alexandra") => Ok("42".to_owned()),
+        Some("bartholomew") => Ok("7".to_owned()),
+        other => Err(format!("nobody is called {other:?}")),
+    }
 }
 
 /// The events without ids, usage and the providers' own words. What belongs to one item stands together, its pieces
@@ -96,7 +107,7 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
             assert_eq!(server.failures(), [] as [String; 0], "{name}");
             assert_eq!(
                 finished.conversation.text(),
-                "Let me look at both. Alice has 42, Bob has 7.",
+                "Let me remember both. Alexandra has 42, Bartholomew has 7.",
                 "{name}: {:#?}",
                 server.requests()
             );
@@ -113,7 +124,7 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(hidden.effects, replayed.effects, "{name}");
             let hidden = redacted.to_text().to_lowercase();
-            for word in ["alice", "bob", "look"] {
+            for word in WORDS {
                 assert!(!hidden.contains(word), "{name}: {word}");
             }
         }
@@ -121,7 +132,7 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
     assert!(logs.len() >= 16, "{}", logs.len());
     let (first, log) = &logs[0];
     assert!(
-        log.contains(&r#"get_secret_number({"name":"alice"})"#.to_owned()),
+        log.contains(&r#"get_secret_number({"name":"alexandra"})"#.to_owned()),
         "{log:#?}"
     );
     for (name, other) in &logs[1..] {
