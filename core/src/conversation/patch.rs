@@ -1,34 +1,65 @@
-//! JSON Patch (RFC 6902), by the `json-patch` crate, with a bound on what copying can make.
+//! JSON Patch (RFC 6902), by the `json-patch` crate, with bounds on what an operation can make.
 
 use crate::event::{DEEPEST, is_within};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{
-    AddOperation, CopyOperation, MoveOperation, Patch, PatchOperation, RemoveOperation,
-    ReplaceOperation, TestOperation,
+    AddOperation, CopyOperation, MoveOperation, PatchOperation, RemoveOperation, ReplaceOperation,
+    TestOperation,
 };
 use serde_json::Value;
+use std::slice::from_ref;
 
 /// The most that the `copy` operations of one patch may make a value, by [`weight`]. A `copy` of the whole into a part
 /// doubles it, so a few dozen bytes could fill any memory.
 const HEAVIEST: usize = 16 << 20;
 
 /// `value` after the operations of a patch, all of them or none.
+///
+/// Each operation is applied by itself, to a copy: the crate's way to take a patch back panics where a `move` has replaced
+/// the root, and a value that is too deep overflows the stack before the patch is at its end.
 pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, String> {
-    let patch = operations
-        .iter()
-        .map(|value| operation(value).ok_or_else(|| format!("{value} is no operation")))
-        .collect::<Result<_, _>>()
-        .map(Patch)?;
-    let value = applied(value, patch)?;
-    if is_within(&value, DEEPEST) {
-        Ok(value)
-    } else {
-        Err(format!("it nests deeper than {DEEPEST} levels"))
+    let mut value = value.clone();
+    let mut copied = None;
+    for (index, operation) in operations.iter().enumerate() {
+        let operation =
+            read(operation).ok_or_else(|| format!("operation {index} is no operation"))?;
+        if let PatchOperation::Copy(copy) = &operation {
+            let heavy = copied.get_or_insert_with(|| weight(&value));
+            *heavy += copy.from.resolve(&value).map_or(0, weight);
+            if *heavy > HEAVIEST {
+                return Err("its copies make the value larger than 16 MiB".to_owned());
+            }
+        }
+        if !stays_within(&value, &operation, DEEPEST) {
+            return Err(format!("it nests deeper than {DEEPEST} levels"));
+        }
+        json_patch::patch_unsafe(&mut value, from_ref(&operation)).map_err(|mut error| {
+            error.operation = index;
+            error.to_string()
+        })?;
     }
+    Ok(value)
+}
+
+/// Whether what the operation puts into a value that nests no deeper than `levels` is within them too.
+fn stays_within(value: &Value, operation: &PatchOperation, levels: usize) -> bool {
+    let (new, path) = match operation {
+        PatchOperation::Add(add) => (Some(&add.value), &add.path),
+        PatchOperation::Replace(replace) => (Some(&replace.value), &replace.path),
+        PatchOperation::Copy(copy) => (copy.from.resolve(value).ok(), &copy.path),
+        PatchOperation::Move(to) if to.path.count() > to.from.count() => {
+            (to.from.resolve(value).ok(), &to.path)
+        }
+        PatchOperation::Move(_) | PatchOperation::Remove(_) | PatchOperation::Test(_) => {
+            return true;
+        }
+    };
+    let left = levels.checked_sub(path.count());
+    new.is_none_or(|new| left.is_some_and(|left| is_within(new, left)))
 }
 
 /// By hand: serde's way for a type of another crate that is told apart by a field is several times as large.
-fn operation(value: &Value) -> Option<PatchOperation> {
+fn read(value: &Value) -> Option<PatchOperation> {
     let pointer = |member: &str| PointerBuf::parse(value.get(member)?.as_str()?).ok();
     let path = pointer("path")?;
     let from = || pointer("from");
@@ -57,26 +88,6 @@ fn operation(value: &Value) -> Option<PatchOperation> {
         }),
         _ => return None,
     })
-}
-
-fn applied(value: &Value, patch: Patch) -> Result<Value, String> {
-    let mut value = value.clone();
-    let copies = |operation: &PatchOperation| matches!(operation, PatchOperation::Copy(_));
-    if !patch.iter().any(copies) {
-        json_patch::patch(&mut value, &patch).map_err(|error| error.to_string())?;
-        return Ok(value);
-    }
-    let mut heavy = weight(&value);
-    for operation in patch.0 {
-        if let PatchOperation::Copy(copy) = &operation {
-            heavy += copy.from.resolve(&value).map_or(0, weight);
-            if heavy > HEAVIEST {
-                return Err("its copies make the value larger than 16 MiB".to_owned());
-            }
-        }
-        json_patch::patch(&mut value, &[operation]).map_err(|error| error.to_string())?;
-    }
-    Ok(value)
 }
 
 /// About how many bytes a value takes in memory.

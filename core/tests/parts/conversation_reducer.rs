@@ -176,6 +176,51 @@ fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
     );
 }
 
+/// What is taken back must not depend on what the operations made of the root.
+#[test]
+fn a_patch_that_fails_after_the_root_was_replaced_is_left_out_whole() {
+    let state = json!({"a": {"b": 1}, "c": [2]});
+    for first in [
+        json!({"op": "move", "from": "/a", "path": ""}),
+        json!({"op": "copy", "from": "/a", "path": ""}),
+        json!({"op": "replace", "path": "", "value": 1}),
+        json!({"op": "move", "from": "/c/0", "path": ""}),
+        json!({"op": "move", "from": "/c/0", "path": "/c/-"}),
+    ] {
+        let mut conversation = Conversation::default().with_shared_state(state.clone());
+        let delta = json!([first, {"op": "test", "path": "/none", "value": 1}]);
+        let Applied::Ignored(reason) = apply(
+            &mut conversation,
+            json!({"type": "STATE_DELTA", "delta": delta}),
+        ) else {
+            panic!("{delta} was applied");
+        };
+        assert!(reason.contains("'/1'"), "{reason}");
+        assert_eq!(conversation.shared_state(), &state);
+    }
+}
+
+/// Each move puts the whole one level deeper: by the last, dropping the value would overflow a stack.
+#[test]
+fn a_patch_cannot_nest_a_value_without_end_on_its_way() {
+    let mut conversation = Conversation::default().with_shared_state(json!({"a": 1}));
+    let mut operations = Vec::new();
+    for _ in 0..30_000 {
+        operations.extend([
+            json!({"op": "add", "path": "/b", "value": {}}),
+            json!({"op": "move", "from": "/a", "path": "/b/a"}),
+            json!({"op": "move", "from": "/b", "path": "/a"}),
+        ]);
+    }
+    operations.push(json!({"op": "remove", "path": "/a"}));
+    let applied = apply(
+        &mut conversation,
+        json!({"type": "STATE_DELTA", "delta": operations}),
+    );
+    assert!(matches!(applied, Applied::Ignored(_)), "{applied:?}");
+    assert_eq!(conversation.shared_state(), &json!({"a": 1}));
+}
+
 #[test]
 fn a_small_copy_is_applied_as_one_of_several_operations() {
     let mut conversation = Conversation::default().with_shared_state(json!({"a": 1}));
