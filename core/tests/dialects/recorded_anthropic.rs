@@ -1,15 +1,11 @@
-//! What the real service sent, against what the official SDK makes of it.
-//!
-//! The recordings lie beside the repository (`../shared`, or where `STEPWELL_SHARED` says), not in it. Without them the
-//! test says that it was skipped; in CI it fails.
+//! Recorded streams of Anthropic, against what the official SDK makes of them.
 
-use crate::anthropic::support::{Recorder, Stream, ids};
+use crate::anthropic::support::Stream;
+use crate::oracle::Recording;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::Dialect;
-use stepwell_core::event::{Common, Event, EventRef};
-use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd};
+use stepwell_core::event::{Common, Event};
+use stepwell_core::pipeline::StreamEnd;
 
 /// Where the expectation is wrong: the file, a place in the expectation, what is there, and what should be.
 const WRONG: [(&str, &str, &str, &str); 1] = [
@@ -23,51 +19,17 @@ const WRONG: [(&str, &str, &str, &str); 1] = [
     ),
 ];
 
-fn recordings() -> Option<PathBuf> {
-    let shared = std::env::var_os("STEPWELL_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
-        PathBuf::from,
-    );
-    let fixtures = shared.join("fixtures");
-    if fixtures.join("manifest.json").exists() {
-        return Some(fixtures);
+fn recordings() -> Option<Vec<Recording>> {
+    let mut recordings = crate::oracle::recordings("messages")?;
+    assert!(recordings.len() > 16, "only {}", recordings.len());
+    for Recording { name, expected, .. } in &mut recordings {
+        for (_, place, wrong, right) in WRONG.iter().filter(|(file, ..)| file == name) {
+            let value = expected.pointer_mut(place).expect("a place");
+            assert_eq!(value.to_string(), *wrong, "{name} is no longer wrong");
+            *value = serde_json::from_str(right).expect("JSON");
+        }
     }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "no recordings at {}: set STEPWELL_SHARED",
-        fixtures.display()
-    );
-    eprintln!("SKIPPED: no recordings at {}", fixtures.display());
-    None
-}
-
-fn json_file(path: &Path) -> Value {
-    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The streams, the smallest first: name, body, what the SDK makes of it.
-fn streams(fixtures: &Path) -> Vec<(String, Vec<u8>, Value)> {
-    let manifest = json_file(&fixtures.join("manifest.json"));
-    let entries = manifest.as_array().expect("the manifest is a list").iter();
-    let mut streams: Vec<_> = entries
-        .filter(|entry| entry["api"] == "messages")
-        .map(|entry| {
-            let name = entry["file"].as_str().expect("a file name").to_owned();
-            let path = fixtures.join("streams").join(&name);
-            let body = std::fs::read(&path).expect("a recording");
-            let mut expected = json_file(&path.with_extension("expected.json"));
-            for (_, place, wrong, right) in WRONG.iter().filter(|(file, ..)| *file == name) {
-                let value = expected.pointer_mut(place).expect("a place");
-                assert_eq!(value.to_string(), *wrong, "{name} is no longer wrong");
-                *value = serde_json::from_str(right).expect("JSON");
-            }
-            (name, body, expected)
-        })
-        .collect();
-    assert!(streams.len() > 16, "only {} streams", streams.len());
-    streams.sort_by_key(|(_, body, _)| body.len());
-    streams
+    Some(recordings)
 }
 
 /// What the events amount to, in the words of the expectations.
@@ -146,92 +108,48 @@ fn expectation(expected: &Value) -> Value {
 
 #[test]
 fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
-    let Some(fixtures) = recordings() else { return };
     let mut wrong = Vec::new();
-    for (name, body, expected) in streams(&fixtures) {
-        let (recorder, result) = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
-        let (actual, expected) = (outcome(&recorder.events), expectation(&expected));
-        if result.is_err() || actual != expected || !recorder.warnings.is_empty() {
+    for recording in recordings().unwrap_or_default() {
+        let name = &recording.name;
+        let decoded = recording.whole();
+        let actual = outcome(&decoded.heard.events);
+        let expected = expectation(&recording.expected);
+        let finished = decoded.end == Ok(StreamEnd::Finished);
+        if !finished || actual != expected || !decoded.heard.warnings.is_empty() {
             wrong.push(format!(
-                "{name}: {result:?} {:?}\n  got  {actual}\n  want {expected}",
-                recorder.warnings
+                "{name}: {:?} {:?}\n  got  {actual}\n  want {expected}",
+                decoded.end, decoded.heard.warnings
             ));
         }
+        assert_eq!(
+            json!(decoded.conversation.text()),
+            expected["text"],
+            "{name}"
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn i03_recorded_streams_may_be_cut_anywhere() {
-    let Some(fixtures) = recordings() else { return };
-    for (name, body, _) in streams(&fixtures) {
-        let whole = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
-        for size in [1, 7, 64, 1_024] {
-            assert_eq!(
-                Stream::new(Dialect::Anthropic).run(&body, size),
-                whole,
-                "{name}: {size}"
-            );
-        }
-        let mut stream = Stream::new(Dialect::Anthropic);
-        stream.without_templates = true;
-        assert_eq!(stream.run(&body, 1_000), whole, "{name}: without templates");
+    if let Some(recordings) = recordings() {
+        crate::oracle::any_chunk_size_will_do(&recordings);
     }
-}
-
-/// Keeps the events of a pipeline.
-#[derive(Default)]
-struct Heard(Recorder);
-
-impl Listener for Heard {
-    fn applied(&mut self, event: EventRef<'_>, _: &Applied, _: &Conversation) {
-        self.0.events.push(event.to_event());
-    }
-
-    fn moving(&mut self, _: &Conversation) {}
-
-    fn warning(&mut self, message: &str) {
-        self.0.warnings.push(message.to_owned());
-    }
-
-    fn unknown_call(&mut self, id: &str, _: &str) {
-        panic!("an unknown call {id}");
-    }
-}
-
-/// Takes the body in pieces of these sizes, over and over, with a snapshot after each.
-fn revived(body: &[u8], sizes: &[usize]) -> (Recorder, Conversation) {
-    let mut pipeline = Pipeline::new(Dialect::Anthropic, ids(), Default::default());
-    let mut conversation = Conversation::default();
-    let mut heard = Heard::default();
-    let mut rest = body;
-    for size in sizes.iter().cycle() {
-        let (chunk, behind) = rest.split_at((*size).min(rest.len()));
-        pipeline
-            .receive(chunk, &mut conversation, &mut heard)
-            .expect("a recorded stream");
-        let snapshot = serde_json::to_string(&pipeline).expect("a pipeline is plain data");
-        pipeline = serde_json::from_str(&snapshot).expect("a snapshot can be read");
-        if behind.is_empty() {
-            break;
-        }
-        rest = behind;
-    }
-    let end = pipeline.end(&mut conversation, &mut heard);
-    assert_eq!(end, Ok(StreamEnd::Finished));
-    (heard.0, conversation)
 }
 
 #[test]
-fn i04_recorded_streams_may_be_revived_anywhere() {
-    let Some(fixtures) = recordings() else { return };
-    for (place, (name, body, expected)) in streams(&fixtures).into_iter().enumerate() {
-        // Every byte of the three smallest, and some 200 places of the others: they are made of the same frames.
-        let rough = [body.len() / 250 + 1, body.len() / 150 + 3, 1];
-        let sizes: &[usize] = if place < 3 { &[1] } else { &rough };
-        let (recorder, conversation) = revived(&body, sizes);
-        let (whole, _) = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
-        assert_eq!(recorder, whole, "{name}");
-        assert_eq!(json!(conversation.text()), expected["text"], "{name}");
+fn i04_a_snapshot_anywhere_in_a_recorded_stream_changes_nothing() {
+    if let Some(recordings) = recordings() {
+        crate::oracle::any_place_will_do_for_a_snapshot(&recordings);
+    }
+}
+
+#[test]
+fn recorded_streams_read_the_same_without_templates() {
+    for Recording { name, body, .. } in recordings().unwrap_or_default() {
+        let whole = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
+        let mut stream = Stream::new(Dialect::Anthropic);
+        stream.without_templates = true;
+        assert_eq!(stream.run(&body, 1_000), whole, "{name}");
     }
 }

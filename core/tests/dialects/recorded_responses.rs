@@ -1,66 +1,22 @@
-//! What real servers that speak Responses sent, against what the official SDK makes of it.
-//!
-//! The recordings lie beside the repository (`../shared`, or where `STEPWELL_SHARED` says), not in it. Without them the
-//! test says that it was skipped; in CI it fails.
+//! Recorded streams of Responses, against what the official SDK makes of them.
 
-use crate::chat::{Recorder, ids};
+use crate::oracle::Recording;
 use crate::responses::stream;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Common, Event};
-use stepwell_core::pipeline::Pipeline;
 
 /// Where the decoder's form is another on purpose: a custom tool's input is free text, and the arguments of a call are a
 /// JSON object in AG-UI, so the text is the field `input` of one.
 const FREE_TEXT: [&str; 1] = ["openai/responses-vercel-custom-tool-1.sse"];
 
-fn recordings() -> Option<PathBuf> {
-    let shared = std::env::var_os("STEPWELL_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
-        PathBuf::from,
-    );
-    let fixtures = shared.join("fixtures");
-    if fixtures.join("manifest.json").exists() {
-        return Some(fixtures);
-    }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "no recordings at {}: set STEPWELL_SHARED",
-        fixtures.display()
-    );
-    eprintln!("SKIPPED: no recordings at {}", fixtures.display());
-    None
-}
-
-fn json_file(path: &Path) -> Value {
-    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The streams: name, body, what the SDK makes of it.
-fn streams(fixtures: &Path) -> Vec<(String, Vec<u8>, Value)> {
-    let manifest = json_file(&fixtures.join("manifest.json"));
-    let streams: Vec<_> = manifest
-        .as_array()
-        .expect("the manifest is a list")
-        .iter()
-        .filter(|entry| entry["api"] == "responses")
-        .map(|entry| {
-            let name = entry["file"].as_str().expect("a file name").to_owned();
-            let path = fixtures.join("streams").join(&name);
-            let body = std::fs::read(&path).expect("a recording");
-            let expected = json_file(&path.with_extension("expected.json"));
-            (name, body, expected)
-        })
-        .collect();
-    assert!(streams.len() >= 14, "only {} streams", streams.len());
-    streams
+fn recordings() -> Option<Vec<Recording>> {
+    let recordings = crate::oracle::recordings("responses")?;
+    assert!(recordings.len() >= 14, "only {}", recordings.len());
+    Some(recordings)
 }
 
 /// What the events amount to, in the words of the expectations.
-fn outcome(recorder: &Recorder) -> Value {
+fn outcome(events: &[Event]) -> Value {
     let mut text = String::new();
     let mut reasoning: Option<String> = None;
     let mut refusal: Option<String> = None;
@@ -74,7 +30,7 @@ fn outcome(recorder: &Recorder) -> Value {
         let metadata = common.as_ref().and_then(|common| common.metadata.clone());
         metadata.unwrap_or_default().remove(key).unwrap_or_default()
     };
-    for event in &recorder.events {
+    for event in events {
         match event {
             Event::TextMessageContent(event) => text.push_str(&event.delta),
             Event::TextMessageEnd(event) => kept_refusal = metadata(&event.common, "refusal"),
@@ -152,19 +108,17 @@ fn expectation(name: &str, expected: &Value) -> Value {
 
 #[test]
 fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
-    let Some(fixtures) = recordings() else { return };
     let mut wrong = Vec::new();
-    for (name, body, expected) in streams(&fixtures) {
-        let expected = expectation(&name, &expected);
-        for size in [usize::MAX, 1, 7, 64, 1_024] {
-            let (recorder, result) = stream().run(&body, size);
-            let actual = outcome(&recorder);
-            if result.is_err() || actual != expected || !recorder.warnings.is_empty() {
-                wrong.push(format!(
-                    "{name} in pieces of {size}: {result:?} {:?}\n  got  {actual}\n  want {expected}",
-                    recorder.warnings
-                ));
-            }
+    for recording in recordings().unwrap_or_default() {
+        let name = &recording.name;
+        let decoded = recording.whole();
+        let actual = outcome(&decoded.heard.events);
+        let expected = expectation(name, &recording.expected);
+        if decoded.end.is_err() || actual != expected || !decoded.heard.warnings.is_empty() {
+            wrong.push(format!(
+                "{name}: {:?} {:?}\n  got  {actual}\n  want {expected}",
+                decoded.end, decoded.heard.warnings
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -172,23 +126,21 @@ fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
 
 #[test]
 fn i03_recorded_streams_may_be_cut_anywhere() {
-    let Some(fixtures) = recordings() else { return };
-    for (name, body, _) in streams(&fixtures) {
-        let whole = stream().run(&body, usize::MAX);
-        for size in [1, 7, 64, 1_024] {
-            assert_eq!(
-                stream().run(&body, size),
-                whole,
-                "{name} in pieces of {size}"
-            );
-        }
+    if let Some(recordings) = recordings() {
+        crate::oracle::any_chunk_size_will_do(&recordings);
+    }
+}
+
+#[test]
+fn i04_a_snapshot_anywhere_in_a_recorded_stream_changes_nothing() {
+    if let Some(recordings) = recordings() {
+        crate::oracle::any_place_will_do_for_a_snapshot(&recordings);
     }
 }
 
 #[test]
 fn i04_a_snapshot_after_every_recorded_frame_changes_nothing() {
-    let Some(fixtures) = recordings() else { return };
-    for (name, body, _) in streams(&fixtures) {
+    for Recording { name, body, .. } in recordings().unwrap_or_default() {
         let whole = stream().run(&body, usize::MAX);
         let mut stream = stream();
         stream.snapshots = true;
@@ -196,54 +148,9 @@ fn i04_a_snapshot_after_every_recorded_frame_changes_nothing() {
     }
 }
 
-/// The conversation after a body with snapshots of the pipeline behind the bytes that `is_snapshot` names.
-fn conversation(body: &[u8], is_snapshot: impl Fn(usize) -> bool) -> Conversation {
-    let mut pipeline = Pipeline::new(
-        Dialect::OpenAiResponses,
-        ids(Dialect::OpenAiResponses),
-        Default::default(),
-    );
-    let mut conversation = Conversation::default();
-    let mut from = 0;
-    for at in (0..=body.len()).filter(|&at| is_snapshot(at)) {
-        pipeline
-            .receive(&body[from..at], &mut conversation, &mut ())
-            .expect("a good stream");
-        let snapshot = serde_json::to_string(&pipeline).expect("plain data");
-        pipeline = serde_json::from_str(&snapshot).expect("a snapshot can be read");
-        from = at;
-    }
-    pipeline
-        .receive(&body[from..], &mut conversation, &mut ())
-        .expect("a good stream");
-    pipeline
-        .end(&mut conversation, &mut ())
-        .expect("a good end");
-    conversation
-}
-
-#[test]
-fn i04_a_snapshot_at_every_byte_changes_nothing() {
-    let Some(fixtures) = recordings() else { return };
-    let mut streams = streams(&fixtures);
-    streams.sort_by_key(|(_, body, _)| body.len());
-    std::thread::scope(|scope| {
-        for (place, (name, body, _)) in streams.iter().enumerate() {
-            scope.spawn(move || {
-                let whole = conversation(body, |_| false);
-                // The three smallest at every byte, the others, of the same frames, at some two hundred.
-                let step = if place < 3 { 1 } else { (body.len() / 200) | 1 };
-                let other = conversation(body, |at| at % step == 0);
-                assert_eq!(other.messages(), whole.messages(), "{name}");
-            });
-        }
-    });
-}
-
 #[test]
 fn recorded_streams_read_the_same_without_templates() {
-    let Some(fixtures) = recordings() else { return };
-    for (name, body, _) in streams(&fixtures) {
+    for Recording { name, body, .. } in recordings().unwrap_or_default() {
         let whole = stream().run(&body, usize::MAX);
         let mut stream = stream();
         stream.without_templates = true;

@@ -1,63 +1,9 @@
-//! What real servers sent, against what the official SDK makes of it.
-//!
-//! The recordings lie beside the repository (`../shared`, or where `STEPWELL_SHARED` says), not in it. Without them the
-//! tests say that they were skipped; in CI they fail.
+//! What real servers sent in Gemini's and in Ollama's own formats, against what the official SDKs make of it.
 
 use crate::decoding::{Recorder, Stream};
+use crate::oracle::Recording;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::{Common, Event};
-use stepwell_core::pipeline::Pipeline;
-
-/// A recorded body.
-pub(crate) struct Recording {
-    pub(crate) name: String,
-    pub(crate) body: Vec<u8>,
-    /// What the SDK makes of it.
-    pub(crate) expected: Value,
-}
-
-/// The recordings of one API; `None` where there are no recordings at all.
-pub(crate) fn recordings(api: &str) -> Option<Vec<Recording>> {
-    let shared = std::env::var_os("STEPWELL_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
-        PathBuf::from,
-    );
-    let fixtures = shared.join("fixtures");
-    if !fixtures.join("manifest.json").exists() {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "no recordings at {}: set STEPWELL_SHARED",
-            fixtures.display()
-        );
-        eprintln!("SKIPPED: no recordings at {}", fixtures.display());
-        return None;
-    }
-    let manifest = json_file(&fixtures.join("manifest.json"));
-    let of_api = manifest.as_array().expect("a list").iter();
-    let recordings = of_api
-        .filter(|entry| entry["api"] == api)
-        .map(|entry| {
-            let name = entry["file"].as_str().expect("a file name").to_owned();
-            let path = fixtures.join("streams").join(&name);
-            let body = std::fs::read(&path).expect("a recording");
-            let expected = json_file(&path.with_extension("expected.json"));
-            Recording {
-                name,
-                body,
-                expected,
-            }
-        })
-        .collect();
-    Some(recordings)
-}
-
-fn json_file(path: &Path) -> Value {
-    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// What the events amount to, in the words of the expectations.
 fn outcome(recorder: &Recorder) -> Value {
@@ -166,64 +112,30 @@ fn expectation(expected: &Value, actual: &Value) -> Value {
 }
 
 /// All recordings decode as the SDK decodes them, whole and cut anywhere, with and without templates.
-pub(crate) fn assert_all_decode(dialect: Dialect, recordings: &[Recording]) {
+pub(crate) fn assert_all_decode(recordings: &[Recording]) {
     for Recording {
         name,
+        dialect,
         body,
         expected,
+        ..
     } in recordings
     {
-        let whole = Stream::new(dialect).run(body, usize::MAX);
+        let whole = Stream::new(*dialect).run(body, usize::MAX);
         assert_eq!(whole.1, Ok(()), "{name}");
         assert_eq!(whole.0.warnings, Vec::<String>::new(), "{name}");
         let actual = outcome(&whole.0);
         assert_eq!(actual, expectation(expected, &actual), "{name}");
         for size in [1, 7, 64, 1_024] {
-            let cut = Stream::new(dialect).run(body, size);
+            let cut = Stream::new(*dialect).run(body, size);
             assert_eq!(cut, whole, "{name} in pieces of {size}");
         }
-        let mut stream = Stream::new(dialect);
+        let mut stream = Stream::new(*dialect);
         stream.without_templates = true;
         assert_eq!(
             stream.run(body, usize::MAX),
             whole,
             "{name} without templates"
         );
-    }
-}
-
-/// The ten smallest recordings give the same conversation with a snapshot and its restoration after every byte of their
-/// beginning and end, and after one in 31 between: what is decoded so far is in each snapshot, so that one after every
-/// byte takes as long as the square of the stream. The frames between are like those before, and since their lengths are
-/// no multiples of 31 it falls on other bytes of each.
-pub(crate) fn assert_snapshots_change_nothing(dialect: Dialect, mut recordings: Vec<Recording>) {
-    recordings.sort_by_key(|recording| recording.body.len());
-    for Recording { name, body, .. } in recordings.iter().take(10) {
-        let ids = HopIds {
-            run_id: "r".into(),
-            ..HopIds::default()
-        };
-        let mut plain = (
-            Pipeline::new(dialect, ids.clone(), Default::default()),
-            Conversation::default(),
-        );
-        plain.0.receive(body, &mut plain.1, &mut ()).expect(name);
-        let end = plain.0.end(&mut plain.1, &mut ()).expect(name);
-
-        let mut restored = Pipeline::new(dialect, ids, Default::default());
-        let mut conversation = Conversation::default();
-        for (at, byte) in body.iter().enumerate() {
-            restored
-                .receive(std::slice::from_ref(byte), &mut conversation, &mut ())
-                .expect(name);
-            let is_edge = at < 256 || body.len() - at < 256;
-            if !is_edge && at % 31 != 0 {
-                continue;
-            }
-            let snapshot = serde_json::to_vec(&restored).expect("plain data");
-            restored = serde_json::from_slice(&snapshot).expect("a snapshot can be read");
-        }
-        assert_eq!(restored.end(&mut conversation, &mut ()), Ok(end), "{name}");
-        assert_eq!(conversation, plain.1, "{name}");
     }
 }
