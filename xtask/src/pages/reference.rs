@@ -71,18 +71,9 @@ fn of_python(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<
     let requirements = context.scratch().join("requirements-reference.txt");
     fs::write(&requirements, PDOC)?;
     let venv = Venv::ensure(context, log, "venv-reference", &requirements)?;
-    log.set_up(
-        venv.python()
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--no-deps",
-                "--force-reinstall",
-            ])
-            .arg(&wheel),
-    )?;
+    venv.install(context, log, |pip| {
+        pip.args(["--force-reinstall", "--no-deps"]).arg(&wheel)
+    })?;
     log.run(
         venv.python()
             .args([

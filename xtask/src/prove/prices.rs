@@ -20,14 +20,7 @@ pub(super) const STEP: Step = Step {
                 );
             }
         };
-        log.set_up(venv.python().args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--upgrade",
-            "genai-prices",
-        ]))?;
+        venv.install(context, log, |pip| pip.args(["--upgrade", "genai-prices"]))?;
         let table = context.root.join("core/src/provider/prices/table.rs");
         let output = venv
             .python()

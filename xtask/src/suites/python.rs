@@ -23,18 +23,9 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         python::wheel(context, log, &venv, "dev", &folder)?
     };
     installs::one(context, log, &installs::PIP, &wheel)?;
-    log.run(
-        venv.python()
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--force-reinstall",
-                "--no-deps",
-            ])
-            .arg(&wheel),
-    )?;
+    venv.install(context, log, |pip| {
+        pip.args(["--force-reinstall", "--no-deps"]).arg(&wheel)
+    })?;
 
     let mut pytest = venv.python();
     pytest

@@ -30,23 +30,50 @@ impl Venv {
         let pinned = fs::read_to_string(requirements)
             .with_context(|| format!("cannot read {}", requirements.display()))?;
         let stamp = venv.0.join("requirements.txt");
-        if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == pinned) && venv.works() {
+        if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == pinned)
+            && venv.imports("sys")
+        {
             return Ok(venv);
         }
         log.say("making the Python environment")?;
+        let folder = &venv.0;
         log.set_up(
             process::command("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&venv.0),
+                .args(["-m", "venv", "--clear", "--without-pip"])
+                .arg(folder),
         )?;
-        log.set_up(
-            venv.python()
-                // Python compiles what it loads, which is a small part of what is installed.
-                .args(["-m", "pip", "install", "--quiet", "--no-compile", "-r"])
-                .arg(requirements),
-        )?;
+        // Python compiles what it loads, which is a small part of what is installed.
+        venv.install(context, log, |pip| {
+            pip.arg("--no-compile").arg("-r").arg(requirements)
+        })?;
         fs::write(stamp, pinned)?;
         Ok(venv)
+    }
+
+    /// Installs what these arguments of `pip install` say.
+    pub(crate) fn install(
+        &self,
+        context: &Context,
+        log: &mut Log,
+        arguments: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> anyhow::Result<()> {
+        // A copy of pip for each environment takes longer to make than most of them.
+        let of_pip = context.made.pip.get(|| {
+            let folder = context.scratch().join("venv-pip");
+            let pip = Self(folder.clone());
+            if !pip.imports("pip") {
+                log.set_up(
+                    process::command("python3")
+                        .args(["-m", "venv", "--clear"])
+                        .arg(&folder),
+                )?;
+            }
+            Ok(folder)
+        })?;
+        let mut pip = Self(of_pip.clone()).python();
+        pip.args(["-m", "pip", "--python"])
+            .arg(self.python().get_program());
+        log.set_up(arguments(pip.args(["install", "--quiet"])))
     }
 
     /// The environment in this folder, which is there.
@@ -68,10 +95,10 @@ impl Venv {
         command
     }
 
-    fn works(&self) -> bool {
+    fn imports(&self, module: &str) -> bool {
         let mut command = self.python();
         command
-            .args(["-m", "pip", "--version"])
+            .args(["-c", &format!("import {module}")])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
