@@ -24,20 +24,13 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     swift::generate(context, log)?;
     let program = mock_llm::build(context, log)?;
     log.run_crash_prone(
-        package(
-            context,
-            &swift,
-            "test",
-            &swift::package(context),
-            "swift-build",
-        )
-        .env(mock_llm::VARIABLE, program),
+        package(context, &swift, "test", &swift::package(context)).env(mock_llm::VARIABLE, program),
     )?;
     hello(context, log, &swift)?;
     let chat = context.root.join("examples/ios");
     let contacts = first_contact::start(context, log)?;
     log.run_crash_prone(
-        package(context, &swift, "test", &chat, "swift-chat")
+        package(context, &swift, "test", &chat)
             .env(first_contact::VARIABLE, first_contact::told(&contacts)),
     )?;
     drop(contacts);
@@ -58,7 +51,7 @@ fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     for block in blocks.filter_map(|rest| rest.split("```").next()) {
         source += &format!("func shown() async throws {{\n{block}}}\n");
     }
-    let file = context.scratch().join("swift-hello/Shown.swift");
+    let file = context.scratch().join(SCRATCH).join("Shown.swift");
     fs::write(&file, source)?;
     log.run(
         swift
@@ -68,15 +61,12 @@ fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     )
 }
 
+/// Where SwiftPM builds: the package once for its own tests and for what depends on it.
+const SCRATCH: &str = "swift-build";
+
 /// A command of SwiftPM, for a package that is linked with the library of the dev profile. Swift 6.0's SwiftPM now and
 /// then ends by a memory fault of its own while it builds, so it may run twice.
-fn package(
-    context: &Context,
-    swift: &Swift,
-    command: &str,
-    folder: &Path,
-    scratch: &str,
-) -> Command {
+fn package(context: &Context, swift: &Swift, command: &str, folder: &Path) -> Command {
     let mut program = swift.program("swift", folder);
     program.arg(command);
     if command == "test" {
@@ -85,7 +75,7 @@ fn package(
     }
     program
         .arg("--scratch-path")
-        .arg(context.scratch().join(scratch))
+        .arg(context.scratch().join(SCRATCH))
         .args(swift.flags())
         .args(["-Xlinker", &format!("-L{}", context.debug().display())])
         .env("LD_LIBRARY_PATH", context.debug())
@@ -114,14 +104,8 @@ const PRICED: &str =
 /// The first programs ask the scripted model, and print its answer, that of the guide as it comes, or what is wrong.
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
-    log.run_crash_prone(&mut package(
-        context,
-        swift,
-        "build",
-        &folder,
-        "swift-hello",
-    ))?;
-    let built = context.scratch().join("swift-hello/debug");
+    log.run_crash_prone(&mut package(context, swift, "build", &folder))?;
+    let built = context.scratch().join(SCRATCH).join("debug");
     let start_with = |name: &str, arguments: &[&str]| {
         swift
             .program(&built.join(name).to_string_lossy(), &folder)
