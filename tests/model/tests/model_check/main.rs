@@ -57,12 +57,16 @@ fn small_bounds_hold_with_everything_checked_and_walk_every_edge() {
     );
 }
 
-/// Depth first, and stateright, come to the same states.
+/// Depth first, and stateright, come to the same states. Spaces with more than half of `STEPWELL_STATES` are left out.
 #[test]
 fn the_second_opinion_counts_the_same_states() {
+    let limit = states().map_or(usize::MAX, |states| states / 2);
     for bounds in bounds::small() {
-        let first = breadth_first(&bounds, usize::MAX, Extras::NONE);
+        let first = breadth_first(&bounds, limit, Extras::NONE);
         first.assert_right(&bounds);
+        if first.is_cut {
+            continue;
+        }
         let deep = depth_first(&bounds, usize::MAX, Extras::NONE);
         deep.assert_right(&bounds);
         let second = second::states(&bounds);
