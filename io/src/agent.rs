@@ -2,34 +2,26 @@ use crate::builder::AgentBuilder;
 use crate::clock::Clock;
 use crate::code::TurnCode;
 use crate::device::Device;
-use crate::driver::Driver;
-use crate::durable::{BeginFrom, Notices, StoreSetup, StoredTurn, in_time, not_stored};
-use crate::handle::{Command, TurnHandle};
+use crate::durable::{BeginFrom, StoreSetup, StoredTurn, in_time};
 use crate::journal::Journaled;
 use crate::output::OutputDecoder;
-use crate::owner::Owner;
 use crate::setup::Setup;
-use crate::spans;
-use crate::start::{Begin, NotBegun, Preparation, Prepared};
+use crate::start::Begin;
 use crate::store::StoreError;
-use crate::threads::{Current, Known, Shared, Thread, lock};
+use crate::threads::{Shared, Thread, lock};
 use crate::tool_context::Deps;
 use crate::tools::Handlers;
-use crate::turn::{Finished, Turn};
+use crate::turn::Turn;
 use crate::turn_builder::TurnBuilder;
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
-use stepwell_core::event::{Message, MessageContent, TokenUsage};
+use stepwell_core::event::{Message, MessageContent};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
-use stepwell_core::run::{Outcome, RunConfig, RunEvent, SnapshotError, Start, StateKind};
+use stepwell_core::run::{RunConfig, SnapshotError, Start, StateKind};
 use stepwell_core::tool::OutputType;
 use stepwell_core::{RunId, ThreadId};
-use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 use uuid::Uuid;
 
 /// A conversation with a model and the app's tools. Cloning gives another handle on the same conversation, and
@@ -54,12 +46,6 @@ pub struct Agent {
     /// The same for the value that its tools are given.
     deps: Option<Deps>,
 }
-
-/// Events that may wait for the app.
-const EVENTS: usize = 64;
-
-/// Commands that may wait for a turn.
-const COMMANDS: usize = 8;
 
 /// Why a stored turn cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -169,8 +155,9 @@ impl Agent {
     }
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
-    /// [`TurnHandle::rested`] gave, in this process or a later one. What a deferred call comes to is then told to
-    /// [`TurnHandle::finish_call`]; the user is asked again what they had not answered.
+    /// [`TurnHandle::rested`](crate::TurnHandle::rested) gave, in this process or a later one. What a deferred call comes
+    /// to is then told to [`TurnHandle::finish_call`](crate::TurnHandle::finish_call); the user is asked again what they
+    /// had not answered.
     ///
     /// A request that had shown nothing goes out again; a stream that was open is resumed where the backend can, else
     /// what was shown of the answer stays, marked as [`CUT`](stepwell_core::run::CUT), and it is asked for anew; a tool
@@ -235,176 +222,6 @@ impl Agent {
             ..self.thread.key.clone()
         };
         Ok((self.thread(key), run, setup))
-    }
-
-    pub(crate) fn begin(&self, begin: Begin) -> Turn {
-        let current = Current::default();
-        let shared = &self.shared;
-        let (owner, earlier) = {
-            // The order in which turns take the thread over is the order in which they run.
-            let mut place = lock(&self.thread.current);
-            let key = &self.thread.key;
-            // A stored turn goes on under a new handle, if nobody has taken its thread since.
-            let stored = match begin {
-                Begin::Start(..) => None,
-                _ if place.ended.is_cancelled() => shared.registry.current(key),
-                _ => None,
-            };
-            let handle = stored
-                .and_then(|stored| shared.registry.replace(&stored).ok())
-                .unwrap_or_else(|| shared.registry.register(key.clone()).handle);
-            let changed = Arc::clone(&shared.changed);
-            let owner = Owner::new(shared.registry.clone(), handle, changed);
-            (owner, std::mem::replace(&mut *place, current.clone()))
-        };
-        earlier.cancel.cancel();
-        let (events, receiver) = mpsc::channel(EVENTS);
-        let (commands, commanded) = mpsc::channel(COMMANDS);
-        let run_id = match &begin {
-            Begin::Start(start, ..) | Begin::Anew { start, .. } => start.run_id.to_string(),
-            Begin::Revived { run, .. } | Begin::Claimed { run, .. } => run
-                .machine
-                .run_id()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-        };
-        let endpoint = &shared.setup.config.endpoint;
-        let span = spans::turn(endpoint, &self.thread.key.thread, &run_id);
-        let handle = TurnHandle {
-            cancel: current.cancel.clone(),
-            commands,
-            stored: Arc::default(),
-            trouble: watch::Sender::default(),
-            revived_from: Arc::default(),
-            begun: CancellationToken::new(),
-        };
-        let work = self.clone().run_turn(
-            begin,
-            owner,
-            (current, earlier),
-            commanded,
-            events,
-            handle.clone(),
-        );
-        let task = tokio::spawn(work.instrument(span));
-        Turn {
-            events: receiver,
-            handle,
-            task: Some(task),
-        }
-    }
-
-    async fn run_turn(
-        self,
-        begin: Begin,
-        mut owner: Owner,
-        (current, earlier): (Current, Current),
-        commands: mpsc::Receiver<Command>,
-        events: mpsc::Sender<RunEvent>,
-        handle: TurnHandle,
-    ) -> Option<Finished> {
-        // However this ends, the next turn must not wait for it, and nobody for its beginning.
-        let ended = current.ended.drop_guard();
-        let begun = handle.begun.clone().drop_guard();
-        // Not long: it was cancelled, and waits for nothing itself but its last write.
-        earlier.ended.cancelled().await;
-        let clock = Clock::new();
-        let mut device = self.shared.device.subscribe();
-        let (sender, mut notices) = mpsc::unbounded_channel();
-        let preparation = Preparation {
-            agent: &self,
-            notices: &Notices(sender),
-            cancel: &current.cancel,
-            trouble: &handle.trouble,
-            device: *device.borrow_and_update(),
-            clock,
-            history_took: OnceLock::new(),
-        };
-        let prepared = shown_meanwhile(preparation.prepare(begin), &mut notices, &events).await;
-        let Prepared {
-            run,
-            setup,
-            known,
-            writer,
-            is_revived,
-        } = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                let finished = self.not_begun(&error);
-                if let NotBegun::Store(error) = error {
-                    handle.trouble.send_replace(Some(error));
-                }
-                drop(begun);
-                owner.complete(&finished.outcome);
-                drop(ended);
-                let _ = events
-                    .send(RunEvent::Completed(finished.outcome.clone()))
-                    .await;
-                return Some(finished);
-            }
-        };
-        let mut observer = setup.observer.as_ref().map(|make| {
-            let turn = run.machine.turn().cloned();
-            make(&turn.unwrap_or_default())
-        });
-        if let (Some(observer), Some(took)) = (&mut observer, preparation.history_took.get()) {
-            observer.history_built(*took);
-        }
-        if known == Device::default() {
-            // A stored run hears of the device at the first look.
-            device.mark_changed();
-        }
-        let turn = writer.as_ref().map(|writer| writer.turn().clone());
-        if let Some(turn) = &turn {
-            let _ = handle.stored.set(turn.clone());
-        }
-        if is_revived {
-            let _ = handle.revived_from.set(run.machine.conversation().clone());
-        }
-        drop(begun);
-        // A turn under way holds no handle on itself: its commands end with the last one.
-        drop(handle);
-        let driver = Driver {
-            run,
-            setup,
-            clock,
-            owner,
-            cancel: current.cancel,
-            commands,
-            device,
-            known,
-            events,
-            backlog: VecDeque::new(),
-            observer,
-            waiting: Vec::new(),
-            writer,
-            notices,
-        };
-        let (finished, rest) = driver.run().await?;
-        // The conversation stands before the app hears that the turn is over, and the next turn waits for no app.
-        *lock(&self.thread.conversation) = Known {
-            conversation: finished.conversation.clone(),
-            last: turn.map(|turn| turn.key.turn),
-        };
-        drop(ended);
-        rest.send().await;
-        Some(finished)
-    }
-
-    /// A turn that could not begin: nothing went out, and the conversation is as it was.
-    fn not_begun(&self, error: &NotBegun) -> Finished {
-        Finished {
-            outcome: match error {
-                NotBegun::Store(error) => not_stored(error),
-                NotBegun::App(failure) => Outcome::Failed {
-                    failure: failure.clone(),
-                },
-            },
-            conversation: self.conversation(),
-            usage: TokenUsage::default(),
-            hops: 0,
-            output: None,
-        }
     }
 
     /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
@@ -597,25 +414,6 @@ impl Agent {
                 return event;
             }
             self.shared.changed.notified().await;
-        }
-    }
-}
-
-/// Shows what there is to say while the store is waited for.
-async fn shown_meanwhile<T>(
-    work: impl Future<Output = T>,
-    notices: &mut mpsc::UnboundedReceiver<String>,
-    events: &mpsc::Sender<RunEvent>,
-) -> T {
-    let mut work = std::pin::pin!(work);
-    loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            Some(message) = notices.recv() => {
-                // An app that takes nothing misses it: the turn does not wait for it.
-                let _ = events.try_send(RunEvent::Warning { message });
-            }
         }
     }
 }

@@ -72,6 +72,7 @@ mod tools;
 mod trim;
 mod turn;
 mod turn_builder;
+mod turn_task;
 #[cfg(feature = "macros")]
 mod typed_output;
 #[cfg(feature = "macros")]
