@@ -151,12 +151,14 @@ impl Mad {
                 _ => None,
             })
             .collect();
+        let text = self.config.text;
         let said = messages.iter().filter_map(|message| match message {
             Message::Assistant(message) => message.content.as_deref(),
             _ => None,
         });
-        let written: String = said.collect();
-        let breaks = self.config.text.break_after_tools;
+        let is_shown = |said: &&str| !text.drop_blank || !said.trim().is_empty();
+        let written: String = said.filter(is_shown).collect();
+        let breaks = text.break_after_tools;
         let without = |text: &str| text.replace('\n', "");
         assert_eq!(without(&streamed), without(&written));
         assert!(breaks || streamed == written);
