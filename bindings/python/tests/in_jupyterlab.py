@@ -65,8 +65,14 @@ def lab(folder: Path, cells: Sequence[str]) -> Iterator[Lab]:
             yield Lab(browser, url, root / "test.ipynb")
             browser.close()
     finally:
+        # Not by reading to the end: a kernel holds the pipe too, and may outlive the server.
         server.terminate()
-        server.communicate()
+        try:
+            server.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+        server.stderr.close()
 
 
 class Lab:
