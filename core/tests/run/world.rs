@@ -22,6 +22,9 @@ use stepwell_core::{MessageId, RunId, Timestamp, provider};
 
 use crate::store::Store;
 
+/// A run that takes more inputs never ends: a stream of some thousands of bytes may come byte by byte.
+const MOST_INPUTS: usize = 100_000;
+
 /// What the provider does with one request.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -282,7 +285,7 @@ impl World {
 
     /// Carries on until nothing is left to happen.
     pub fn drive(&mut self) {
-        self.drive_bounded(10_000);
+        self.drive_bounded(MOST_INPUTS);
     }
 
     /// The same; fails past `bound` inputs.
@@ -301,7 +304,7 @@ impl World {
 
     /// Carries on until the run is in `state`.
     pub fn drive_to(&mut self, state: StateKind) {
-        for _ in 0..10_000 {
+        for _ in 0..MOST_INPUTS {
             if self.machine.state() == state {
                 return;
             }
@@ -316,7 +319,7 @@ impl World {
 
     /// Carries on until this holds.
     pub fn drive_until(&mut self, holds: impl Fn(&Self) -> bool) {
-        for _ in 0..10_000 {
+        for _ in 0..MOST_INPUTS {
             if holds(self) {
                 return;
             }
