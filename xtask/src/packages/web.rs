@@ -7,7 +7,6 @@ use crate::{
     log::Log,
     process,
     tools::{npm, rustup},
-    workspace,
 };
 use serde_json::json;
 use std::{
@@ -41,16 +40,15 @@ fn compiled(context: &Context) -> PathBuf {
     built.join("stepwell_web.wasm")
 }
 
-/// As it is published; suites take one that is as small in its parts, and not once more as a whole.
+/// As it is published; suites take one that is not optimised, which is compiled in half the time.
 fn compile_module(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut cargo = process::cargo();
     cargo
         .args(["rustc", "-p", "stepwell-web", "--lib"])
         .current_dir(&context.root);
     if context.in_suites {
-        workspace::optimised(&mut cargo, "z", TARGET);
-        // As the profile does; the names take longer to read than all the rest.
-        cargo.args(["--", "-C", "strip=symbols"]);
+        // Stripped as the profile does; the names take longer to read than all the rest.
+        cargo.args(["--target", TARGET, "--", "-C", "strip=symbols"]);
     } else {
         cargo.args(["--profile", "web", "--target", TARGET]);
     }
