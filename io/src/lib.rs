@@ -105,6 +105,9 @@ pub use typed_tools::{AgentTool, ToolFunction, ToolReply};
 
 #[cfg(feature = "macros")]
 pub use stepwell_macros::tool;
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../macros/src/tool.md")]
+struct ToolExample;
 pub use turn_builder::{TurnBuildError, TurnBuilder};
 
 pub use stepwell_core::RunId;
