@@ -1,5 +1,5 @@
 // The list of sessions, and the page around them.
-import { anotherTab, expect, look, test } from "./harness";
+import { anotherTab, expect, look, screenshot, test } from "./harness";
 
 test("sessions are begun, chosen, renamed and deleted", async ({ chat, page }) => {
   const list = page.getByRole("navigation", { name: "Sessions" });
@@ -104,7 +104,7 @@ test("on a phone the sessions are behind a button", async ({ chat, page }) => {
   await expect(list).toBeHidden();
   await chat.button("Sessions").click();
   await expect(list).toBeVisible();
-  await page.screenshot({ path: `${process.env.STEPWELL_PAGE_OUTPUT ?? "test-results"}/screenshots/drawer-phone-light.png` });
+  await screenshot(page, "drawer-phone-light");
   await page.keyboard.press("Escape");
   await expect(list).toBeHidden();
   await expect(chat.button("Sessions")).toBeFocused();

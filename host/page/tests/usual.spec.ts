@@ -1,5 +1,5 @@
 // What people are used to, and what keeps them safe.
-import { anotherTab, expect, look, test } from "./harness";
+import { anotherTab, expect, look, screenshot, test } from "./harness";
 
 const list = (page: import("@playwright/test").Page) => page.getByRole("navigation", { name: "Sessions" });
 
@@ -103,7 +103,7 @@ test("the theme is the system's, or the one that is chosen", async ({ chat, page
   await chat.button("Theme: light").click();
   await expect(chat.button("Theme: dark")).toBeVisible();
   await expect.poll(() => background(page)).not.toBe(light);
-  await page.screenshot({ path: `${process.env.STEPWELL_PAGE_OUTPUT ?? "test-results"}/screenshots/theme-dark.png` });
+  await screenshot(page, "theme-dark");
   await page.reload();
   await expect(chat.button("Theme: dark")).toBeVisible();
   expect(await background(page)).not.toBe(light);
