@@ -41,8 +41,8 @@ pub(crate) struct Made {
     pub(crate) swift: Once<PathBuf>,
     /// Kotlin's sources and tests, compiled where Maven puts them.
     pub(crate) kotlin_classes: Once<()>,
-    /// The Python environment whose pip installs into the others.
-    pub(crate) pip: Once<PathBuf>,
+    /// The program that installs into Python environments.
+    pub(crate) uv: Once<PathBuf>,
     /// The npm package.
     pub(crate) web: Once<PathBuf>,
 }

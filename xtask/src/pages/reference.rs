@@ -71,8 +71,8 @@ fn of_python(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<
     let requirements = context.scratch().join("requirements-reference.txt");
     fs::write(&requirements, PDOC)?;
     let venv = Venv::ensure(context, log, "venv-reference", &requirements)?;
-    venv.install(context, log, |pip| {
-        pip.args(["--force-reinstall", "--no-deps"]).arg(&wheel)
+    venv.install(context, log, |uv| {
+        uv.args(["--reinstall", "--no-deps"]).arg(&wheel)
     })?;
     log.run(
         venv.python()

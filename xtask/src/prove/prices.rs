@@ -20,7 +20,7 @@ pub(super) const STEP: Step = Step {
                 );
             }
         };
-        venv.install(context, log, |pip| pip.args(["--upgrade", "genai-prices"]))?;
+        venv.install(context, log, |uv| uv.args(["--upgrade", "genai-prices"]))?;
         let table = context.root.join("core/src/provider/prices/table.rs");
         let output = venv
             .python()

@@ -23,8 +23,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         python::wheel(context, log, &venv, "dev", &folder)?
     };
     installs::one(context, log, &installs::PIP, &wheel)?;
-    venv.install(context, log, |pip| {
-        pip.args(["--force-reinstall", "--no-deps"]).arg(&wheel)
+    venv.install(context, log, |uv| {
+        uv.args(["--reinstall", "--no-deps"]).arg(&wheel)
     })?;
 
     let mut pytest = venv.python();
