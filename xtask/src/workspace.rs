@@ -95,14 +95,6 @@ pub(crate) fn linting_cargo(context: &Context) -> anyhow::Result<Command> {
     Ok(cargo)
 }
 
-/// Has cargo build something for `target` at a level of optimisation, in the dev profile's folder: macros and build scripts,
-/// which are for this machine and never optimised, are then those of the one build.
-pub(crate) fn optimised(cargo: &mut Command, level: &str, target: &str) {
-    cargo
-        .args(["--target", target])
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", level);
-}
-
 fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
     crate::tools::rustup::component(log, "clippy", "clippy")?;
     programs(log, &mut the_build(context)?)
