@@ -3,7 +3,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect, type BrowserContext, type Page } from "@playwright/test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -212,7 +212,7 @@ const OUTPUT = process.env.STEPWELL_PAGE_OUTPUT ?? "test-results";
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const SIZES = { wide: { width: 1200, height: 800 }, phone: { width: 390, height: 844 } };
 
-/** A picture of the page, to be looked at: with STEPWELL_PAGE_SCREENSHOTS=1, since it takes as long as the tests do. */
+/** A picture of the page, for people: with STEPWELL_PAGE_SCREENSHOTS=1, since nothing compares it. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (process.env.STEPWELL_PAGE_SCREENSHOTS) {
     await page.screenshot({ path: join(OUTPUT, "screenshots", `${name}.png`) });
@@ -221,6 +221,8 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 
 /** Looks at a state in light and dark, on a wide screen and on a phone: no fault that shuts people out. */
 export async function look(page: Page, name: string): Promise<void> {
+  mkdirSync(OUTPUT, { recursive: true });
+  appendFileSync(join(OUTPUT, "states"), `${name}\n`);
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ["light", "dark"] as const) {

@@ -18,9 +18,9 @@ pub(super) const SUITE: Suite = Suite {
     },
 };
 
-/// Distinct states within the large bounds, half more than what the fault that shows last takes. All of the small bounds
-/// are searched besides; those with more than half of it once, and not again depth first and by stateright.
-const STATES: u64 = 10_000;
+/// Distinct states within the large bounds, twice what the fault that shows last takes. All of the small bounds are
+/// searched besides; those with more than half of it once, and not again depth first and by stateright.
+const STATES: u64 = 14_000;
 
 /// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are all found with a
 /// quarter of that.

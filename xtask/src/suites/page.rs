@@ -60,7 +60,10 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .env(mock_llm::VARIABLE, model)
             .env("STEPWELL_CHROMIUM", chromium)
             .env("STEPWELL_PAGE_OUTPUT", &output),
-    )
+    )?;
+    let states = fs::read_to_string(output.join("states"));
+    let states = states.context("no state of the page was looked at")?;
+    log.say(&format!("{} states looked at", states.lines().count()))
 }
 
 fn check_node(log: &mut Log) -> anyhow::Result<()> {
