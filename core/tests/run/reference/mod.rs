@@ -1,5 +1,5 @@
-//! The run beside a simple reference: its phase, its open calls, its hops, its tries and its clocks. The machine gets
-//! real bytes; the reference knows only what they mean.
+//! The run beside a simple reference: its phase, its open calls and which of them run, its hops, its tries and its
+//! clocks. The machine gets real bytes; the reference knows only what they mean.
 
 mod real;
 
@@ -87,6 +87,8 @@ struct Reference {
     policy: LimitPolicy,
     limit: u32,
     attempts: u32,
+    /// How many calls run at once.
+    room: u32,
     has_turn_clock: bool,
     now: u64,
     phase: Phase,
@@ -102,6 +104,7 @@ struct Reference {
     silence: Option<u64>,
     closing: Option<u64>,
     retry: Option<u64>,
+    /// The calls that run, and when they have run too long; other open ones wait.
     tools: BTreeMap<u32, u64>,
     turn: Option<u64>,
     /// Whether the last step was an answer to nothing.
@@ -207,24 +210,24 @@ impl Reference {
                 _ => return self.over("max rounds"),
             }
         }
-        for (index, (asked, result)) in self.calls.iter_mut().enumerate() {
-            if result.is_some() {
-                continue;
-            }
+        for (asked, result) in &mut self.calls {
             match asked {
-                Asked::Invented => *result = Some("invented"),
-                Asked::Broken => *result = Some("JSON"),
-                Asked::Work | Asked::Look => {
-                    self.tools.insert(index as u32, self.now + TOOL);
-                }
-            }
+                Asked::Invented => result.get_or_insert("invented"),
+                Asked::Broken => result.get_or_insert("JSON"),
+                Asked::Work | Asked::Look => continue,
+            };
         }
         self.phase = Phase::Tools;
         self.go_on();
     }
 
     fn go_on(&mut self) {
-        if self.open().is_empty() {
+        for index in self.open() {
+            if self.tools.len() < self.room as usize {
+                self.tools.entry(index).or_insert(self.now + TOOL);
+            }
+        }
+        if self.tools.is_empty() {
             self.settle();
             self.rounds += 1;
             self.hop += 1;
@@ -280,14 +283,15 @@ impl Reference {
             }
             Phase::Streaming { .. } => self.broken("connection"),
             Phase::Tools => {
-                for index in self.open() {
-                    if self.calls[index as usize].0 == Asked::Look {
-                        self.tools.insert(index, self.now + TOOL);
-                    } else {
-                        self.tools.remove(&index);
-                        self.calls[index as usize].1 = Some("is not known");
+                let (calls, now) = (&mut self.calls, self.now);
+                self.tools.retain(|&index, due| {
+                    let (asked, result) = &mut calls[index as usize];
+                    *due = now + TOOL;
+                    if *asked == Asked::Work {
+                        *result = Some("is not known");
                     }
-                }
+                    *asked == Asked::Look
+                });
                 self.go_on();
             }
             Phase::Idle | Phase::Waiting | Phase::Over(_) => {}
@@ -300,9 +304,9 @@ impl Reference {
         match self.phase {
             Phase::Opening | Phase::Streaming { .. } => [EffectId::Open { hop, attempt }].into(),
             Phase::Tools => {
-                let calls = self.open().into_iter();
-                calls
-                    .map(|index| EffectId::Tool(CallKey { hop, index }))
+                let running = self.tools.keys();
+                running
+                    .map(|&index| EffectId::Tool(CallKey { hop, index }))
                     .collect()
             }
             _ => BTreeSet::new(),
@@ -320,12 +324,14 @@ impl ReferenceStateMachine for Reference {
             prop::sample::select(policies.to_vec()),
             0..4u32,
             1..5u32,
+            1..5u32,
             any::<bool>(),
         )
-            .prop_map(|(policy, limit, attempts, has_turn_clock)| Self {
+            .prop_map(|(policy, limit, attempts, room, has_turn_clock)| Self {
                 policy,
                 limit,
                 attempts,
+                room,
                 has_turn_clock,
                 now: 1_000,
                 phase: Phase::Idle,
@@ -384,8 +390,8 @@ impl ReferenceStateMachine for Reference {
                 .boxed()
             }
             Phase::Tools => {
-                let open = prop::sample::select(state.open());
-                (open, prop::bool::weighted(0.7))
+                let running: Vec<_> = state.tools.keys().copied().collect();
+                (prop::sample::select(running), prop::bool::weighted(0.7))
                     .prop_map(|(index, ok)| Step::Tool { index, ok })
                     .boxed()
             }
@@ -416,7 +422,7 @@ impl ReferenceStateMachine for Reference {
                 matches!(phase, Phase::Streaming { done: false, .. })
             }
             (Step::Tool { index, .. }, phase) => {
-                *phase == Phase::Tools && state.open().contains(index)
+                *phase == Phase::Tools && state.tools.contains_key(index)
             }
             (Step::Late(call), phase) => {
                 *phase != Phase::Idle && !state.hands().contains(&EffectId::Tool(*call))

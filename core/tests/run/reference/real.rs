@@ -171,6 +171,7 @@ impl StateMachineTest for Real {
         config.limits.max_tool_rounds = reference.limit;
         config.limits.at_limit = reference.policy;
         config.limits.repeats = None;
+        config.limits.max_parallel_tools = reference.room;
         config.retry.attempts = reference.attempts;
         config.retry.first_delay = Duration::from_millis(FIRST_DELAY);
         config.retry.max_retry_after = Duration::from_secs(MAX_RETRY_AFTER);
