@@ -30,7 +30,7 @@ pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, Stri
                 return Err("its copies make the value larger than 16 MiB".to_owned());
             }
         }
-        if !stays_within(&value, &operation, DEEPEST) {
+        if !stays_within(&value, &operation) {
             return Err(format!("it nests deeper than {DEEPEST} levels"));
         }
         json_patch::patch_unsafe(&mut value, from_ref(&operation)).map_err(|mut error| {
@@ -41,8 +41,8 @@ pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, Stri
     Ok(value)
 }
 
-/// Whether what the operation puts into a value that nests no deeper than `levels` is within them too.
-fn stays_within(value: &Value, operation: &PatchOperation, levels: usize) -> bool {
+/// Whether what the operation puts into a value that nests no deeper than [`DEEPEST`] is no deeper either.
+fn stays_within(value: &Value, operation: &PatchOperation) -> bool {
     let (new, path) = match operation {
         PatchOperation::Add(add) => (Some(&add.value), &add.path),
         PatchOperation::Replace(replace) => (Some(&replace.value), &replace.path),
@@ -54,7 +54,7 @@ fn stays_within(value: &Value, operation: &PatchOperation, levels: usize) -> boo
             return true;
         }
     };
-    let left = levels.checked_sub(path.count());
+    let left = DEEPEST.checked_sub(path.count());
     new.is_none_or(|new| left.is_some_and(|left| is_within(new, left)))
 }
 
