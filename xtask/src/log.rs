@@ -17,8 +17,8 @@ static BUILDING: Mutex<()> = Mutex::new(());
 /// So many lines of what failed tests say are shown at once.
 const MOST_SHOWN: usize = 80;
 
-/// The signal of a memory fault.
-const SIGSEGV: i32 = 11;
+/// The signals of a program that gives itself up, and of a memory fault.
+const CRASHES: [i32; 2] = [6, 11];
 
 /// The log of one suite, `target/xtask/NAME.log`.
 pub(crate) struct Log {
@@ -101,12 +101,12 @@ impl Log {
         }
     }
 
-    /// The same for a tool that itself crashes now and then: killed by a memory fault of its own, it runs once more.
+    /// The same for a tool that itself crashes now and then: ended by a fault of its own, it runs once more.
     /// What it runs in processes of its own, such as tests, gives it an exit code, which is final.
     pub(crate) fn run_crash_prone(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let (status, spent) = self.logged(command, Bound::Suite)?;
         self.testing += spent;
-        if status.signal() != Some(SIGSEGV) {
+        if !status.signal().is_some_and(|it| CRASHES.contains(&it)) {
             return succeeded(command, status);
         }
         let program = command.get_program().display();
@@ -263,12 +263,18 @@ mod tests {
             let mut command = Command::new("sh");
             log.run_crash_prone(command.args(["-c", &script]).current_dir(&folder))
         };
-        run("[ -e crashed ] || { touch crashed; kill -SEGV $$; }")?;
-        assert_eq!(runs(&folder)?, 2);
+        for signal in ["SEGV", "ABRT"] {
+            run(&format!(
+                "[ -e {signal} ] || {{ touch {signal}; kill -{signal} $$; }}"
+            ))?;
+        }
+        assert_eq!(runs(&folder)?, 4);
         run("exit 139").expect_err("an exit code is final");
-        assert_eq!(runs(&folder)?, 3);
-        run("kill -SEGV $$").expect_err("it crashes again");
         assert_eq!(runs(&folder)?, 5);
+        run("kill -TERM $$").expect_err("it was stopped by somebody else");
+        assert_eq!(runs(&folder)?, 6);
+        run("kill -SEGV $$").expect_err("it crashes again");
+        assert_eq!(runs(&folder)?, 8);
         fs::remove_dir_all(folder)?;
         Ok(())
     }
