@@ -65,7 +65,7 @@ fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
 const SCRATCH: &str = "swift-build";
 
 /// A command of SwiftPM, for a package that is linked with the library of the dev profile. Swift 6.0's SwiftPM now and
-/// then crashes while it builds, by a memory fault or a method called of what is gone, so it may run twice.
+/// then aborts or ends by a memory fault of its own while it builds, so it may run twice.
 fn package(context: &Context, swift: &Swift, command: &str, folder: &Path) -> Command {
     let mut program = swift.program("swift", folder);
     program.arg(command);
