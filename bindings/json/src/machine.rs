@@ -1,7 +1,7 @@
 use crate::call::{Question, Told, id};
 use crate::outputs::Outputs;
+use crate::read::read;
 use crate::refused::Refused;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -75,7 +75,7 @@ impl Machine {
     /// # Errors
     /// What is wrong with the configuration or the snapshot.
     pub fn make(json: &str) -> Result<Self, Refused> {
-        let making: Making = parsed("the machine", json)?;
+        let making: Making = read("the machine", json)?;
         let config = Arc::new(making.config.into_core()?);
         let is_written = making.journal;
         let (machine, journal) = guard(|| {
@@ -120,7 +120,7 @@ impl Machine {
     /// case. `now_ms` is the time in milliseconds since the epoch.
     pub fn call(&mut self, json: &str, now_ms: u64) -> String {
         let config = self.machine.as_ref().and_then(run::RunMachine::config);
-        let input = parsed("the call", json).and_then(|told: Told| told.into_core(config));
+        let input = read("the call", json).and_then(|told: Told| told.into_core(config));
         written(input.and_then(|input| self.take(Some((input, now_ms)))))
     }
 
@@ -140,7 +140,7 @@ impl Machine {
 
     /// A question, `{"ask": NAME}`: gives `{"answer": …}`, and changes nothing.
     pub fn ask(&mut self, json: &str) -> String {
-        let answer = parsed::<Question>("the question", json).and_then(|question| {
+        let answer = read::<Question>("the question", json).and_then(|question| {
             let machine = self.machine.as_ref().ok_or_else(broken)?;
             guard(|| {
                 let answer = match (&question, &mut self.journal) {
@@ -202,10 +202,6 @@ fn drained(machine: &mut run::RunMachine, journal: &mut Option<JournalWriter>) -
 
 fn broken() -> Refused {
     Refused::broken("the run broke in an earlier call")
-}
-
-pub(crate) fn parsed<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
-    serde_json::from_str(json).map_err(|error| Refused::argument(what, error))
 }
 
 fn written(given: Result<Given, Refused>) -> String {

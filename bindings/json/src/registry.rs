@@ -1,4 +1,5 @@
-use crate::machine::{guard, parsed, written_answer};
+use crate::machine::{guard, written_answer};
+use crate::read::read;
 use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ impl Registry {
 
     /// Carries out a call.
     pub fn call(&self, json: &str) -> String {
-        let answer = parsed("the call", json).and_then(|call| guard(|| self.answer(call)));
+        let answer = read("the call", json).and_then(|call| guard(|| self.answer(call)));
         written_answer(answer)
     }
 

@@ -1,7 +1,8 @@
 use crate::context::Overflow;
 use crate::history::StoredTurns;
-use crate::machine::{guard, parsed, written_answer};
+use crate::machine::{guard, written_answer};
 use crate::media::NewPart;
+use crate::read::read;
 use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ enum Call {
 /// [`NewPart`] has it.
 #[must_use]
 pub fn session(json: &str) -> String {
-    let answer = parsed("the call", json).and_then(|call| guard(|| answer(call)));
+    let answer = read("the call", json).and_then(|call| guard(|| answer(call)));
     written_answer(answer)
 }
 

@@ -5,13 +5,13 @@ import { instructions } from "./credentials.js";
 import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
 import { type Finished, TurnError } from "./finished.js";
 import { messageOf, type Said } from "./media.js";
-import { loaded, misuse, RunMachine } from "./module.js";
+import { loaded, misuse, RunMachine, wrong } from "./module.js";
 import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
 import { type Json, type Message, type OutputType, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey, type TurnOptions } from "./stepwell.js";
 import { StoreError } from "./store.js";
-import type { Tool } from "./tools.js";
+import { type Tool, toolsByName } from "./tools.js";
 import { type Input, type Run, Turn } from "./turn.js";
 
 interface Thread extends Known {
@@ -79,6 +79,7 @@ export class Agent {
       return;
     }
     loaded();
+    if (typeof options !== "object" || options === null) throw wrong("an `Agent` is made of options", "give an object with its `provider`");
     const { threadId = crypto.randomUUID(), history = [], sharedState = {}, registry, ...rest } = options as AgentOptions;
     const { setup, durable } = setUp(rest);
     new RunMachine(setup.config, threadId, history, sharedState).free();
@@ -189,7 +190,8 @@ export class Agent {
 
   #start({ text, parts = [], ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
-    const own = new Map(tools?.map((tool) => [tool.name, tool]));
+    if (signal && typeof signal.addEventListener !== "function") throw wrong("`signal` is no `AbortSignal`", "give the `signal` of an `AbortController`");
+    const own = toolsByName(tools ?? []);
     const options: TurnOptions = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
     // Stored with the turn, so that one which comes back has it.
     if (this.#output) options.output ??= this.#output.type;

@@ -13,5 +13,5 @@ export { conversationOf, RunRegistry, version } from "./stepwell.js";
 export type { AgentOptions, Clock } from "./setup.js";
 export type * from "./stepwell.js";
 export { type Store, StoreError, type StoreErrorKind } from "./store.js";
-export * from "./tools.js";
+export { type Answerer, type Approver, type Decision, Deferred, Parts, type Tool, type ToolContext, ToolError } from "./tools.js";
 export { Turn } from "./turn.js";

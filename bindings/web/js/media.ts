@@ -1,6 +1,6 @@
 // What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
 
-import { loaded, misuse } from "./module.js";
+import { loaded, misuse, wrong } from "./module.js";
 import { type Json, type MediaKind, mediaPart, type Message, type Part } from "./stepwell.js";
 
 /**
@@ -63,18 +63,27 @@ export function file(id: string, options: { provider?: string; mediaType?: strin
 }
 
 /** AG-UI's parts of them. An empty text is none. */
-export const partsOf = (contents: readonly Content[]): Json[] =>
-  contents.filter((content) => content !== "").map((content) => (typeof content === "string" ? { type: "text", text: content } : { ...content } as unknown as Json));
+export const partsOf = (contents: readonly Content[]): Json[] => contents.filter((content) => content !== "").map(partOf);
+
+function partOf(content: Content): Json {
+  if (typeof content === "string") return { type: "text", text: content };
+  if (content instanceof Promise) throw wrong("a part of the content is a promise", "`await` what `image` and the like make");
+  if (typeof content?.type !== "string") throw wrong(`a part of the content is ${kindOf(content)}`, "give a text, or what `image` and the like make");
+  return { ...content } as unknown as Json;
+}
 
 /** What the user says: a text, a part of media, texts and parts in order, or an AG-UI message. */
 export type Said = string | ContentPart | readonly Content[] | Message;
 
 /** The same as an AG-UI message; of a turn's, or of a steering one's, id. */
 export function messageOf(id: string, said: Said): Message {
-  if (typeof said === "object" && "role" in said) return said as Message;
-  const content = typeof said === "string" ? said : partsOf(said instanceof ContentPart ? [said] : (said as readonly Content[]));
+  if (typeof said === "object" && said !== null && "role" in said) return said as Message;
+  const content = typeof said === "string" ? said : partsOf(Array.isArray(said) ? said : [said as ContentPart]);
   return { id: `${id}-user`, role: "user", content };
 }
+
+/** What a value is, in words. */
+const kindOf = (value: unknown): string => (value === null ? "null" : typeof value === "object" ? "an object without a `type`" : `of the type ${typeof value}`);
 
 async function made(kind: MediaKind, source: Media, { mediaType, name }: MediaOptions = {}): Promise<ContentPart> {
   loaded();

@@ -1,13 +1,19 @@
 // The WebAssembly module: when it is loaded, and what is said before that and after a machine's end.
 
-import load, { initSync as loadSync, type InitInput, type InitOutput, RunMachine as Machine, type SyncInitInput } from "./stepwell.js";
+import load, { initSync as loadSync, type InitInput, type InitOutput, RunMachine as Machine, type StepwellError, type SyncInitInput } from "./stepwell.js";
 
 let isLoaded = false;
 
 /** An error as the library throws them. */
-export function misuse(reason: string, advice: string): Error {
-  return Object.assign(new Error(reason), { name: "StepwellError", kind: "misuse", advice });
+export function thrown(kind: StepwellError["kind"], reason: string, advice: string): StepwellError {
+  return Object.assign(new Error(`${reason}; ${advice}`), { name: "StepwellError" as const, kind, reason, advice });
 }
+
+/** A call that does not fit where things stand. */
+export const misuse = (reason: string, advice: string): StepwellError => thrown("misuse", reason, advice);
+
+/** An argument that is not what it should be: the types tell nothing to an app in JavaScript. */
+export const wrong = (reason: string, advice: string): StepwellError => thrown("invalidArgument", reason, advice);
 
 /** Throws where the module is not loaded. */
 export function loaded(): void {

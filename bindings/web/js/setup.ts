@@ -4,10 +4,10 @@ import type { OutputDecoder, RunSource, Trimmer } from "./context.js";
 import type { CredentialSource, InstructionsSource } from "./credentials.js";
 import { Durable } from "./durable.js";
 import { type Hook, specs } from "./hooks.js";
-import { misuse } from "./module.js";
+import { thrown, wrong } from "./module.js";
 import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
 import type { Store } from "./store.js";
-import type { Answerer, Approver, Tool } from "./tools.js";
+import { type Answerer, type Approver, type Tool, toolsByName } from "./tools.js";
 
 /** The time, and what wakes at one: for tests, and where `setTimeout` is another. */
 export interface Clock {
@@ -91,30 +91,33 @@ const CLOCK: Clock = {
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
 
-const wrong = (reason: string, advice: string): Error => Object.assign(misuse(reason, advice), { kind: "configuration" });
+const unfit = (reason: string, advice: string): Error => thrown("configuration", reason, advice);
 
 /** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
 export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
   const { tools = [], approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks = [], instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
+  for (const [name, code] of Object.entries({ approver, answerer, trimContext, outputDecoder, runSource, credentials, instructionsFrom, journal, fetch })) {
+    if (code != null && typeof code !== "function") throw wrong(`\`${name}\` is no function`, "give one, or leave it out");
+  }
+  const byName = toolsByName(tools);
   const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
   if (store) config.persistAttempts ??= 6;
   else if (config.persistAttempts != null) {
-    throw wrong("the agent has no store to keep its turns in", "give it a `store`, or leave `persistAttempts` out");
+    throw unfit("the agent has no store to keep its turns in", "give it a `store`, or leave `persistAttempts` out");
   }
   if (trimContext) config.contextGuard = { ...config.contextGuard, atLimit: "trim" };
   else if (config.contextGuard?.atLimit === "trim") {
-    throw wrong("the agent has no code that says what to leave out of a full context", "give it a `trimContext`, or take another policy");
+    throw unfit("the agent has no code that says what to leave out of a full context", "give it a `trimContext`, or take another policy");
   }
   if (outputDecoder && config.output) config.output = { ...config.output, decodedByHost: true };
   else if (config.output?.decodedByHost && !outputDecoder) {
-    throw wrong("the agent has no code that decodes its typed answers", "give it an `outputDecoder`, or leave `decodedByHost` out");
+    throw unfit("the agent has no code that decodes its typed answers", "give it an `outputDecoder`, or leave `decodedByHost` out");
   }
   if (runSource) config.runIds = "host";
   if (credentials) config.credentials = "host";
   config.hooks = specs(hooks);
-  if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw wrong("two hooks have one name", "give each a name of its own");
-  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw unfit("two hooks have one name", "give each a name of its own");
   const setup = { config, tools: byName, approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks, instructionsFrom, fetch, clock, journal };
   return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
 }

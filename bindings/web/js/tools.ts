@@ -1,6 +1,7 @@
 // The app's code: tools, and whoever asks the user about them.
 
 import { type Content, ContentPart, partsOf } from "./media.js";
+import { wrong } from "./module.js";
 import type { Json, Question, ToolDefinition, ToolInvocation, UserAnswer } from "./stepwell.js";
 
 /** What a tool's code is told beside the arguments. */
@@ -66,6 +67,15 @@ export type Approver = (invocation: ToolInvocation, context: { signal: AbortSign
  * none.
  */
 export type Answerer = (question: Question, context: { signal: AbortSignal; invocation: ToolInvocation }) => Json | undefined | Promise<Json | undefined>;
+
+/** The tools, by the names that the model calls them by. Throws where one has no code. @internal */
+export function toolsByName(tools: readonly Tool[]): Map<string, Tool> {
+  if (!Array.isArray(tools)) throw wrong("`tools` is no array", "give an array of tools, with their code");
+  tools.forEach((tool: Partial<Tool> | null | undefined, at) => {
+    if (typeof tool?.execute !== "function") throw wrong(`\`tools[${at}]\` has no code`, "give it an `execute`, a function");
+  });
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
 
 /** What the model is shown of a result. */
 export function shown(result: unknown): string | Json[] {

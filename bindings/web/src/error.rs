@@ -1,4 +1,4 @@
-//! What is thrown: an `Error` of the name `StepwellError` with a `kind` and `advice`.
+//! What is thrown: an `Error` of the name `StepwellError` with a `kind`, a `reason` and `advice`.
 
 use js_sys::{Error, Reflect};
 use stepwell_core::run::{Misuse, SnapshotError};
@@ -33,9 +33,14 @@ impl From<SnapshotError> for Thrown {
 
 impl From<Thrown> for JsValue {
     fn from(Thrown(refused): Thrown) -> Self {
-        let error = Error::new(&refused.reason);
+        let error = Error::new(&format!("{}; {}", refused.reason, refused.advice));
         error.set_name("StepwellError");
-        for (name, value) in [("kind", refused.kind), ("advice", &refused.advice)] {
+        let parts = [
+            ("kind", refused.kind),
+            ("reason", &refused.reason),
+            ("advice", &refused.advice),
+        ];
+        for (name, value) in parts {
             // A new object takes every property.
             let _ = Reflect::set(&error, &name.into(), &value.into());
         }

@@ -159,7 +159,7 @@ fn from_js<T: DeserializeOwned>(what: &str, value: &JsValue) -> Result<T, Thrown
         .ok()
         .and_then(|text| text.as_string());
     let text = text.ok_or_else(|| Thrown::argument(what, "it cannot be written as JSON"))?;
-    serde_json::from_str(&text).map_err(|error| Thrown::argument(what, error))
+    Ok(stepwell_json::read(what, &text)?)
 }
 
 /// What JavaScript is given.

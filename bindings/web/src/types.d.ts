@@ -20,10 +20,15 @@ export type MediaSource =
 /** A part of what the user says, or of what a tool gives back, as AG-UI has it. */
 export type Part = { type: "text"; text: string } | { type: MediaKind; source: MediaSource; metadata?: Json };
 
-/** What is thrown when a call cannot be done. What goes wrong within a turn is no error: it is the turn's outcome. */
+/**
+ * What is thrown when a call cannot be done; its message is the reason and the advice. What goes wrong within a turn is no
+ * error: it is the turn's outcome.
+ */
 export interface StepwellError extends Error {
   name: "StepwellError";
   kind: "configuration" | "invalidArgument" | "misuse" | "snapshot" | "stale" | "store";
+  /** What went wrong. */
+  reason: string;
   /** What to do about it. */
   advice: string;
 }

@@ -183,6 +183,23 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
     check("a limit of cost needs a price", unknown?.kind === "configuration" && /no price/.test(unknown.message));
     new Agent({ ...config, limits: { maxCost: 1 }, price: { input: 1, output: 2 } });
   }
+  for (const [call, said] of [
+    [() => new Agent(), /made of options/],
+    [() => new Agent({ ...config, model: 3 }), /^`model` of the configuration: invalid type/],
+    [() => new Agent({ ...config, settings: { temprature: 0 } }), /^`settings.temprature` of the configuration: unknown field/],
+    [() => new Agent({ ...config, tools: {} }), /`tools` is no array/],
+    [() => new Agent({ ...config, tools: [{ name: "add" }] }), /^`tools\[0\]` has no code; .*`execute`/],
+    [() => new Agent({ ...config, tools: [{ name: "add", execute() {} }] }), /^`tools\[0\]` of the configuration: missing field/],
+    [() => new Agent({ ...config, approver: true }), /`approver` is no function/],
+    [() => new Agent(config).send(), /of the type undefined/],
+    [() => new Agent(config).send(["What is this?", Promise.resolve()]), /a promise; `await`/],
+    [() => new Agent(config).send("Hi", { signal: new AbortController() }), /no `AbortSignal`/],
+  ]) {
+    const error = thrown(call);
+    check(`a wrong argument is told: ${error}`, error?.kind === "invalidArgument" && said.test(error.message) && error.message === `${error.reason}; ${error.advice}`);
+  }
+  const unknown = await new Agent(config).sendAndWait("Hi", { temperature: 0 }).catch((error) => error);
+  check(`so is an option of a turn: ${unknown}`, unknown.kind === "invalidArgument" && /unknown field `temperature`/.test(unknown.message));
   check("a wrong configuration is an error at once", thrown(() => new Agent({ provider: "nobody" }))?.kind === "configuration");
   const machine = new RunMachine(config, "thread-1");
   machine.free();

@@ -230,7 +230,7 @@ export class Host {
       this.play(name, step, came);
     } catch (thrown) {
       if (thrown.name !== "StepwellError") throw thrown;
-      error = thrown.message;
+      error = thrown.reason;
     }
     const machine = this.runs[name];
     came.push(machine.pollOutputs());
