@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
@@ -190,5 +191,18 @@ def test_errors_reach_another_process(mock_llm: Callable[..., MockLlm]) -> None:
 def test_what_python_says_of_names_is_left_to_python() -> None:
     with pytest.raises(TypeError, match="max_rounds"):
         Limits(max_rounds=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="modle"):
-        agent(modle="m")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: agent(modle="m"), "`Agent` has no argument `modle`; give `model`, if that is meant"),
+        (lambda: agent(temprature=1), "give `settings=GenerationSettings(temperature=…)`, if that is meant"),
+        (lambda: agent(api_key="k"), "give one of `provider`, `model`, `api`, `base_url`, `key`"),
+        (lambda: agent().thread("t", room="r"), "`Agent.thread` has no argument `room`; give `thread=ThreadKey(room=…)`"),
+        (lambda: agent().cancel(now=True), "`Agent.cancel` has no argument `now`; leave it out"),
+    ],
+)
+def test_but_for_what_was_meant(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        call()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
+import difflib
 import inspect
 import json
 import math
@@ -102,15 +104,21 @@ def _blame(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 def _check_call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: Exception | None = None
 ) -> None:
-    try:
-        signature = inspect.signature(function)
-        given = signature.bind(*args, **kwargs).arguments
-        hints = typing.get_type_hints(function)
-    except (NameError, TypeError):
-        # Python itself says which argument is missing, or too much.
-        return
     # What is inherited is the class's own to whoever calls it.
     called = type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__qualname__
+    signature = inspect.signature(function)
+    try:
+        hints = typing.get_type_hints(function)
+        given = signature.bind(*args, **kwargs).arguments
+    except NameError:
+        return
+    except TypeError:
+        unknown = next((name for name in kwargs if name not in signature.parameters), None)
+        if unknown is None:
+            # Python itself says which argument is missing, or too much.
+            return
+        # Python's own error, in the words of the caller's class, and with what was meant.
+        raise TypeError(f"`{called}` has no argument `{unknown}`; {_meant(unknown, hints)}") from cause
     try:
         for name, value in given.items():
             kind = signature.parameters[name].kind
@@ -119,6 +127,20 @@ def _check_call(
                     check(f"`{name}` of `{called}`", each, hints[name])
     except StepwellError as error:
         raise error from cause
+
+
+def _meant(unknown: str, hints: dict[str, Any]) -> str:
+    """The nearest that there is, among the arguments and the fields of what they are."""
+    known = {name: name for name in hints if name != "return"}
+    within: dict[str, str] = {}
+    for name in known:
+        for kind in (hints[name], *typing.get_args(hints[name])):
+            for field in dataclasses.fields(kind) if isinstance(kind, type) and dataclasses.is_dataclass(kind) else ():
+                within.setdefault(field.name, f"{name}={kind.__name__}({field.name}=…)")
+    for meant in (known, within):
+        for near in difflib.get_close_matches(unknown, meant, n=1, cutoff=0.75):
+            return f"give `{meant[near]}`, if that is meant"
+    return f"give one of {', '.join(f'`{name}`' for name in known)}" if known else "leave it out"
 
 
 def check(where: str, value: Any, hint: Any) -> None:
