@@ -41,7 +41,12 @@ impl Failure {
             .map(one_line);
         let words = paragraphs.collect::<Vec<_>>().join("; ");
         let words = words.strip_prefix("error: ").unwrap_or(&words);
-        Self::Usage(format!("{words}; try `stepwell --help`"))
+        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+        let command = usage.unwrap_or("stepwell").split(' ');
+        let command: Vec<_> = command
+            .take_while(|word| !word.starts_with(['[', '<', '-']))
+            .collect();
+        Self::Usage(format!("{words}; try `{} --help`", command.join(" ")))
     }
 
     /// What the user is told, if there is anyone to tell.

@@ -15,6 +15,8 @@ fn refused(arguments: &[&str], expected: &str) {
 fn what_cannot_be_asked_for_is_said_in_one_line() {
     refused(&["frobnicate"], "unrecognized subcommand 'frobnicate'");
     refused(&["demo", "--jso"], "unexpected argument '--jso' found");
+    refused(&["serve", "--port", "1"], "try `stepwell serve --help`");
+    refused(&["chat", "--store"], "try `stepwell --help`");
     refused(&["--log-format", "xml"], "invalid value 'xml'");
     refused(&["decode"], "--provider <PROVIDER>");
     refused(
