@@ -199,8 +199,8 @@ def test_what_python_says_of_names_is_left_to_python() -> None:
         (lambda: agent(modle="m"), "`Agent` has no argument `modle`; give `model`, if that is meant"),
         (lambda: agent(temprature=1), "give `settings=GenerationSettings(temperature=…)`, if that is meant"),
         (lambda: agent(api_key="k"), "give one of `provider`, `model`, `api`, `base_url`, `key`"),
-        (lambda: agent().thread("t", room="r"), "`Agent.thread` has no argument `room`; give `thread=ThreadKey(room=…)`"),
-        (lambda: agent().cancel(now=True), "`Agent.cancel` has no argument `now`; leave it out"),
+        (lambda: agent().thread("t", room="r"), "`Agent.thread` has no argument `room`; give `thread=ThreadKey(room=…)`"),  # type: ignore[call-arg]
+        (lambda: agent().cancel(now=True), "`Agent.cancel` has no argument `now`; leave it out"),  # type: ignore[call-arg]
     ],
 )
 def test_but_for_what_was_meant(call: Callable[[], object], said: str) -> None:
