@@ -1,5 +1,5 @@
-mod code;
 mod tools;
+mod turns;
 
 use crate::agent::Agent;
 use crate::asking::{Answerer, Approver, WithAnswerer};
