@@ -3,7 +3,7 @@
 #[cfg(feature = "agent")]
 use crate::error::CallbackError;
 use crate::error::StepwellError;
-use crate::machine::guard;
+use crate::guarded_run::guard;
 use crate::outcome::Outcome;
 use crate::state::StateKind;
 #[cfg(feature = "agent")]

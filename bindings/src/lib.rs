@@ -18,6 +18,7 @@ mod credentials;
 mod effect;
 mod error;
 mod event;
+mod guarded_run;
 mod hook;
 #[cfg(feature = "agent")]
 mod instructions;
@@ -93,6 +94,7 @@ pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
 };
+pub use guarded_run::{GuardedRun, guard};
 #[cfg(feature = "agent")]
 pub use hook::{AgentHook, Hook, HookTask};
 pub use hook::{HookAnswer, HookMoment, HookSpec, HookSubject};

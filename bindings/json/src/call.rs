@@ -5,16 +5,13 @@ use crate::start::Start;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
-use stepwell_core::run::{
-    self, Authorization, Decision, EffectId, Input, Refusal, RunConfig, RunMachine,
-};
+use stepwell_core::run::{self, Authorization, Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
-use stepwell_ffi::{HookAnswer, Outcome, StateKind};
+use stepwell_ffi::{GuardedRun, HookAnswer, Outcome, StateKind};
 
 /// An input: each of the core's, but for the bytes of a stream.
 #[derive(Deserialize)]
@@ -211,17 +208,10 @@ pub(crate) fn id(effect: &str) -> Result<EffectId, Refused> {
 }
 
 impl Told {
-    /// The core's input for a run with this configuration; without one it is broken.
-    pub(crate) fn into_core(
-        self,
-        config: Option<&Arc<RunConfig>>,
-    ) -> Result<Input<'static>, Refused> {
+    /// The core's input for this run.
+    pub(crate) fn into_core(self, run: &GuardedRun) -> Result<Input<'static>, Refused> {
         Ok(match self {
-            Self::Start { start } => {
-                let broken = || Refused::broken("the run broke in an earlier call");
-                let config = config.ok_or_else(broken)?;
-                Input::Start(Box::new(start.into_core(config)?))
-            }
+            Self::Start { start } => Input::Start(Box::new(start.into_core(&*run.config()?)?)),
             Self::RunCreated { effect, run_id } => Input::RunCreated {
                 effect: id(&effect)?,
                 run_id: run_id.into(),

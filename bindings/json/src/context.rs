@@ -5,7 +5,7 @@ use stepwell_ffi::ContextMessage;
 
 /// A conversation that does not fit the model's context: what the effect `trimContext` says.
 #[derive(Debug, Deserialize)]
-pub struct Overflow {
+pub(crate) struct Overflow {
     tokens: u64,
     window: u64,
     messages: Vec<ContextMessage>,
@@ -14,7 +14,7 @@ pub struct Overflow {
 impl Overflow {
     /// The ids of the newest messages that fill no more than this part of the room, for `contextTrimmed`.
     #[must_use]
-    pub fn newest(self, part: f64) -> Vec<String> {
+    pub(crate) fn newest(self, part: f64) -> Vec<String> {
         let messages = self.messages.into_iter();
         let message = |message: ContextMessage| run::ContextMessage {
             id: message.message_id.into(),

@@ -9,17 +9,17 @@ use stepwell_ffi::TurnRecord;
 /// Stored turns: all of a thread, or a path of it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StoredTurns {
+pub(crate) struct StoredTurns {
     /// In any order.
-    pub turns: Vec<TurnRecord>,
+    turns: Vec<TurnRecord>,
     /// The end of the path; without one it is the turn that ends last.
-    pub turn: Option<String>,
+    turn: Option<String>,
 }
 
 /// What the next run begins with.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct History {
+pub(crate) struct History {
     messages: Vec<Message>,
     shared_state: Value,
 }
@@ -29,7 +29,7 @@ impl StoredTurns {
     ///
     /// # Errors
     /// They do not fit together, or a part of them cannot be read.
-    pub fn history(self) -> Result<History, Refused> {
+    pub(crate) fn history(self) -> Result<History, Refused> {
         let turns = self.turns.into_iter().map(session::Turn::try_from);
         let tree = TurnTree::new(turns.collect::<Result<_, _>>().map_err(unfit)?).map_err(unfit)?;
         let path = match self.turn {

@@ -2,7 +2,7 @@
 //! their own.
 //!
 //! Names and values are those of the core in camel case: `maxToolRounds`, `executingTools`. AG-UI's messages and events
-//! are those of the protocol, unchanged. The TypeScript types of the web's package (`bindings/web/src/shapes.d.ts`) have
+//! are those of the protocol, unchanged. The TypeScript types of the web's package (`bindings/web/js/shapes.ts`) have
 //! the form of every value.
 #![forbid(unsafe_code)]
 
@@ -18,16 +18,7 @@ mod registry;
 mod session;
 mod start;
 
-pub use context::Overflow;
-pub use history::{History, StoredTurns};
 pub use machine::Machine;
-pub use media::NewPart;
-pub use outputs::Outputs;
-pub use read::read;
 pub use refused::Refused;
 pub use registry::Registry;
-pub use session::{no_instructions, not_stored, session};
-pub use start::Start;
-pub use stepwell_ffi::{
-    HookAnswer, Outcome, RunConfig, RunHandle, RunRegistry, StateKind, ThreadKey,
-};
+pub use session::{media_part, session};

@@ -4,32 +4,32 @@ use crate::read::read;
 use crate::refused::Refused;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::journal::JournalWriter;
-use stepwell_core::run::{self, Input};
-use stepwell_core::{ThreadId, Timestamp};
-use stepwell_ffi::{RunConfig, StepwellError};
+use stepwell_core::run::Input;
+use stepwell_ffi::{GuardedRun, RunConfig};
 
 /// A turn without any IO, spoken to in JSON. A panic inside it is an error of the kind `broken`, from then on.
 ///
 /// Each input gives back `{"outputs": {"events", "effects", "wakeAtMs"}}`: all that came of it. What cannot be done
 /// gives `{"refused": {"kind", "reason", "advice"}}`, and changes nothing.
+#[derive(Debug)]
 pub struct Machine {
-    /// Nothing once a call has panicked: what it left cannot be trusted.
-    machine: Option<run::RunMachine>,
-    journal: Option<JournalWriter>,
+    run: GuardedRun,
+    /// Outputs that came of no input, or of one that was refused.
+    held: Outputs,
 }
 
 /// How a machine is made.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Making {
-    config: RunConfig,
+    /// A [`RunConfig`], which is read by itself: what is wrong in it is told of it.
+    config: Box<RawValue>,
     /// Of a new run.
     thread_id: Option<String>,
     #[serde(default)]
@@ -44,13 +44,6 @@ struct Making {
     /// Whether all inputs are written down: not of a restored run, whose journal is its own.
     #[serde(default)]
     journal: bool,
-}
-
-impl fmt::Debug for Machine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.machine.as_ref().map(run::RunMachine::state);
-        f.debug_struct("Machine").field("state", &state).finish()
-    }
 }
 
 /// What a call gives.
@@ -76,51 +69,38 @@ impl Machine {
     /// What is wrong with the configuration or the snapshot.
     pub fn make(json: &str) -> Result<Self, Refused> {
         let making: Making = read("the machine", json)?;
-        let config = Arc::new(making.config.into_core()?);
-        let is_written = making.journal;
-        let (machine, journal) = guard(|| {
-            Ok(match (making.restore, making.revive) {
-                (None, None) => {
-                    let thread = making
-                        .thread_id
-                        .ok_or_else(|| Refused::argument("the machine", "`threadId` is missing"))?;
-                    let thread = ThreadId::from(thread);
-                    let mut history = Conversation::new(making.history);
-                    if let Some(state) = making.shared_state {
-                        history = history.with_shared_state(state);
-                    }
-                    let journal =
-                        is_written.then(|| JournalWriter::new(&config, &thread, &history));
-                    (run::RunMachine::new(config, thread, history), journal)
+        let config: RunConfig = read("the configuration", making.config.get())?;
+        let config = Arc::new(config.into_core()?);
+        let run = match (making.restore, making.revive) {
+            (None, None) => {
+                let missing = || Refused::argument("the machine", "`threadId` is missing");
+                let thread = making.thread_id.ok_or_else(missing)?;
+                let mut history = Conversation::new(making.history);
+                if let Some(state) = making.shared_state {
+                    history = history.with_shared_state(state);
                 }
-                (Some(snapshot), None) => (run::RunMachine::restore(&snapshot, config)?, None),
-                (None, Some(snapshot)) => {
-                    let now = Timestamp(making.now_ms);
-                    let machine = run::RunMachine::revive(&snapshot, Arc::clone(&config), now)?;
-                    if !is_written {
-                        return Ok((machine, None));
-                    }
-                    let thread = machine.thread_id().cloned().unwrap_or_default();
-                    let mut journal = JournalWriter::of_stored(&config, &thread);
-                    (journal.revive(&snapshot, &config, now)?, Some(journal))
-                }
-                (Some(_), Some(_)) => {
-                    let reason = "it is restored or revived, not both";
-                    return Err(Refused::argument("the machine", reason));
-                }
-            })
-        })?;
+                GuardedRun::new(config, thread.into(), history, making.journal)
+            }
+            (Some(snapshot), None) => GuardedRun::restore(&snapshot, config)?,
+            (None, Some(snapshot)) => {
+                let now = Timestamp(making.now_ms);
+                GuardedRun::revive(&snapshot, &config, now, making.journal)?
+            }
+            (Some(_), Some(_)) => {
+                let reason = "it is restored or revived, not both";
+                return Err(Refused::argument("the machine", reason));
+            }
+        };
         Ok(Self {
-            machine: Some(machine),
-            journal,
+            run,
+            held: Outputs::default(),
         })
     }
 
     /// An input: `{"input": NAME, …}`, named and with the fields as `RunMachine` of the other bindings has them, in camel
     /// case. `now_ms` is the time in milliseconds since the epoch.
     pub fn call(&mut self, json: &str, now_ms: u64) -> String {
-        let config = self.machine.as_ref().and_then(run::RunMachine::config);
-        let input = read("the call", json).and_then(|told: Told| told.into_core(config));
+        let input = read("the call", json).and_then(|told: Told| told.into_core(&self.run));
         written(input.and_then(|input| self.take(Some((input, now_ms)))))
     }
 
@@ -140,63 +120,30 @@ impl Machine {
 
     /// A question, `{"ask": NAME}`: gives `{"answer": …}`, and changes nothing.
     pub fn ask(&mut self, json: &str) -> String {
-        let answer = read::<Question>("the question", json).and_then(|question| {
-            let machine = self.machine.as_ref().ok_or_else(broken)?;
-            guard(|| {
-                let answer = match (&question, &mut self.journal) {
-                    (Question::Snapshot, Some(journal)) => journal.snapshot(machine).into(),
-                    _ => question.answer(machine),
-                };
-                Ok(Given::Answer { answer })
-            })
+        let answer = read("the question", json).and_then(|question| match question {
+            Question::Snapshot => Ok(self.run.snapshot()?.into()),
+            question => {
+                let answer = self.run.read(|machine| question.answer(machine));
+                answer.ok_or_else(broken)
+            }
         });
-        written(answer)
+        written_answer(answer)
     }
 
     /// Closes the journal, since the run is over or its host leaves it: gives its last lines as `{"answer": …}`, empty
     /// without one.
     pub fn end_journal(&mut self) -> String {
-        let (machine, journal) = (self.machine.as_ref(), self.journal.take());
-        written_answer(guard(|| {
-            let (Some(machine), Some(mut journal)) = (machine, journal) else {
-                return Ok("".into());
-            };
-            journal.end(machine);
-            Ok(journal.take_lines().into())
-        }))
+        written_answer(guard(|| Ok(self.run.end_journal().into())))
     }
 
     fn take(&mut self, input: Option<(Input<'_>, u64)>) -> Result<Given, Refused> {
-        let journal = &mut self.journal;
-        let machine = self.machine.as_mut().ok_or_else(broken)?;
-        let given = guard(|| {
-            // The core wants its outputs taken before the next input: those of a restore are held back until then.
-            let mut outputs = drained(machine, journal);
-            if let Some((input, now_ms)) = input {
-                match journal {
-                    Some(journal) => journal.handle(machine, input, Timestamp(now_ms))?,
-                    None => machine.handle(input, Timestamp(now_ms))?,
-                }
-                outputs.append(drained(machine, journal));
-            }
-            let journal = journal.as_mut();
-            let journal = journal.map(JournalWriter::take_lines).unwrap_or_default();
-            Ok(Given::Outputs { outputs, journal })
-        });
-        if given
-            .as_ref()
-            .is_err_and(|refused| refused.kind == "broken")
-        {
-            self.machine = None;
-        }
-        given
-    }
-}
-
-fn drained(machine: &mut run::RunMachine, journal: &mut Option<JournalWriter>) -> Outputs {
-    match journal {
-        Some(journal) => Outputs::drain_by(machine, |machine| journal.poll_output(machine)),
-        None => Outputs::drain(machine),
+        let Self { run, held } = self;
+        let input = input.map(|(input, now_ms)| (input, Timestamp(now_ms)));
+        let wake_at = run.handle(input, |output| held.push(output))?;
+        Ok(Given::Outputs {
+            outputs: held.taken(wake_at),
+            journal: run.take_journal(),
+        })
     }
 }
 
@@ -216,8 +163,7 @@ pub(crate) fn written_answer(answer: Result<Value, Refused>) -> String {
 
 /// Runs the core's code; a panic in it is an error.
 pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic).into()))
+    stepwell_ffi::guard(|| Ok(work()))?
 }
 
 #[cfg(test)]
@@ -286,6 +232,24 @@ mod tests {
         assert_eq!(ask(&mut machine, "digest"), before);
         assert!(Machine::make("{").is_err());
         assert!(Machine::make(r#"{"config":{"provider":"nobody"},"threadId":"t"}"#).is_err());
+    }
+
+    #[test]
+    fn what_a_refused_call_had_drained_comes_with_the_next() {
+        let mut machine = machine();
+        let start = json!({ "input": "start", "start": { "runId": "run-1", "text": "Hello" } });
+        call(&mut machine, &start);
+        let snapshot = ask(&mut machine, "snapshot");
+        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
+        let revived = json!({ "config": config, "revive": snapshot, "nowMs": 5_000 });
+        let mut revived = Machine::make(&revived.to_string()).unwrap();
+        let refused = call(&mut revived, &json!({ "input": "resume", "answers": [] }));
+        assert_eq!(refused["refused"]["kind"], "misuse");
+        let outputs = call(&mut revived, &json!({ "input": "networkAvailable" }));
+        assert_eq!(
+            outputs["outputs"]["effects"][0]["type"], "openStream",
+            "{outputs}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use stepwell_ffi::StepwellError;
 /// What a part of media is to be made of: of `data`, in base64, of what is at `url`, or of the file with the id `file`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewPart {
+pub(crate) struct NewPart {
     kind: Option<Kind>,
     data: Option<String>,
     url: Option<String>,
@@ -35,7 +35,7 @@ impl NewPart {
     ///
     /// # Errors
     /// It cannot be one: empty, of an unknown type, something else, an address that nobody fetches from.
-    pub fn part(self, bytes: Option<&[u8]>) -> Result<ContentPart, Refused> {
+    pub(crate) fn part(self, bytes: Option<&[u8]>) -> Result<ContentPart, Refused> {
         let media_type = self.media_type.as_deref();
         let refused = |error| Refused::from(StepwellError::from(error));
         if let Some(id) = self.file {

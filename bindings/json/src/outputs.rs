@@ -1,15 +1,15 @@
 //! What a run gives after one input, in JSON.
 
 use serde::Serialize;
-use stepwell_core::CallKey;
 use stepwell_core::event::{Event as AgUi, Interrupt, MessageContent};
-use stepwell_core::run::{self, Output, RunEvent, ToolCallUpdate};
+use stepwell_core::run::{Output, RunEvent, ToolCallUpdate};
+use stepwell_core::{CallKey, Timestamp};
 use stepwell_ffi::{Effect, Event as Recorded, ToolCallStatus, ToolFailureKind};
 
 /// All that came of one input.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outputs {
+pub(crate) struct Outputs {
     events: Vec<Event>,
     effects: Vec<Effect>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -17,32 +17,18 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Takes what waits in the machine.
-    pub fn drain(machine: &mut run::RunMachine) -> Self {
-        Self::drain_by(machine, run::RunMachine::poll_output)
-    }
-
-    /// The same by way of whatever else takes part: a journal, say.
-    pub fn drain_by(
-        machine: &mut run::RunMachine,
-        mut poll: impl FnMut(&mut run::RunMachine) -> Option<Output>,
-    ) -> Self {
-        let mut outputs = Self::default();
-        while let Some(output) = poll(machine) {
-            match output {
-                Output::Event(event) => outputs.events.push(event.into()),
-                Output::Effect(id, effect) => outputs.effects.push(Effect::new(id, effect)),
-            }
+    /// One more.
+    pub(crate) fn push(&mut self, output: Output) {
+        match output {
+            Output::Event(event) => self.events.push(event.into()),
+            Output::Effect(id, effect) => self.effects.push(Effect::new(id, effect)),
         }
-        outputs.wake_at_ms = machine.poll_timeout().map(|at| at.0);
-        outputs
     }
 
-    /// What came later.
-    pub(crate) fn append(&mut self, mut later: Self) {
-        self.events.append(&mut later.events);
-        self.effects.append(&mut later.effects);
-        self.wake_at_ms = later.wake_at_ms;
+    /// All of them.
+    pub(crate) fn taken(&mut self, wake_at: Option<Timestamp>) -> Self {
+        self.wake_at_ms = wake_at.map(|at| at.0);
+        std::mem::take(self)
     }
 }
 
@@ -126,7 +112,7 @@ mod tests {
     use stepwell_core::conversation::{RunFailure, ToolCallStatus};
     use stepwell_core::dialect::{ApiError, HttpRequest};
     use stepwell_core::event::Message;
-    use stepwell_core::run::{Block, BlockContent, EffectId, PartialArgumentsUpdate};
+    use stepwell_core::run::{self, Block, BlockContent, EffectId, PartialArgumentsUpdate};
     use stepwell_core::tool::{Arguments, OwnedChange, ToolOutput};
 
     const CALL: CallKey = CallKey { hop: 0, index: 1 };

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 /// # Errors
 ///
 /// It is not what it should be. The error names the field.
-pub fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
+pub(crate) fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path();

@@ -36,6 +36,13 @@ pub fn session(json: &str) -> String {
     written_answer(answer)
 }
 
+/// Makes a content part of media, as [`session`] does, of bytes that stand beside the JSON: `{"kind": "image"}`.
+#[must_use]
+pub fn media_part(json: &str, bytes: Option<&[u8]>) -> String {
+    let part = read("the part", json).and_then(|of: NewPart| guard(|| Ok(json!(of.part(bytes)?))));
+    written_answer(part)
+}
+
 fn answer(call: Call) -> Result<Value, Refused> {
     Ok(match call {
         Call::Conversation(stored) => json!(stored.history()?),
@@ -48,15 +55,13 @@ fn answer(call: Call) -> Result<Value, Refused> {
 }
 
 /// How a turn ends whose instructions could not be made.
-#[must_use]
-pub fn no_instructions(message: String) -> Outcome {
+fn no_instructions(message: String) -> Outcome {
     let failure = Failure::NoInstructions { message };
     run::Outcome::Failed { failure }.into()
 }
 
 /// How a turn ends that its store did not take.
-#[must_use]
-pub fn not_stored(message: String) -> Outcome {
+fn not_stored(message: String) -> Outcome {
     let failure = Failure::NotStored { message };
     run::Outcome::Failed { failure }.into()
 }

@@ -7,7 +7,7 @@ use stepwell_ffi::TurnOptions;
 /// What starts a turn.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Start {
+pub(crate) struct Start {
     run_id: String,
     parent_run_id: Option<String>,
     text: Option<String>,
@@ -25,7 +25,7 @@ impl Start {
     ///
     /// # Errors
     /// With both `text` and `message`, or options that cannot be.
-    pub fn into_core(self, config: &RunConfig) -> Result<run::Start, Refused> {
+    pub(crate) fn into_core(self, config: &RunConfig) -> Result<run::Start, Refused> {
         let message = match (self.text, self.message) {
             (Some(_), Some(_)) => {
                 let reason = "a turn starts with `text` or with `message`, not with both";

@@ -22,7 +22,7 @@ use stepwell_core::tool::{ToolFailure, ToolOutput};
 impl RunMachine {
     /// Starts the turn.
     pub fn start(&self, start: Start, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let config = self.config()?;
+        let config = self.lock().run.config()?;
         let start = start.into_core(&config)?;
         self.handle(Input::Start(Box::new(start)), now)
     }

@@ -15,12 +15,10 @@ use crate::config::RunConfig;
 use crate::effect::{Effect, Outputs};
 use crate::error::StepwellError;
 use crate::event::Event;
+use crate::guarded_run::GuardedRun;
 use crate::json_value::JsonValue;
 use crate::time::Timestamp;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_core::ThreadId;
-use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{self, EffectId, Input, Output};
 
 /// A turn without any IO: the app owns the network, the tools, the clock and the store.
@@ -46,11 +44,8 @@ pub struct RunMachine {
 
 #[derive(Debug)]
 struct Inner {
-    /// Nothing once a call has panicked: what it left cannot be trusted.
-    machine: Option<run::RunMachine>,
-    /// Outlives the machine: what broke it is in it.
-    journal: Option<JournalWriter>,
-    /// Outputs that came of no input: those of a restore.
+    run: GuardedRun,
+    /// Outputs that came of no input, or of one that was refused.
     held: Outputs,
 }
 
@@ -71,10 +66,8 @@ impl RunMachine {
     ) -> Result<Arc<Self>, StepwellError> {
         let history = conversation(history, shared_state)?;
         let config = Arc::new(config.into_core()?);
-        let thread_id = ThreadId::from(thread_id);
-        let journal = journal.then(|| JournalWriter::new(&config, &thread_id, &history));
-        let machine = run::RunMachine::new(config, thread_id, history);
-        Ok(Self::with_journal(machine, journal))
+        let run = GuardedRun::new(config, thread_id.into(), history, journal);
+        Ok(Self::of(run))
     }
 
     /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
@@ -82,7 +75,7 @@ impl RunMachine {
     #[uniffi::constructor]
     pub fn restore(snapshot: &str, config: RunConfig) -> Result<Arc<Self>, StepwellError> {
         let config = Arc::new(config.into_core()?);
-        guard(|| Ok(run::RunMachine::restore(snapshot, config)?)).map(Self::of)
+        GuardedRun::restore(snapshot, config).map(Self::of)
     }
 
     /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
@@ -98,122 +91,43 @@ impl RunMachine {
         journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
         let config = Arc::new(config.into_core()?);
-        let now = now.into();
-        guard(|| {
-            let machine = run::RunMachine::revive(snapshot, Arc::clone(&config), now)?;
-            if !journal {
-                return Ok(Self::of(machine));
-            }
-            let thread_id = machine.thread_id().cloned().unwrap_or_default();
-            let mut journal = JournalWriter::of_stored(&config, &thread_id);
-            let machine = journal.revive(snapshot, &config, now)?;
-            Ok(Self::with_journal(machine, Some(journal)))
-        })
+        GuardedRun::revive(snapshot, &config, now.into(), journal).map(Self::of)
     }
 }
 
 impl RunMachine {
-    fn of(machine: run::RunMachine) -> Arc<Self> {
-        Self::with_journal(machine, None)
-    }
-
-    fn with_journal(machine: run::RunMachine, journal: Option<JournalWriter>) -> Arc<Self> {
+    fn of(run: GuardedRun) -> Arc<Self> {
+        let held = Outputs::default();
         Arc::new(Self {
-            inner: Mutex::new(Inner {
-                machine: Some(machine),
-                journal,
-                held: Outputs::default(),
-            }),
+            inner: Mutex::new(Inner { run, held }),
         })
     }
 
-    /// Panics are caught while the lock is held, so a poisoned one is no more broken than `machine` says.
+    /// Panics are caught while the lock is held, so a poisoned one is no more broken than the run says.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn handle(&self, input: Input<'_>, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let mut inner = self.lock();
-        inner.attempt(|machine, journal, held| {
-            // The core wants its outputs taken before the next input.
-            drain(machine, journal, held);
-            let now = now.into();
-            match journal {
-                Some(journal) => journal.handle(machine, input, now)?,
-                None => machine.handle(input, now)?,
-            }
-            Ok(())
-        })
+        self.outputs(Some((input, now.into())))
     }
 
-    /// How the run is set up.
-    fn config(&self) -> Result<Arc<run::RunConfig>, StepwellError> {
-        let config = self.read(|machine| machine.config().cloned()).flatten();
-        config.ok_or_else(broken)
+    fn outputs(
+        &self,
+        input: Option<(Input<'_>, stepwell_core::Timestamp)>,
+    ) -> Result<Outputs, StepwellError> {
+        let Inner { run, held } = &mut *self.lock();
+        let wake_at = run.handle(input, |output| match output {
+            Output::Event(event) => held.events.push(Event::from(event)),
+            Output::Effect(id, effect) => held.effects.push(Effect::new(id, effect)),
+        })?;
+        held.wake_at = wake_at.map(Into::into);
+        Ok(std::mem::take(held))
     }
 
     /// Nothing if the run is broken.
     fn read<T>(&self, look: impl FnOnce(&run::RunMachine) -> T) -> Option<T> {
-        let inner = self.lock();
-        let machine = inner.machine.as_ref()?;
-        guard(|| Ok(look(machine))).ok()
-    }
-}
-
-impl Inner {
-    fn attempt(
-        &mut self,
-        step: impl FnOnce(
-            &mut run::RunMachine,
-            &mut Option<JournalWriter>,
-            &mut Outputs,
-        ) -> Result<(), StepwellError>,
-    ) -> Result<Outputs, StepwellError> {
-        let Self {
-            machine,
-            journal,
-            held,
-        } = self;
-        let running = machine.as_mut().ok_or_else(broken)?;
-        let result = guard(|| {
-            step(running, journal, held)?;
-            drain(running, journal, held);
-            held.wake_at = running.poll_timeout().map(Into::into);
-            Ok(std::mem::take(held))
-        });
-        if let Err(StepwellError::Broken { .. }) = result {
-            *machine = None;
-        }
-        result
-    }
-}
-
-fn broken() -> StepwellError {
-    StepwellError::broken(&"the run broke in an earlier call")
-}
-
-/// Runs the core's code; a panic in it is an error.
-pub(crate) fn guard<T>(
-    work: impl FnOnce() -> Result<T, StepwellError>,
-) -> Result<T, StepwellError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic)))
-}
-
-fn drain(
-    machine: &mut run::RunMachine,
-    journal: &mut Option<JournalWriter>,
-    outputs: &mut Outputs,
-) {
-    let mut next = || match journal {
-        Some(journal) => journal.poll_output(machine),
-        None => machine.poll_output(),
-    };
-    while let Some(output) = next() {
-        match output {
-            Output::Event(event) => outputs.events.push(Event::from(event)),
-            Output::Effect(id, effect) => outputs.effects.push(Effect::new(id, effect)),
-        }
+        self.lock().run.read(look)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the app may ask of a run.
 
-use super::{Inner, RunMachine, TimerKey, broken, guard};
+use super::{RunMachine, TimerKey};
 use crate::effect::Outputs;
 use crate::error::StepwellError;
 use crate::event::Interrupt;
@@ -8,15 +8,14 @@ use crate::json_value::JsonValue;
 use crate::outcome::{Outcome, TokenUsage};
 use crate::state::StateKind;
 use crate::time::Timestamp;
-use stepwell_core::journal::{Digest, JournalWriter};
+use stepwell_core::journal::Digest;
 use stepwell_core::{event, run};
 
 #[uniffi::export]
 impl RunMachine {
     /// What waits for the app without an input of its own: after `restore` and `revive`.
     pub fn poll_outputs(&self) -> Result<Outputs, StepwellError> {
-        let mut inner = self.lock();
-        inner.attempt(|_, _, _| Ok(()))
+        self.outputs(None)
     }
 
     /// When the run wants to be woken with `timeout`; every batch of outputs says so
@@ -160,38 +159,19 @@ impl RunMachine {
     /// The run as text, to be stored and given to `restore` or `revive`. It holds no key. After `dispose` it is the run
     /// from before.
     pub fn snapshot(&self) -> Result<String, StepwellError> {
-        let mut inner = self.lock();
-        let Inner {
-            machine, journal, ..
-        } = &mut *inner;
-        let machine = machine.as_ref().ok_or_else(broken)?;
-        guard(|| {
-            Ok(match journal {
-                Some(journal) => journal.snapshot(machine),
-                None => machine.snapshot(),
-            })
-        })
+        self.lock().run.snapshot()
     }
 
     /// The lines of the journal that were written since the last call, to be appended to a file; empty without a
     /// journal. They hold all that is said, but no key. A run that broke still gives them. `replay_journal` replays all
     /// of them.
     pub fn take_journal(&self) -> String {
-        let mut inner = self.lock();
-        let journal = inner.journal.as_mut();
-        journal.map(JournalWriter::take_lines).unwrap_or_default()
+        self.lock().run.take_journal()
     }
 
     /// Closes the journal, since the run is over or the app leaves it, and gives its last lines. Later inputs are written
     /// down no more.
     pub fn end_journal(&self) -> String {
-        let mut inner = self.lock();
-        let Some(mut journal) = inner.journal.take() else {
-            return String::new();
-        };
-        if let Some(machine) = &inner.machine {
-            journal.end(machine);
-        }
-        journal.take_lines()
+        self.lock().run.end_journal()
     }
 }

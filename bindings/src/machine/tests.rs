@@ -15,7 +15,7 @@ fn config() -> Arc<run::RunConfig> {
 
 fn machine() -> Arc<RunMachine> {
     let history = Conversation::default();
-    RunMachine::of(run::RunMachine::new(config(), "thread".into(), history))
+    RunMachine::of(GuardedRun::new(config(), "thread".into(), history, false))
 }
 
 fn at(millis: u64) -> Timestamp {
@@ -41,7 +41,9 @@ fn start() -> Start {
 #[test]
 fn a_panic_is_an_error_and_leaves_the_run_broken() {
     let machine = machine();
-    let first = machine.lock().attempt(|_, _, _| panic!("half-way"));
+    assert!(machine.start(start(), at(0)).is_ok());
+    let cancel = Some((Input::Cancel, at(0).into()));
+    let first = (machine.lock().run).handle(cancel, |_| panic!("half-way"));
     let Err(StepwellError::Broken { reason, advice }) = first else {
         panic!("{first:?}");
     };
@@ -82,8 +84,7 @@ fn what_a_refused_call_had_drained_comes_with_the_next() {
     let machine = machine();
     machine.start(start(), at(0)).unwrap();
     let snapshot = machine.snapshot().unwrap();
-    let revived =
-        run::RunMachine::revive(&snapshot, config(), stepwell_core::Timestamp(1)).unwrap();
+    let revived = GuardedRun::revive(&snapshot, &config(), at(1).into(), false).unwrap();
     let revived = RunMachine::of(revived);
     assert!(revived.ended("open:0:0", at(2)).is_err());
     let outputs = revived.timeout(at(3)).unwrap();
@@ -184,7 +185,11 @@ fn each_method_is_the_input_of_its_name() {
         body: Vec::new(),
     };
     let inputs = [
-        Input::Start(Box::new(start().into_core(&run.config().unwrap()).unwrap())),
+        Input::Start(Box::new(
+            start()
+                .into_core(&run.lock().run.config().unwrap())
+                .unwrap(),
+        )),
         Input::RunCreated {
             effect,
             run_id: "run".into(),

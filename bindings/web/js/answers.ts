@@ -3,8 +3,9 @@
 import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
 import { look } from "./hooks.js";
+import type { RunMachine } from "./machine.js";
 import type { Setup } from "./setup.js";
-import type { Effect, Message, Question, RunMachine, ToolInvocation, UserAnswer } from "./stepwell.js";
+import type { Effect, Message, Question, ToolInvocation, UserAnswer } from "./types.js";
 import { Deferred, shown, type Tool, type ToolContext, ToolError, words } from "./tools.js";
 import type { Input } from "./turn.js";
 

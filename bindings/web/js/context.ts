@@ -1,6 +1,7 @@
 // The app's code for what an agent alone cannot do: runs that a backend creates, conversations that are too long.
 
-import { type ContextMessage, type Json, type Message, newestMessages } from "./stepwell.js";
+import { newestMessages } from "./session.js";
+import type { ContextMessage, Json, Message } from "./types.js";
 
 /** A run that a backend is to create. */
 export interface NewRun {

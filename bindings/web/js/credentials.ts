@@ -1,7 +1,7 @@
 // The app's code for the key of each request, and for the instructions of each turn.
 
 import type { Setup } from "./setup.js";
-import type { Message, ThreadKey } from "./stepwell.js";
+import type { Message, ThreadKey } from "./types.js";
 import { words } from "./tools.js";
 
 /** For which request credentials are asked for. */

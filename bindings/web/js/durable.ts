@@ -1,22 +1,10 @@
 // Turns that survive: what stands in the store before a turn's first request goes out, and who writes it.
 
-import { RunMachine } from "./module.js";
+import { RunMachine } from "./machine.js";
 import { Presence } from "./presence.js";
 import type { Clock } from "./setup.js";
-import {
-  type Claimed,
-  conversationOf,
-  type Effect,
-  type Json,
-  type Message,
-  type NewTurn,
-  type Outputs,
-  type PersistBatch,
-  type RunConfig,
-  type ThreadKey,
-  type TurnKey,
-  type Unfinished,
-} from "./stepwell.js";
+import { conversationOf } from "./session.js";
+import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
 
 /** One call that takes longer has failed. */

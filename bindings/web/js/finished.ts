@@ -1,6 +1,6 @@
 // A turn that is over.
 
-import type { Json, Message, Outcome, Problem, TokenUsage } from "./stepwell.js";
+import type { Json, Message, Outcome, Problem, TokenUsage } from "./types.js";
 
 /** A turn that is over. */
 export interface Finished {

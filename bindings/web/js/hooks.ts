@@ -1,7 +1,7 @@
 // Hooks: code of the app that looks at requests, answers and tools, changes them, or refuses them with a reason.
 
 import type { Setup } from "./setup.js";
-import type { Effect, HookAnswer, HookMoment, HookSpec, HookSubject, Json, Message, ToolInvocation } from "./stepwell.js";
+import type { Effect, HookAnswer, HookMoment, HookSpec, HookSubject, Json, Message, ToolInvocation } from "./types.js";
 import { shown, words } from "./tools.js";
 import type { Input } from "./turn.js";
 

@@ -1,7 +1,8 @@
 // What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
 
 import { loaded, misuse, wrong } from "./module.js";
-import { type Json, type MediaKind, mediaPart, type Message, type Part } from "./stepwell.js";
+import { mediaPart } from "./session.js";
+import type { Json, MediaKind, Message, Part } from "./types.js";
 
 /**
  * A path (under Node) or an address (`https://…`, `data:…`), a `URL`, bytes, or a `Blob`, such as the `File` of an input

@@ -1,6 +1,7 @@
-// The WebAssembly module: when it is loaded, and what is said before that and after a machine's end.
+// The WebAssembly module: when it is loaded, and how it is spoken to, which is in JSON.
 
-import load, { initSync as loadSync, type InitInput, type InitOutput, RunMachine as Machine, type StepwellError, type SyncInitInput } from "./stepwell.js";
+import load, { initSync as loadSync, type InitInput, type InitOutput, type SyncInitInput } from "./stepwell.js";
+import type { StepwellError } from "./types.js";
 
 let isLoaded = false;
 
@@ -43,39 +44,28 @@ export function initSync(from?: { module: SyncInitInput }): InitOutput {
   return output;
 }
 
-/** The class, whose objects say so when they are used after `free`. */
-function guarded(of: typeof Machine): typeof Machine {
-  const freed = (machine: object) => {
-    if ((machine as { __wbg_ptr?: number }).__wbg_ptr === 0) {
-      throw misuse("the machine was given back with `free`", "make another one, or call `free` later");
-    }
-  };
-  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(of.prototype))) {
-    const { get, value } = property;
-    if (get) {
-      property.get = function (this: object) {
-        freed(this);
-        return get.call(this);
-      };
-    } else if (typeof value === "function" && !["constructor", "free", "__destroy_into_raw"].includes(name)) {
-      property.value = function (this: object, ...given: unknown[]) {
-        freed(this);
-        return value.apply(this, given);
-      };
-    } else continue;
-    Object.defineProperty(of.prototype, name, property);
+/** A text in JSON, of what the app gave. */
+export function written(what: string, value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw wrong(`${what} cannot be written as JSON: ${error instanceof Error ? error.message : error}`, "give values that JSON has");
   }
-  return new Proxy(of, {
-    construct(target, given, made) {
-      loaded();
-      return Reflect.construct(target, given, made);
-    },
-    get(target, name, receiver) {
-      if (name === "restore" || name === "revive") loaded();
-      return Reflect.get(target, name, receiver);
-    },
-  });
 }
 
-export const RunMachine = /* @__PURE__ */ guarded(Machine);
-export type RunMachine = Machine;
+/** What the library answered, read; what it refused is thrown. */
+export function answered<T>(text: string): T {
+  const answer = JSON.parse(text) as T & { refused?: Pick<StepwellError, "kind" | "reason" | "advice"> };
+  if (answer.refused) throw thrown(answer.refused.kind, answer.refused.reason, answer.refused.advice);
+  return answer;
+}
+
+/** Makes something of the library's: what it refuses it throws as text. */
+export function made<T>(make: () => T): T {
+  loaded();
+  try {
+    return make();
+  } catch (refused) {
+    throw typeof refused === "string" ? answered(refused) : refused;
+  }
+}

@@ -1,7 +1,7 @@
 // Answers that are of a type of the app's.
 
 import { misuse } from "./module.js";
-import type { ArgumentsChange, Json, OutputType } from "./stepwell.js";
+import type { ArgumentsChange, Json, OutputType } from "./types.js";
 
 /**
  * A type of a schema library that follows Standard Schema and Standard JSON Schema, as those of Zod do from 4.2 on

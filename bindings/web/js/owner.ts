@@ -1,6 +1,7 @@
 // Whose a thread is: a turn's hold on it in the registry, and what that tells of all threads.
 
-import type { Outcome, RegistryEvent, RunHandle, RunRegistry, ThreadKey } from "./stepwell.js";
+import type { RunRegistry } from "./registry.js";
+import type { Outcome, RegistryEvent, RunHandle, ThreadKey } from "./types.js";
 
 /** The events of a registry, each for one caller, whichever agent it asks. @internal */
 export class RegistryEvents {

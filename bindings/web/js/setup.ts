@@ -5,7 +5,8 @@ import type { CredentialSource, InstructionsSource } from "./credentials.js";
 import { Durable } from "./durable.js";
 import { type Hook, specs } from "./hooks.js";
 import { thrown, wrong } from "./module.js";
-import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
+import type { RunRegistry } from "./registry.js";
+import type { Json, Message, RunConfig } from "./types.js";
 import type { Store } from "./store.js";
 import { type Answerer, type Approver, type Tool, toolsByName } from "./tools.js";
 

@@ -1,6 +1,6 @@
 // Where an agent's turns are kept: what the app's own store does.
 
-import type { Claimed, NewTurn, PersistBatch, ThreadKey, ThreadRecord, TurnKey, TurnRecord, Unfinished } from "./stepwell.js";
+import type { Claimed, NewTurn, PersistBatch, ThreadKey, ThreadRecord, TurnKey, TurnRecord, Unfinished } from "./types.js";
 
 /**
  * The app's own database, in IndexedDB or wherever. A store holds threads; a thread holds a tree of turns; a turn holds its

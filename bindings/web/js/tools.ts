@@ -2,7 +2,7 @@
 
 import { type Content, ContentPart, partsOf } from "./media.js";
 import { wrong } from "./module.js";
-import type { Json, Question, ToolDefinition, ToolInvocation, UserAnswer } from "./stepwell.js";
+import type { Json, Question, ToolDefinition, ToolInvocation, UserAnswer } from "./types.js";
 
 /** What a tool's code is told beside the arguments. */
 export interface ToolContext {

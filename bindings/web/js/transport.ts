@@ -1,6 +1,7 @@
 // One request and its answer, as inputs of the machine.
 
-import type { HttpRequest, Outputs, RunMachine } from "./stepwell.js";
+import type { RunMachine } from "./machine.js";
+import type { HttpRequest, Outputs } from "./types.js";
 import { words } from "./tools.js";
 
 /** As much of an error's body as is kept, in bytes. */

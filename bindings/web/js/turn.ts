@@ -5,11 +5,12 @@ import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Waiting, Writer } from "./durable.js";
 import type { Finished } from "./finished.js";
 import { messageOf, type Said } from "./media.js";
+import type { RunMachine } from "./machine.js";
 import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
-import { noInstructions, notStored } from "./stepwell.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind, UserAnswer } from "./stepwell.js";
+import { noInstructions, notStored } from "./session.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
@@ -123,7 +124,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     const isOfStore = error instanceof StoreError;
     if (!isOfStore && !(error instanceof NoInstructions)) return this.#break(error);
     if (isOfStore) this.#trouble = error;
-    const outcome = (isOfStore ? notStored : noInstructions)(error.message) as Outcome;
+    const outcome = (isOfStore ? notStored : noInstructions)(error.message);
     this.#last = { type: "completed", outcome };
     this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
   }

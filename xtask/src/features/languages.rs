@@ -157,11 +157,8 @@ impl Known {
                 }
             }
         }
-        for item in items(root, "bindings/web/src")? {
-            put(Language::Web, item.cased(Language::Web).written("."));
-        }
-        let shapes = fs::read_to_string(root.join("bindings/web/src/shapes.d.ts"))
-            .context("cannot read bindings/web/src/shapes.d.ts")?;
+        let shapes = fs::read_to_string(root.join("bindings/web/js/shapes.ts"))
+            .context("cannot read bindings/web/js/shapes.ts")?;
         let setup = fs::read_to_string(root.join("bindings/web/js/setup.ts"))
             .context("cannot read bindings/web/js/setup.ts")?;
         for name in declared(Language::Web, &shapes) {

@@ -53,7 +53,7 @@ fn committed(library: &Utf8Path, compares: bool) -> anyhow::Result<()> {
     let bindings = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = [
         ("flutter/lib/src/shapes.dart", dart::classes(&shapes)?),
-        ("web/src/shapes.d.ts", typescript::types(&shapes)?),
+        ("web/js/shapes.ts", typescript::types(&shapes)?),
     ];
     for (path, text) in files {
         let file = bindings.join(path);

@@ -2,6 +2,8 @@
 //
 // What is left out of a configuration is the default; `null`, where a type has it, is none: no limit, no wait.
 
+import type { Json, Message, Part } from "./types.js";
+
 /**
  * All that a run is to know before it starts: who answers, what tools there are, how far it may go.
  *

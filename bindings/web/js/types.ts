@@ -1,3 +1,7 @@
+// The types that are not those of a shape of the library's own.
+
+export type * from "./shapes.js";
+
 /** Any JSON. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 

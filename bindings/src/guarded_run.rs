@@ -1,0 +1,178 @@
+//! A run with what every API holds about it: its journal, and that a panic breaks it and nothing else.
+
+use crate::error::StepwellError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::journal::JournalWriter;
+use stepwell_core::run::{Input, Output, RunConfig, RunMachine};
+use stepwell_core::{ThreadId, Timestamp};
+
+/// A run, and the journal of its inputs if one is written. A panic within a call is an error of it, and of every later
+/// call.
+#[derive(Debug)]
+pub struct GuardedRun {
+    /// Nothing once a call has panicked: what it left cannot be trusted.
+    machine: Option<RunMachine>,
+    /// Outlives the machine: what broke it is in it.
+    journal: Option<JournalWriter>,
+}
+
+impl GuardedRun {
+    /// A run that is ready to start, on a conversation as it stands.
+    #[must_use]
+    pub fn new(
+        config: Arc<RunConfig>,
+        thread_id: ThreadId,
+        history: Conversation,
+        has_journal: bool,
+    ) -> Self {
+        let journal = has_journal.then(|| JournalWriter::new(&config, &thread_id, &history));
+        Self {
+            machine: Some(RunMachine::new(config, thread_id, history)),
+            journal,
+        }
+    }
+
+    /// A stored run that goes on in the same process.
+    ///
+    /// # Errors
+    /// The text is no snapshot, or not of such a run.
+    pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, StepwellError> {
+        let machine = guard(|| Ok(RunMachine::restore(snapshot, config)?))?;
+        Ok(Self {
+            machine: Some(machine),
+            journal: None,
+        })
+    }
+
+    /// A stored run whose process died. A journal begins with it.
+    ///
+    /// # Errors
+    /// The text is no snapshot, or not of such a run.
+    pub fn revive(
+        snapshot: &str,
+        config: &Arc<RunConfig>,
+        now: Timestamp,
+        has_journal: bool,
+    ) -> Result<Self, StepwellError> {
+        guard(|| {
+            let mut machine = RunMachine::revive(snapshot, Arc::clone(config), now)?;
+            let mut journal = None;
+            if has_journal {
+                let thread_id = machine.thread_id().cloned().unwrap_or_default();
+                let mut writer = JournalWriter::of_stored(config, &thread_id);
+                machine = writer.revive(snapshot, config, now)?;
+                journal = Some(writer);
+            }
+            Ok(Self {
+                machine: Some(machine),
+                journal,
+            })
+        })
+    }
+
+    /// Gives the run an input, if there is one, takes what waits and what comes of it, and says when the run wants to be
+    /// woken.
+    ///
+    /// # Errors
+    /// A call that does not fit where the run stands changes nothing; what waited was taken all the same, and is to be
+    /// given to the app with what comes next. And the run may be broken.
+    pub fn handle(
+        &mut self,
+        input: Option<(Input<'_>, Timestamp)>,
+        mut take: impl FnMut(Output),
+    ) -> Result<Option<Timestamp>, StepwellError> {
+        let Self { machine, journal } = self;
+        let running = machine.as_mut().ok_or_else(broken)?;
+        let result = guard(|| {
+            // The core wants its outputs taken before the next input.
+            drain(running, journal, &mut take);
+            if let Some((input, now)) = input {
+                match journal {
+                    Some(journal) => journal.handle(running, input, now)?,
+                    None => running.handle(input, now)?,
+                }
+                drain(running, journal, &mut take);
+            }
+            Ok(running.poll_timeout())
+        });
+        if let Err(StepwellError::Broken { .. }) = result {
+            *machine = None;
+        }
+        result
+    }
+
+    /// Looks at the run. Nothing if it is broken.
+    pub fn read<T>(&self, look: impl FnOnce(&RunMachine) -> T) -> Option<T> {
+        let machine = self.machine.as_ref()?;
+        guard(|| Ok(look(machine))).ok()
+    }
+
+    /// How the run is set up.
+    ///
+    /// # Errors
+    /// The run is broken.
+    pub fn config(&self) -> Result<Arc<RunConfig>, StepwellError> {
+        let config = self.read(|machine| machine.config().cloned()).flatten();
+        config.ok_or_else(broken)
+    }
+
+    /// The run as text.
+    ///
+    /// # Errors
+    /// The run is broken.
+    pub fn snapshot(&mut self) -> Result<String, StepwellError> {
+        let machine = self.machine.as_ref().ok_or_else(broken)?;
+        guard(|| {
+            Ok(match &mut self.journal {
+                Some(journal) => journal.snapshot(machine),
+                None => machine.snapshot(),
+            })
+        })
+    }
+
+    /// The lines of the journal since the last call; none without a journal.
+    pub fn take_journal(&mut self) -> String {
+        let journal = self.journal.as_mut();
+        journal.map(JournalWriter::take_lines).unwrap_or_default()
+    }
+
+    /// Closes the journal, and gives its last lines. Later inputs are written down no more.
+    pub fn end_journal(&mut self) -> String {
+        let Some(mut journal) = self.journal.take() else {
+            return String::new();
+        };
+        if let Some(machine) = &self.machine {
+            journal.end(machine);
+        }
+        journal.take_lines()
+    }
+}
+
+fn drain(
+    machine: &mut RunMachine,
+    journal: &mut Option<JournalWriter>,
+    take: &mut impl FnMut(Output),
+) {
+    let mut next = || match journal {
+        Some(journal) => journal.poll_output(machine),
+        None => machine.poll_output(),
+    };
+    while let Some(output) = next() {
+        take(output);
+    }
+}
+
+fn broken() -> StepwellError {
+    StepwellError::broken(&"the run broke in an earlier call")
+}
+
+/// Runs the core's code; a panic in it is an error.
+///
+/// # Errors
+/// Those of the work, and [`StepwellError::Broken`] of a panic.
+pub fn guard<T>(work: impl FnOnce() -> Result<T, StepwellError>) -> Result<T, StepwellError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic)))
+}
