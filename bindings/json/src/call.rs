@@ -1,5 +1,6 @@
 //! What can be said to a run, and asked of it, as one JSON object each: `{"input": "toolFinished", "effect": …}`.
 
+use crate::read::read;
 use crate::refused::Refused;
 use crate::start::Start;
 use serde::Deserialize;
@@ -16,14 +17,14 @@ use stepwell_ffi::{GuardedRun, HookAnswer, Outcome, StateKind};
 /// An input: each of the core's, but for the bytes of a stream.
 #[derive(Deserialize)]
 #[serde(
-    tag = "input",
     rename_all = "camelCase",
     rename_all_fields = "camelCase",
     deny_unknown_fields
 )]
 pub(crate) enum Told {
+    /// A [`Start`], which is read by itself: what is wrong in it is told of it.
     Start {
-        start: Box<Start>,
+        start: Value,
     },
     RunCreated {
         effect: String,
@@ -142,7 +143,7 @@ pub(crate) enum Told {
     Resume {
         answers: Vec<ResumeEntry>,
     },
-    Cancel,
+    Cancel {},
     CancelCall {
         call: CallKey,
     },
@@ -152,12 +153,12 @@ pub(crate) enum Told {
     Shown {
         messages: Vec<Message>,
     },
-    EnteredBackground,
-    EnteredForeground,
-    NetworkLost,
-    NetworkAvailable,
-    Dispose,
-    Timeout,
+    EnteredBackground {},
+    EnteredForeground {},
+    NetworkLost {},
+    NetworkAvailable {},
+    Dispose {},
+    Timeout {},
 }
 
 /// What a tool itself can say of its failure.
@@ -173,33 +174,32 @@ pub(crate) enum FailureKind {
 /// A question, whose answer changes nothing.
 #[derive(Deserialize)]
 #[serde(
-    tag = "ask",
     rename_all = "camelCase",
     rename_all_fields = "camelCase",
     deny_unknown_fields
 )]
 pub(crate) enum Question {
-    State,
-    Outcome,
-    Interrupts,
-    Text,
-    ShownText,
-    Messages,
-    SharedState,
-    Output,
-    PartialOutput,
+    State {},
+    Outcome {},
+    Interrupts {},
+    Text {},
+    ShownText {},
+    Messages {},
+    SharedState {},
+    Output {},
+    PartialOutput {},
     PartialArguments { tool_call_id: String },
     AwaitedResult { tool_call_id: String },
-    TimeoutAt,
-    IsResting,
-    IsDisposed,
-    Usage,
-    Hop,
-    ThreadId,
-    Turn,
-    RunId,
-    Digest,
-    Snapshot,
+    TimeoutAt {},
+    IsResting {},
+    IsDisposed {},
+    Usage {},
+    Hop {},
+    ThreadId {},
+    Turn {},
+    RunId {},
+    Digest {},
+    Snapshot {},
 }
 
 pub(crate) fn id(effect: &str) -> Result<EffectId, Refused> {
@@ -211,7 +211,10 @@ impl Told {
     /// The core's input for this run.
     pub(crate) fn into_core(self, run: &GuardedRun) -> Result<Input<'static>, Refused> {
         Ok(match self {
-            Self::Start { start } => Input::Start(Box::new(start.into_core(&*run.config()?)?)),
+            Self::Start { start } => {
+                let start: Start = read("the start", &start.to_string())?;
+                Input::Start(Box::new(start.into_core(&*run.config()?)?))
+            }
             Self::RunCreated { effect, run_id } => Input::RunCreated {
                 effect: id(&effect)?,
                 run_id: run_id.into(),
@@ -356,16 +359,16 @@ impl Told {
                 message,
             },
             Self::Resume { answers } => Input::Resume(answers),
-            Self::Cancel => Input::Cancel,
+            Self::Cancel {} => Input::Cancel,
             Self::CancelCall { call } => Input::CancelCall { call },
             Self::Steer { message } => Input::Steer(message),
             Self::Shown { messages } => Input::Shown(messages),
-            Self::EnteredBackground => Input::EnteredBackground,
-            Self::EnteredForeground => Input::EnteredForeground,
-            Self::NetworkLost => Input::NetworkLost,
-            Self::NetworkAvailable => Input::NetworkAvailable,
-            Self::Dispose => Input::Dispose,
-            Self::Timeout => Input::Timeout,
+            Self::EnteredBackground {} => Input::EnteredBackground,
+            Self::EnteredForeground {} => Input::EnteredForeground,
+            Self::NetworkLost {} => Input::NetworkLost,
+            Self::NetworkAvailable {} => Input::NetworkAvailable,
+            Self::Dispose {} => Input::Dispose,
+            Self::Timeout {} => Input::Timeout,
         })
     }
 }
@@ -383,15 +386,15 @@ impl From<FailureKind> for ToolFailureKind {
 impl Question {
     pub(crate) fn answer(&self, machine: &RunMachine) -> Value {
         match self {
-            Self::State => json!(StateKind::from(machine.state())),
-            Self::Outcome => json!(machine.outcome().cloned().map(Outcome::from)),
-            Self::Interrupts => json!(machine.interrupts()),
-            Self::Text => machine.conversation().text().into(),
-            Self::ShownText => machine.shown_text().into(),
-            Self::Messages => json!(machine.conversation().messages()),
-            Self::SharedState => json!(machine.conversation().shared_state()),
-            Self::Output => json!(machine.output()),
-            Self::PartialOutput => json!(machine.partial_output().map(|output| output.value())),
+            Self::State {} => json!(StateKind::from(machine.state())),
+            Self::Outcome {} => json!(machine.outcome().cloned().map(Outcome::from)),
+            Self::Interrupts {} => json!(machine.interrupts()),
+            Self::Text {} => machine.conversation().text().into(),
+            Self::ShownText {} => machine.shown_text().into(),
+            Self::Messages {} => json!(machine.conversation().messages()),
+            Self::SharedState {} => json!(machine.conversation().shared_state()),
+            Self::Output {} => json!(machine.output()),
+            Self::PartialOutput {} => json!(machine.partial_output().map(|output| output.value())),
             Self::PartialArguments { tool_call_id } => {
                 let arguments = machine.partial_arguments(tool_call_id);
                 json!(arguments.map(|arguments| arguments.value()))
@@ -400,16 +403,16 @@ impl Question {
                 let effect = machine.awaited_result(tool_call_id);
                 json!(effect.map(|effect| effect.to_string()))
             }
-            Self::TimeoutAt => json!(machine.poll_timeout().map(|at| at.0)),
-            Self::IsResting => machine.is_resting().into(),
-            Self::IsDisposed => machine.is_disposed().into(),
-            Self::Usage => json!(machine.usage()),
-            Self::Hop => machine.hop().into(),
-            Self::ThreadId => json!(machine.thread_id().map(ToString::to_string)),
-            Self::Turn => json!(machine.turn().map(ToString::to_string)),
-            Self::RunId => json!(machine.run_id().map(ToString::to_string)),
-            Self::Digest => Digest::of_run(machine).to_string().into(),
-            Self::Snapshot => machine.snapshot().into(),
+            Self::TimeoutAt {} => json!(machine.poll_timeout().map(|at| at.0)),
+            Self::IsResting {} => machine.is_resting().into(),
+            Self::IsDisposed {} => machine.is_disposed().into(),
+            Self::Usage {} => json!(machine.usage()),
+            Self::Hop {} => machine.hop().into(),
+            Self::ThreadId {} => json!(machine.thread_id().map(ToString::to_string)),
+            Self::Turn {} => json!(machine.turn().map(ToString::to_string)),
+            Self::RunId {} => json!(machine.run_id().map(ToString::to_string)),
+            Self::Digest {} => Digest::of_run(machine).to_string().into(),
+            Self::Snapshot {} => machine.snapshot().into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 use crate::call::{Question, Told, id};
 use crate::outputs::Outputs;
-use crate::read::read;
+use crate::read::{read, read_call};
 use crate::refused::Refused;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl Machine {
     /// An input: `{"input": NAME, …}`, named and with the fields as `RunMachine` of the other bindings has them, in camel
     /// case. `now_ms` is the time in milliseconds since the epoch.
     pub fn call(&mut self, json: &str, now_ms: u64) -> String {
-        let input = read("the call", json).and_then(|told: Told| told.into_core(&self.run));
+        let input = read_call("input", json).and_then(|told: Told| told.into_core(&self.run));
         written(input.and_then(|input| self.take(Some((input, now_ms)))))
     }
 
@@ -120,8 +120,8 @@ impl Machine {
 
     /// A question, `{"ask": NAME}`: gives `{"answer": …}`, and changes nothing.
     pub fn ask(&mut self, json: &str) -> String {
-        let answer = read("the question", json).and_then(|question| match question {
-            Question::Snapshot => Ok(self.run.snapshot()?.into()),
+        let answer = read_call("ask", json).and_then(|question| match question {
+            Question::Snapshot {} => Ok(self.run.snapshot()?.into()),
             question => {
                 let answer = self.run.read(|machine| question.answer(machine));
                 answer.ok_or_else(broken)

@@ -1,5 +1,6 @@
 use crate::refused::Refused;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 /// Reads what an app gives as JSON. `what` is what an error calls it.
 ///
@@ -22,9 +23,30 @@ pub(crate) fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Ref
     Ok(value)
 }
 
+/// Reads a call, an object whose field `tag` names it: as `{"NAME": {…}}`, which is an enum as serde has it. One that is told
+/// apart by a field would have another copy of the code that reads each type in it.
+///
+/// # Errors
+///
+/// It is not what it should be. The error names the call.
+pub(crate) fn read_call<T: DeserializeOwned>(tag: &'static str, json: &str) -> Result<T, Refused> {
+    let refused = |reason: String| Refused::argument("the call", reason);
+    let value: Value = serde_json::from_str(json).map_err(|error| refused(error.to_string()))?;
+    let Value::Object(mut fields) = value else {
+        return Err(refused("it is not an object".to_owned()));
+    };
+    let Some(Value::String(name)) = fields.shift_remove(tag) else {
+        return Err(refused(format!("`{tag}` does not name it")));
+    };
+    let what = format!("the call `{name}`");
+    let call = Map::from_iter([(name, Value::Object(fields))]);
+    T::deserialize(Value::Object(call)).map_err(|error| Refused::argument(&what, error))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{read, read_call};
+    use crate::call::{Question, Told};
     use stepwell_ffi::RunConfig;
 
     #[test]
@@ -44,5 +66,36 @@ mod tests {
             let refused = read::<RunConfig>("the configuration", json).unwrap_err();
             assert!(refused.reason.starts_with(field), "{}", refused.reason);
         }
+    }
+    #[test]
+    fn a_call_is_named_and_an_error_names_it() {
+        let told = |json| read_call::<Told>("input", json).map(|_| ());
+        assert!(told(r#"{"input":"cancel"}"#).is_ok());
+        assert!(told(r#"{"message":"","input":"lost","effect":"open:0:0"}"#).is_ok());
+        for (json, reason) in [
+            ("[]", "the call: it is not an object"),
+            ("{}", "the call: `input` does not name it"),
+            (r#"{"input":3}"#, "the call: `input` does not name it"),
+            (
+                r#"{"input":"lost"}"#,
+                "the call `lost`: missing field `effect`",
+            ),
+            (
+                r#"{"input":"cancel","a":1}"#,
+                "the call `cancel`: unknown field `a`",
+            ),
+            (
+                r#"{"input":"persisted","effect":1}"#,
+                "the call `persisted`: invalid type: integer `1`",
+            ),
+            (
+                r#"{"input":"nothing"}"#,
+                "the call `nothing`: unknown variant",
+            ),
+        ] {
+            let refused = told(json).unwrap_err();
+            assert!(refused.reason.starts_with(reason), "{}", refused.reason);
+        }
+        assert!(read_call::<Question>("ask", r#"{"ask":"text"}"#).is_ok());
     }
 }

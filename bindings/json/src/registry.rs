@@ -1,5 +1,5 @@
 use crate::machine::{guard, written_answer};
-use crate::read::read;
+use crate::read::read_call;
 use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub struct Registry(Arc<RunRegistry>);
 
 /// A call, named and with the arguments as `RunRegistry` of the bindings has them.
 #[derive(Deserialize)]
-#[serde(tag = "call", rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
     Register {
         thread: ThreadKey,
@@ -36,20 +36,20 @@ enum Call {
     Current {
         thread: ThreadKey,
     },
-    Running,
+    Running {},
     LookAt {
         thread: Option<ThreadKey>,
     },
-    LookedAt,
+    LookedAt {},
     Unread {
         thread: ThreadKey,
     },
-    UnreadThreads,
+    UnreadThreads {},
     Remove {
         thread: ThreadKey,
     },
-    TakeEvents,
-    Snapshot,
+    TakeEvents {},
+    Snapshot {},
 }
 
 impl Registry {
@@ -66,7 +66,7 @@ impl Registry {
 
     /// Carries out a call.
     pub fn call(&self, json: &str) -> String {
-        let answer = read("the call", json).and_then(|call| guard(|| self.answer(call)));
+        let answer = read_call("call", json).and_then(|call| guard(|| self.answer(call)));
         written_answer(answer)
     }
 
@@ -81,14 +81,14 @@ impl Registry {
                 json!(registry.disposal_failed(handle, &message)?)
             }
             Call::Current { thread } => json!(registry.current(thread)),
-            Call::Running => json!(registry.running()),
+            Call::Running {} => json!(registry.running()),
             Call::LookAt { thread } => json!(registry.look_at(thread)),
-            Call::LookedAt => json!(registry.looked_at()),
+            Call::LookedAt {} => json!(registry.looked_at()),
             Call::Unread { thread } => registry.unread(thread).into(),
-            Call::UnreadThreads => json!(registry.unread_threads()),
+            Call::UnreadThreads {} => json!(registry.unread_threads()),
             Call::Remove { thread } => json!(registry.remove(thread)),
-            Call::TakeEvents => json!(registry.take_events()),
-            Call::Snapshot => registry.snapshot().into(),
+            Call::TakeEvents {} => json!(registry.take_events()),
+            Call::Snapshot {} => registry.snapshot().into(),
         })
     }
 }

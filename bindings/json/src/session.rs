@@ -2,7 +2,7 @@ use crate::context::Overflow;
 use crate::history::StoredTurns;
 use crate::machine::{guard, written_answer};
 use crate::media::NewPart;
-use crate::read::read;
+use crate::read::{read, read_call};
 use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use stepwell_ffi::Outcome;
 
 /// What a host asks without a run.
 #[derive(Deserialize)]
-#[serde(tag = "call", rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
     Conversation(StoredTurns),
     Title { messages: Vec<Message> },
@@ -23,16 +23,16 @@ enum Call {
     Part { of: Box<NewPart> },
 }
 
-/// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as [`StoredTurns`] has it;
+/// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as `StoredTurns` has it;
 /// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none;
 /// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take, `noInstructions` with that of one
 /// whose instructions could not be made; and `{"call": "newest",
 /// "overflow", "part"}` with the ids of the newest messages that fill no more than this part of the window. The overflow is
 /// what the effect `trimContext` says. `{"call": "part", "of"}` is answered with an AG-UI content part of media, as
-/// [`NewPart`] has it.
+/// `NewPart` has it.
 #[must_use]
 pub fn session(json: &str) -> String {
-    let answer = read("the call", json).and_then(|call| guard(|| answer(call)));
+    let answer = read_call("call", json).and_then(|call| guard(|| answer(call)));
     written_answer(answer)
 }
 

@@ -1,5 +1,6 @@
 // Hooks: code of the app that looks at requests, answers and tools, changes them, or refuses them with a reason.
 
+import { wrong } from "./module.js";
 import type { Setup } from "./setup.js";
 import type { Effect, HookAnswer, HookMoment, HookSpec, HookSubject, Json, Message, ToolInvocation } from "./types.js";
 import { shown, words } from "./tools.js";
@@ -46,8 +47,16 @@ export interface Hook {
 const MOMENTS: HookMoment[] = ["beforeRequest", "afterAnswer", "beforeTool", "afterTool"];
 
 /** What the machine is told of the hooks. @internal */
-export function specs(hooks: Hook[]): HookSpec[] {
-  return hooks.map((hook) => ({ name: hook.name, moments: MOMENTS.filter((moment) => hook[moment]) }));
+export function specs(hooks: readonly Hook[]): HookSpec[] {
+  if (!Array.isArray(hooks)) throw wrong("`hooks` is no array", "give an array of hooks, with their code");
+  return hooks.map((hook: Partial<Hook> | null | undefined, at) => {
+    if (typeof hook?.name !== "string") throw wrong(`\`hooks[${at}]\` has no name`, "give it a `name`, which refusals call it by");
+    const moments = MOMENTS.filter((moment) => hook[moment]);
+    const odd = moments.find((moment) => typeof hook[moment] !== "function");
+    if (odd) throw wrong(`\`${odd}\` of \`hooks[${at}]\` is no function`, "give one, or leave it out");
+    if (moments.length === 0) throw wrong(`\`hooks[${at}]\` looks at nothing`, `give it a method: ${MOMENTS.join(", ")}`);
+    return { name: hook.name, moments };
+  });
 }
 
 /** Has a hook look. @internal */

@@ -11,21 +11,30 @@ const ask = <T>(call: string, fields: object): T =>
  * The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it. `turn` is
  * the end of the path; without it, it is the turn that ends last.
  */
-export const conversationOf = (turns: TurnRecord[], turn?: string | null): { messages: Message[]; sharedState: Json } =>
-  ask("conversation", { turns, turn });
+export function conversationOf(turns: TurnRecord[], turn?: string | null): { messages: Message[]; sharedState: Json } {
+  return ask("conversation", { turns, turn });
+}
 
 /** What a thread is called: the user's first words, in one line; empty if they are no words. */
-export const titleOf = (messages: Message[]): string => ask("title", { messages });
+export function titleOf(messages: Message[]): string {
+  return ask("title", { messages });
+}
 
 /** The ids of the newest messages of a conversation that fill no more than this part of the model's window. */
-export const newestMessages = ({ tokens, window, messages }: { tokens: number; window: number; messages: ContextMessage[] }, part: number): string[] =>
-  ask("newest", { overflow: { tokens, window, messages }, part });
+export function newestMessages(overflow: { tokens: number; window: number; messages: ContextMessage[] }, part: number): string[] {
+  const { tokens, window, messages } = overflow;
+  return ask("newest", { overflow: { tokens, window, messages }, part });
+}
 
 /** How a turn ends that its store did not take. */
-export const notStored = (message: string): Outcome => ask("notStored", { message });
+export function notStored(message: string): Outcome {
+  return ask("notStored", { message });
+}
 
 /** How a turn ends whose instructions could not be made. */
-export const noInstructions = (message: string): Outcome => ask("noInstructions", { message });
+export function noInstructions(message: string): Outcome {
+  return ask("noInstructions", { message });
+}
 
 /** A content part of media: of the bytes, or of what `of` names. */
 export function mediaPart(

@@ -1,5 +1,4 @@
-//! The npm package: the module with its JavaScript and types, as wasm-bindgen makes them, and the `Agent` over it in
-//! TypeScript.
+//! The npm package: the module with its JavaScript, as wasm-bindgen makes it, and the classes over it in TypeScript.
 
 use super::Package;
 use crate::{

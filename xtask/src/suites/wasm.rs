@@ -31,7 +31,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     // `jsonschema` seeds its hash tables through the browser.
     let web = web::module(context, log)?;
     let by_the_browser = |module: &str| module.starts_with("__wbindgen_");
-    check(log, "the npm package", &web, "runmachine_", by_the_browser)
+    check(log, "the npm package", &web, "machine_", by_the_browser)
 }
 
 /// Looks what a module asks of its host. That it exports what it is for shows that there is something in it.
