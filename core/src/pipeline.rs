@@ -1,21 +1,19 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
 mod meter;
+mod receiver;
 mod rejoin;
 mod replay;
 mod resync;
 
 use crate::conversation::{Applied, Conversation};
-use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds, Sink};
-use crate::event::{
-    End, Event, EventRef, ExtraRules, Finding, Phase, Rule, ToolCallArgs, ToolCallEnd, Verdict,
-    Verification, Verifier, Violation,
-};
-use crate::wire::{Frame, FrameLimits, Framer};
+use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds};
+use crate::event::{End, EventRef, ExtraRules, Finding, Phase, Verification, Verifier};
+use crate::wire::{FrameLimits, Framer};
 pub use meter::AnswerLimits;
-use meter::{Meter, changeable};
-use rejoin::{Passed, Rejoin};
-use serde::de::IgnoredAny;
+use meter::Meter;
+use receiver::Receiver;
+use rejoin::Rejoin;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -392,152 +390,5 @@ impl Pipeline {
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.verifier.order().phase()
-    }
-}
-
-struct Receiver<'a> {
-    verifier: &'a mut Verifier,
-    conversation: &'a mut Conversation,
-    listener: &'a mut dyn Listener,
-    frame: u64,
-    meter: &'a mut Meter,
-    rejoin: Option<&'a mut Rejoin>,
-}
-
-impl Sink for Receiver<'_> {
-    #[inline]
-    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
-        if self.rejoin.is_some() {
-            return self.rejoined(event);
-        }
-        self.judged(event)
-    }
-
-    fn warning(&mut self, message: &str) {
-        // What is said again was warned of before.
-        if !self.rejoin.as_deref().is_some_and(Rejoin::is_behind) {
-            self.listener.warning(message);
-        }
-    }
-
-    fn is_whole(&self, tool_call_id: &str) -> bool {
-        let call = self.conversation.call_of_history(tool_call_id);
-        call.is_some_and(|(_, call)| {
-            serde_json::from_str::<IgnoredAny>(&call.function.arguments).is_ok()
-        })
-    }
-}
-
-impl Receiver<'_> {
-    #[inline]
-    fn read(&mut self, decoder: &mut Decoder, frame: Frame<'_>) -> Result<(), DecodeError> {
-        decoder.frame(frame, self)?;
-        if self.rejoin.is_none() && self.meter.is_within() {
-            return Ok(());
-        }
-        self.go_on()
-    }
-
-    /// Whether the stream may go on after a frame.
-    #[cold]
-    fn go_on(&self) -> Result<(), DecodeError> {
-        self.meter.check()?;
-        match &self.rejoin {
-            Some(rejoin) => rejoin.agrees(),
-            None => Ok(()),
-        }
-    }
-
-    #[inline]
-    fn judged(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
-        let (frame, listener) = (self.frame, &mut *self.listener);
-        let found = &mut |finding| tell(&finding, frame, event, listener);
-        if self.verifier.check(event, found)? == Verdict::Take {
-            self.apply(event);
-        }
-        Ok(())
-    }
-
-    /// An event of a stream that can be joined again.
-    #[cold]
-    fn rejoined(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
-        let Some(rejoin) = &mut self.rejoin else {
-            return Ok(());
-        };
-        match rejoin.pass(event, self.verifier.order(), self.conversation) {
-            Passed::Dropped => Ok(()),
-            Passed::Rest(rest) => self.judged((&*rest).into()),
-            Passed::After(before) => {
-                for event in &before {
-                    self.judged(event.into())?;
-                }
-                self.judged(event)
-            }
-            Passed::Synced => {
-                let asked = self.conversation.asked();
-                self.judged(event)?;
-                // A call that the snapshot brought began while nobody listened, in this hop.
-                self.conversation.adopt_calls_beyond(asked);
-                Ok(())
-            }
-            Passed::Taken => self.judged(event),
-        }
-    }
-
-    #[inline]
-    fn apply(&mut self, event: EventRef<'_>) {
-        // What there is no room for is not applied, nor is anything after it: the frame is the stream's last.
-        if !self.meter.takes(event) {
-            return;
-        }
-        let applied = match event {
-            EventRef::Whole(event) => self.apply_whole(event),
-            piece => self.conversation.apply(piece),
-        };
-        if let Applied::Ignored(reason) = &applied {
-            self.listener.warning(reason);
-        }
-        self.listener.applied(event, &applied, self.conversation);
-    }
-
-    fn apply_whole(&mut self, event: &Event) -> Applied {
-        if let Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_) =
-            event
-        {
-            self.listener.moving(self.conversation);
-        }
-        let before = changeable(event, self.conversation);
-        let applied = self.conversation.apply(EventRef::Whole(event));
-        if let Some(before) = before {
-            let after = changeable(event, self.conversation);
-            self.meter.replaced(before, after.unwrap_or_default());
-        }
-        applied
-    }
-
-    fn end(&mut self) -> Result<End, Violation> {
-        let (frame, listener) = (self.frame, &mut *self.listener);
-        self.verifier
-            .end(&mut |finding| listener.finding(&finding, frame))
-    }
-}
-
-/// A piece of a call that is not open is said by the call's id, so that the host can tell which.
-#[cold]
-fn tell(finding: &Finding, frame: u64, event: EventRef<'_>, listener: &mut dyn Listener) {
-    let call: Option<&str> = match event {
-        EventRef::ToolCallArgs { tool_call_id, .. } => Some(tool_call_id),
-        EventRef::Whole(
-            Event::ToolCallArgs(ToolCallArgs { tool_call_id, .. })
-            | Event::ToolCallEnd(ToolCallEnd { tool_call_id, .. }),
-        ) => Some(tool_call_id),
-        _ => None,
-    };
-    match call {
-        Some(call) if finding.rule == Rule::O9 => {
-            let Finding { rule, message, .. } = finding;
-            listener.unknown_call(call, &format!("{rule}: {message}"));
-        }
-        _ => listener.finding(finding, frame),
     }
 }
