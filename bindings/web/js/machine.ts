@@ -30,6 +30,7 @@ export class RunMachine {
    */
   constructor(config: RunConfig, threadId: string, history?: Message[] | null, sharedState?: Json, journal?: boolean | null) {
     this.#machine = made(() => {
+      // From `restore` and `revive`, which have made it.
       if ((config as unknown) instanceof Machine) return config as unknown as Machine;
       const making = { config, threadId, history: history ?? [], sharedState, journal: journal ?? false };
       return new Machine(written("the run", making));

@@ -1,6 +1,6 @@
 // Many runs at once.
 
-import { answered, made, written } from "./module.js";
+import { answered, made, misuse, written } from "./module.js";
 import { Registry } from "./stepwell.js";
 import type { Outcome, Registered, RegistryEvent, RunHandle, ThreadKey } from "./types.js";
 
@@ -16,7 +16,7 @@ const keyOf = (thread: Thread): ThreadKey => (typeof thread === "string" ? { ser
  * throws a `StepwellError` of the kind `stale`. A mere id names the thread of an app that has one server and no rooms.
  */
 export class RunRegistry {
-  readonly #registry: Registry;
+  #registry: Registry | undefined;
 
   /** A registry with no runs, or a stored one: what `snapshot` gave. */
   constructor(snapshot?: string | null) {
@@ -24,6 +24,7 @@ export class RunRegistry {
   }
 
   #call<T>(call: string, fields: object = {}): T {
+    if (!this.#registry) throw misuse("the registry was given back with `free`", "make another one, or call `free` later");
     return answered<{ answer: T }>(this.#registry.call(written("the call", { call, ...fields }))).answer;
   }
 
@@ -99,6 +100,12 @@ export class RunRegistry {
 
   /** Gives the registry's memory back at once; else it is given back when the registry is collected. */
   free(): void {
-    this.#registry.free();
+    this.#registry?.free();
+    this.#registry = undefined;
+  }
+
+  /** As `free`, at the end of a `using`. */
+  [Symbol.dispose](): void {
+    this.free();
   }
 }

@@ -32,7 +32,7 @@ function thrown(call) {
 }
 
 /** What is wrong. */
-export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) {
+export async function agents({ Agent, Deferred, Parts, RunMachine, RunRegistry, TurnError }) {
   const wrong = [];
   const check = (what, holds) => holds || wrong.push(`Agent: ${what}`);
   const agent = (answers, options = {}) => {
@@ -208,13 +208,16 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
   const machine = new RunMachine(config, "thread-1");
   machine.free();
   check("after `free` it says so", /free/.test(thrown(() => machine.state)?.message) && thrown(() => machine.cancel())?.kind === "misuse");
+  const registry = new RunRegistry();
+  registry.free();
+  check("so does a registry", /free/.test(thrown(() => registry.running())?.message));
   return wrong;
 }
 
 /** Before the module is loaded, as where a server renders a page. */
-export function unloaded({ Agent, RunMachine }) {
+export function unloaded({ Agent, RunMachine, RunRegistry }) {
   const wrong = [];
-  for (const call of [() => new Agent(config), () => new RunMachine(config, "t"), () => RunMachine.restore("{}", config)]) {
+  for (const call of [() => new Agent(config), () => new RunMachine(config, "t"), () => RunMachine.restore("{}", config), () => new RunRegistry()]) {
     try {
       call();
       wrong.push("what is not loaded works");
