@@ -1,6 +1,6 @@
 // The machine: how it is made, what it is told, and what may be asked of it.
 
-import { answered, made, misuse, written } from "./module.js";
+import { answered, made, misuse, wrong, written } from "./module.js";
 import { Machine } from "./stepwell.js";
 import type {
   CallKey, HookAnswer, Interrupt, Json, Message, Outcome, Outputs, Question, ResumeEntry, RunConfig, Start, StateKind, TokenUsage, ToolFailureKind,
@@ -8,6 +8,12 @@ import type {
 
 /** The time, or the clock's. Whole milliseconds. */
 const at = (nowMs?: number | null): number => Math.max(0, Math.trunc(nowMs ?? Date.now()));
+
+/** Bytes: of a text the module would take as many zeros. */
+function checked(bytes: Uint8Array): Uint8Array {
+  if (!ArrayBuffer.isView(bytes)) throw wrong("the body is no `Uint8Array`", "give the bytes as `fetch` gives them; of a text, `new TextEncoder().encode(text)`");
+  return bytes;
+}
 
 /**
  * A turn without any IO: the app owns the network, the tools, the clock and the store.
@@ -117,7 +123,7 @@ export class RunMachine {
    */
   refused(effect: string, status: number, body: Uint8Array, retryAfterMs?: number | null, nowMs?: number | null): Outputs {
     const wait = retryAfterMs == null ? undefined : at(retryAfterMs);
-    return this.#tell("refused", nowMs, { effect, status, body: new TextDecoder().decode(body), retryAfterMs: wait });
+    return this.#tell("refused", nowMs, { effect, status, body: new TextDecoder().decode(checked(body)), retryAfterMs: wait });
   }
 
   /** No answer came at all. */
@@ -127,7 +133,7 @@ export class RunMachine {
 
   /** Bytes of the body, as many as the transport gave, cut anywhere. */
   receive(effect: string, bytes: Uint8Array, nowMs?: number | null): Outputs {
-    return this.#outputs(this.#own.receive(effect, bytes, at(nowMs)));
+    return this.#outputs(this.#own.receive(effect, checked(bytes), at(nowMs)));
   }
 
   /** The body ended as it should. */

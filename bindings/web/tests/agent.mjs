@@ -206,6 +206,9 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, RunRegistry, 
   check(`so is an option of a turn: ${unknown}`, unknown.kind === "invalidArgument" && /unknown field `temperature`/.test(unknown.message));
   check("a wrong configuration is an error at once", thrown(() => new Agent({ provider: "nobody" }))?.kind === "configuration");
   const machine = new RunMachine(config, "thread-1");
+  for (const call of [() => machine.receive("open:0:0", "data: {}"), () => machine.refused("open:0:0", 400, "{}")]) {
+    check("a text is no body", /no `Uint8Array`; .*TextEncoder/.test(thrown(call)?.message));
+  }
   machine.free();
   check("after `free` it says so", /free/.test(thrown(() => machine.state)?.message) && thrown(() => machine.cancel())?.kind === "misuse");
   const registry = new RunRegistry();
