@@ -375,7 +375,8 @@ export class Turn implements AsyncIterable<RunEvent> {
       if (event.type === "completed") this.#last = event;
       else this.#show(event);
     }
-    this.#outcome ??= machine.outcome;
+    // A turn that ends says so; one that was over before says nothing. Not with each piece: the question is a call in JSON.
+    if (this.#last || events.length === 0) this.#outcome ??= machine.outcome;
     if (this.#outcome) {
       // The last of it is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
