@@ -103,10 +103,13 @@ impl GuardedRun {
         result
     }
 
-    /// Looks at the run. Nothing if it is broken.
-    pub fn read<T>(&self, look: impl FnOnce(&RunMachine) -> T) -> Option<T> {
-        let machine = self.machine.as_ref()?;
-        guard(|| Ok(look(machine))).ok()
+    /// Looks at the run.
+    ///
+    /// # Errors
+    /// The run is broken, or what looks at it is.
+    pub fn read<T>(&self, look: impl FnOnce(&RunMachine) -> T) -> Result<T, StepwellError> {
+        let machine = self.machine.as_ref().ok_or_else(broken)?;
+        guard(|| Ok(look(machine)))
     }
 
     /// How the run is set up.
@@ -114,7 +117,7 @@ impl GuardedRun {
     /// # Errors
     /// The run is broken.
     pub fn config(&self) -> Result<Arc<RunConfig>, StepwellError> {
-        let config = self.read(|machine| machine.config().cloned()).flatten();
+        let config = self.read(|machine| machine.config().cloned())?;
         config.ok_or_else(broken)
     }
 

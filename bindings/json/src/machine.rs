@@ -120,12 +120,11 @@ impl Machine {
 
     /// A question, `{"ask": NAME}`: gives `{"answer": …}`, and changes nothing.
     pub fn ask(&mut self, json: &str) -> String {
-        let answer = read_call("ask", json).and_then(|question| match question {
-            Question::Snapshot {} => Ok(self.run.snapshot()?.into()),
-            question => {
-                let answer = self.run.read(|machine| question.answer(machine));
-                answer.ok_or_else(broken)
-            }
+        let answer = read_call("ask", json).and_then(|question: Question| {
+            Ok(match self.run.read(|machine| question.answer(machine))? {
+                Some(answer) => answer,
+                None => self.run.snapshot()?.into(),
+            })
         });
         written_answer(answer)
     }
@@ -145,10 +144,6 @@ impl Machine {
             journal: run.take_journal(),
         })
     }
-}
-
-fn broken() -> Refused {
-    Refused::broken("the run broke in an earlier call")
 }
 
 fn written(given: Result<Given, Refused>) -> String {
@@ -185,6 +180,13 @@ mod tests {
         let mut answer: Value =
             serde_json::from_str(&machine.ask(&json!({ "ask": name }).to_string())).unwrap();
         answer["answer"].take()
+    }
+
+    /// The same run in another machine, by `restore` or `revive`.
+    fn stored(machine: &mut Machine, how: &str) -> Machine {
+        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
+        let making = json!({ "config": config, how: ask(machine, "snapshot"), "nowMs": 5_000 });
+        Machine::make(&making.to_string()).unwrap()
     }
 
     #[test]
@@ -239,10 +241,7 @@ mod tests {
         let mut machine = machine();
         let start = json!({ "input": "start", "start": { "runId": "run-1", "text": "Hello" } });
         call(&mut machine, &start);
-        let snapshot = ask(&mut machine, "snapshot");
-        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
-        let revived = json!({ "config": config, "revive": snapshot, "nowMs": 5_000 });
-        let mut revived = Machine::make(&revived.to_string()).unwrap();
+        let mut revived = stored(&mut machine, "revive");
         let refused = call(&mut revived, &json!({ "input": "resume", "answers": [] }));
         assert_eq!(refused["refused"]["kind"], "misuse");
         let outputs = call(&mut revived, &json!({ "input": "networkAvailable" }));
@@ -279,15 +278,11 @@ mod tests {
         let mut machine = machine();
         let start = json!({ "input": "start", "start": { "runId": "run-1", "text": "Hello" } });
         call(&mut machine, &start);
-        let snapshot = ask(&mut machine, "snapshot");
-        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
-        let revived = json!({ "config": config, "revive": snapshot, "nowMs": 5_000 });
-        let mut revived = Machine::make(&revived.to_string()).unwrap();
+        let mut revived = stored(&mut machine, "revive");
         let waiting: Value = serde_json::from_str(&revived.poll_outputs()).unwrap();
         let effects = waiting["outputs"]["effects"].as_array().unwrap();
         assert_eq!(effects[0]["type"], "openStream", "{waiting}");
-        let restored = json!({ "config": config, "restore": snapshot });
-        let mut restored = Machine::make(&restored.to_string()).unwrap();
+        let mut restored = stored(&mut machine, "restore");
         assert_eq!(ask(&mut restored, "digest"), ask(&mut machine, "digest"));
     }
 }

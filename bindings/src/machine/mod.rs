@@ -127,7 +127,7 @@ impl RunMachine {
 
     /// Nothing if the run is broken.
     fn read<T>(&self, look: impl FnOnce(&run::RunMachine) -> T) -> Option<T> {
-        self.lock().run.read(look)
+        self.lock().run.read(look).ok()
     }
 }
 
