@@ -1,3 +1,4 @@
+use super::json::{reasoning_message, tool_call_result};
 use super::parts::{
     ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolResult,
@@ -23,7 +24,7 @@ use serde::Serialize;
 )]
 pub enum Event {
     /// A piece of a text message. Neighbouring pieces of one message come as one.
-    #[serde(skip)]
+    #[serde(rename = "TEXT_MESSAGE_CONTENT")]
     TextMessageContent {
         /// The message.
         message_id: String,
@@ -31,7 +32,7 @@ pub enum Event {
         delta: String,
     },
     /// A piece of a tool call's arguments.
-    #[serde(skip)]
+    #[serde(rename = "TOOL_CALL_ARGS")]
     ToolCallArgs {
         /// The call.
         tool_call_id: String,
@@ -39,7 +40,7 @@ pub enum Event {
         delta: String,
     },
     /// A piece of a reasoning message.
-    #[serde(skip)]
+    #[serde(rename = "REASONING_MESSAGE_CONTENT")]
     ReasoningMessageContent {
         /// The message.
         message_id: String,
@@ -61,7 +62,6 @@ pub enum Event {
         run_id: String,
     },
     /// A tool call moved on.
-    #[serde(skip)]
     ToolCallUpdate {
         /// Its place in the run.
         call: CallKey,
@@ -72,6 +72,7 @@ pub enum Event {
         /// Where it stands.
         status: ToolCallStatus,
         /// What came of it, once it is done.
+        #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<ToolResult>,
     },
     /// What new pieces of a tool call's arguments say, parsed; only with `RunConfig.partial_arguments`. Applied in order,
@@ -100,7 +101,6 @@ pub enum Event {
         reason: String,
     },
     /// The agent asks the user; the turn rests until it is resumed.
-    #[serde(skip)]
     Interrupted {
         /// The questions.
         interrupts: Vec<Interrupt>,
@@ -234,47 +234,54 @@ pub enum Event {
         parts: Option<JsonValue>,
     },
     /// A text message begins, or goes on after its end.
-    #[serde(skip)]
+    #[serde(rename = "TEXT_MESSAGE_START")]
     TextMessageStart {
         /// The message.
         message_id: String,
         /// Who speaks; absent is the assistant.
+        #[serde(skip_serializing_if = "Option::is_none")]
         role: Option<TextMessageRole>,
         /// Who of several speaks.
+        #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<String>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A text message is whole.
-    #[serde(skip)]
+    #[serde(rename = "TEXT_MESSAGE_END")]
     TextMessageEnd {
         /// The message.
         message_id: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A tool call begins.
-    #[serde(skip)]
+    #[serde(rename = "TOOL_CALL_START")]
     ToolCallStart {
         /// The call.
         tool_call_id: String,
         /// The tool.
         tool_call_name: String,
         /// The assistant message that the call belongs to.
+        #[serde(skip_serializing_if = "Option::is_none")]
         parent_message_id: Option<String>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A tool call's arguments are whole.
-    #[serde(skip)]
+    #[serde(rename = "TOOL_CALL_END")]
     ToolCallEnd {
         /// The call.
         tool_call_id: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A tool call was answered by the agent itself.
-    #[serde(skip)]
+    #[serde(rename = "TOOL_CALL_RESULT", serialize_with = "tool_call_result")]
     ToolCallResult {
         /// The tool message that holds the answer.
         message_id: String,
@@ -288,47 +295,52 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A step of the agent begins.
-    #[serde(skip)]
+    #[serde(rename = "STEP_STARTED")]
     StepStarted {
         /// The step.
         step_name: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A step of the agent ended.
-    #[serde(skip)]
+    #[serde(rename = "STEP_FINISHED")]
     StepFinished {
         /// The step.
         step_name: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// The shared state, whole.
-    #[serde(skip)]
+    #[serde(rename = "STATE_SNAPSHOT")]
     StateSnapshot {
         /// The state: any JSON.
         snapshot: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A change of the shared state.
-    #[serde(skip)]
+    #[serde(rename = "STATE_DELTA")]
     StateDelta {
         /// The change: a JSON array of operations of JSON Patch (RFC 6902).
         delta: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// The conversation, whole.
-    #[serde(skip)]
+    #[serde(rename = "MESSAGES_SNAPSHOT")]
     MessagesSnapshot {
         /// The messages: a JSON array.
         messages: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// An activity, whole.
-    #[serde(skip)]
+    #[serde(rename = "ACTIVITY_SNAPSHOT")]
     ActivitySnapshot {
         /// The activity message.
         message_id: String,
@@ -337,12 +349,14 @@ pub enum Event {
         /// What to show: a JSON object.
         content: JsonValue,
         /// Whether an earlier one is replaced; absent is yes.
+        #[serde(skip_serializing_if = "Option::is_none")]
         replace: Option<bool>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A change of an activity.
-    #[serde(skip)]
+    #[serde(rename = "ACTIVITY_DELTA")]
     ActivityDelta {
         /// The activity message.
         message_id: String,
@@ -351,26 +365,32 @@ pub enum Event {
         /// The change: a JSON array of operations of JSON Patch (RFC 6902).
         patch: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// The model begins to think.
-    #[serde(skip)]
+    #[serde(rename = "REASONING_START")]
     ReasoningStart {
         /// The span of thinking.
         message_id: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// The model stops thinking.
-    #[serde(skip)]
+    #[serde(rename = "REASONING_END")]
     ReasoningEnd {
         /// The span of thinking.
         message_id: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A reasoning message begins, or goes on after its end.
-    #[serde(skip)]
+    #[serde(
+        rename = "REASONING_MESSAGE_START",
+        serialize_with = "reasoning_message"
+    )]
     ReasoningMessageStart {
         /// The message.
         message_id: String,
@@ -378,15 +398,16 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A reasoning message is whole.
-    #[serde(skip)]
+    #[serde(rename = "REASONING_MESSAGE_END")]
     ReasoningMessageEnd {
         /// The message.
         message_id: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// What the provider wants back unchanged with a message or a tool call.
-    #[serde(skip)]
+    #[serde(rename = "REASONING_ENCRYPTED_VALUE")]
     ReasoningEncryptedValue {
         /// What it belongs to.
         subtype: EncryptedValueSubtype,
@@ -395,68 +416,82 @@ pub enum Event {
         /// The value.
         encrypted_value: String,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A subagent begins.
-    #[serde(skip)]
+    #[serde(rename = "SUBAGENT_STARTED")]
     SubagentStarted {
         /// The subagent's run.
         subagent_run_id: String,
         /// Its name.
         name: String,
         /// What it is for.
+        #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// The subagent that started it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         parent_subagent_run_id: Option<String>,
         /// The tool call that started it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         parent_tool_call_id: Option<String>,
         /// The message that started it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         parent_message_id: Option<String>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A subagent ended as it should.
-    #[serde(skip)]
+    #[serde(rename = "SUBAGENT_FINISHED")]
     SubagentFinished {
         /// The subagent's run.
         subagent_run_id: String,
         /// What it gives back: any JSON.
+        #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<JsonValue>,
         /// How it ended: a JSON object; absent is success.
+        #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<JsonValue>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A subagent failed.
-    #[serde(skip)]
+    #[serde(rename = "SUBAGENT_ERROR")]
     SubagentError {
         /// The subagent's run.
         subagent_run_id: String,
         /// What went wrong.
         message: String,
         /// The agent's code for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// A provider's own event, passed through.
-    #[serde(skip)]
+    #[serde(rename = "RAW")]
     Raw {
         /// The event: any JSON.
         event: JsonValue,
         /// Where it is from.
+        #[serde(skip_serializing_if = "Option::is_none")]
         source: Option<String>,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// An event that agent and app agreed on.
-    #[serde(skip)]
+    #[serde(rename = "CUSTOM")]
     Custom {
         /// Its name.
         name: String,
         /// Its value: any JSON.
         value: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
+        #[serde(flatten)]
         common: Option<EventCommon>,
     },
     /// An event of a type that this version does not know, kept as it came.

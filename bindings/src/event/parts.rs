@@ -1,25 +1,33 @@
+use super::json::members;
 use crate::json_value::JsonValue;
 use crate::same::same;
 use serde::Serialize;
 use stepwell_core::{conversation, event, run, tool};
 
 /// What any event of a stream may carry besides its own fields.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct EventCommon {
     /// When it happened: milliseconds since the epoch by convention.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
     /// The provider's own event that this one was made from: any JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_event: Option<JsonValue>,
     /// What the sender attached: a JSON object.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonValue>,
     /// The subagent that it belongs to; absent for the parent agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent_run_id: Option<String>,
     /// Fields that this version does not know: a JSON object.
+    #[serde(flatten, serialize_with = "members")]
     pub extra: Option<JsonValue>,
 }
 
 /// The role of a text message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "lowercase")]
 pub enum TextMessageRole {
     /// The app's own instructions, ranking above the user's.
     Developer,
@@ -32,7 +40,8 @@ pub enum TextMessageRole {
 }
 
 /// What an encrypted value belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "kebab-case")]
 pub enum EncryptedValueSubtype {
     /// A tool call.
     ToolCall,
@@ -41,23 +50,30 @@ pub enum EncryptedValueSubtype {
 }
 
 /// Something an agent asks the user before it can go on.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct Interrupt {
     /// Names the interrupt; a `ResumeEntry` answers it.
     pub id: String,
     /// The kind of question, as the agent names it.
     pub reason: String,
     /// The question, for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The tool call it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// The JSON Schema of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<JsonValue>,
     /// When the question lapses, as an ISO 8601 time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
     /// What the sender attached: a JSON object.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonValue>,
     /// The subagent that asks; absent for the parent agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent_run_id: Option<String>,
 }
 
@@ -141,7 +157,8 @@ impl From<tool::OwnedChange> for ArgumentsChange {
 }
 
 /// What came of a tool call.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(tag = "type", rename_all = "camelCase")]
 pub enum ToolResult {
     /// It gave a result.
     Finished {
