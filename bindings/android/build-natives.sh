@@ -8,9 +8,9 @@ cd "$(dirname "$0")/../.."
 rustup target add aarch64-linux-android armv7-linux-androideabi x86_64-linux-android
 cargo ndk --platform 26 --target arm64-v8a --target armeabi-v7a --target x86_64 \
     --output-dir bindings/android/stepwell/src/main/jniLibs \
-    build --release --package stepwell-ffi --lib
+    build --profile shipped --package stepwell-ffi --lib
 
-# The release profile keeps the symbols for the generators; the copies need none.
+# The profile keeps the symbols for the generators; the copies need none.
 strip=$(find "$ANDROID_NDK_HOME/toolchains/llvm/prebuilt" -name llvm-strip | head -n 1)
 for library in bindings/android/stepwell/src/main/jniLibs/*/libstepwell_ffi.so; do
     "$strip" --strip-unneeded "$library"
