@@ -127,8 +127,8 @@ impl RunRegistry {
     }
 
     /// A new run takes the thread over, whatever ran there.
-    pub fn register(&self, key: ThreadKey) -> Registered {
-        let registered = self.registry.register(key.into());
+    pub fn register(&self, thread: ThreadKey) -> Registered {
+        let registered = self.registry.register(thread.into());
         Registered {
             handle: registered.handle.into(),
             replaced: registered.replaced.map(Into::into),
@@ -159,8 +159,8 @@ impl RunRegistry {
     }
 
     /// The run that owns the thread.
-    pub fn current(&self, key: ThreadKey) -> Option<RunHandle> {
-        self.registry.current(&key.into()).map(Into::into)
+    pub fn current(&self, thread: ThreadKey) -> Option<RunHandle> {
+        self.registry.current(&thread.into()).map(Into::into)
     }
 
     /// All runs that own a thread, in the order of their threads' keys.
@@ -173,8 +173,8 @@ impl RunRegistry {
     }
 
     /// The user looks at this thread now, or at none. It is no longer unread.
-    pub fn look_at(&self, key: Option<ThreadKey>) {
-        self.registry.look_at(key.map(Into::into));
+    pub fn look_at(&self, thread: Option<ThreadKey>) {
+        self.registry.look_at(thread.map(Into::into));
     }
 
     /// The thread that the user looks at.
@@ -183,8 +183,8 @@ impl RunRegistry {
     }
 
     /// Whether a run has ended in the thread since the user last looked at it.
-    pub fn unread(&self, key: ThreadKey) -> bool {
-        self.registry.unread(&key.into())
+    pub fn unread(&self, thread: ThreadKey) -> bool {
+        self.registry.unread(&thread.into())
     }
 
     /// All unread threads, in the order of their keys.
@@ -194,8 +194,8 @@ impl RunRegistry {
     }
 
     /// Forgets the thread. A run that owned it is now stale, and given back: cancel it and dispose of it.
-    pub fn remove(&self, key: ThreadKey) -> Option<RunHandle> {
-        self.registry.remove(&key.into()).map(Into::into)
+    pub fn remove(&self, thread: ThreadKey) -> Option<RunHandle> {
+        self.registry.remove(&thread.into()).map(Into::into)
     }
 
     /// Takes the events that wait, in order: each goes to one caller.

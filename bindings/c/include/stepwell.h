@@ -63,7 +63,7 @@ StepwellRegistry *stepwell_registry_make(const uint8_t *snapshot, size_t length,
 
 void stepwell_registry_free(StepwellRegistry *registry);
 
-/* {"call": "register", "thread": {"thread"}}, {"call": "replace", "handle"}, {"call": "unreadThreads"}, … Gives
+/* {"call": "register", "thread": {"thread"}}, {"call": "replace", "old"}, {"call": "unreadThreads"}, … Gives
  * {"answer": …} or {"refused": …}, of the kind "stale" where another run has taken the handle's thread. */
 StepwellText stepwell_registry_call(const StepwellRegistry *registry, const uint8_t *json, size_t length);
 

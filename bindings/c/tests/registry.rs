@@ -58,9 +58,9 @@ fn a_thread_has_one_run_and_is_unread_when_it_has_ended() {
     let first = registry.call(&register)["answer"]["handle"].take();
     let second = registry.call(&register)["answer"].take();
     assert_eq!(second["replaced"], first);
-    let stale = registry.call(&json!({ "call": "replace", "handle": first }));
+    let stale = registry.call(&json!({ "call": "replace", "old": first }));
     assert_eq!(stale["refused"]["kind"], "stale");
-    let handle = registry.call(&json!({ "call": "replace", "handle": second["handle"] }));
+    let handle = registry.call(&json!({ "call": "replace", "old": second["handle"] }));
     let complete = json!({ "call": "complete", "handle": handle["answer"], "outcome": { "outcome": "success" } });
     assert_eq!(registry.call(&complete), json!({ "answer": null }));
     let unread = json!({ "call": "unreadThreads" });

@@ -192,7 +192,7 @@ impl Host {
         let machine = &self.runs[&name];
         came.push(machine.poll());
         let mut gives = json!({ "state": snake(machine.ask("state").as_str().unwrap()) });
-        if let Some(at) = machine.ask("timeoutAt").as_u64() {
+        if let Some(at) = machine.ask("pollTimeout").as_u64() {
             gives["wake_at"] = at.into();
         }
         let output = machine.ask("output");

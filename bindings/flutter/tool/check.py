@@ -109,18 +109,18 @@ def names(library: Library) -> int:
     if looked_up != declared:
         wrong.append(f"native.dart looks up {sorted(looked_up)}, stepwell.h has {sorted(declared)}")
 
-    machine = source("machine.dart")
-    inputs, questions = (set(re.findall(rf"{how}\('(\w+)'", machine)) for how in ("_input", "_ask"))
+    machine = source("machine.dart") + source("machine_calls.dart")
+    inputs, questions = (set(re.findall(rf"{how}\('(\w+)'", machine)) for how in ("_tell", "_ask"))
     for name in inputs:
         if "unknown variant" in (said := library.call(name)):
-            wrong.append(f"machine.dart gives the input {name}: {said}")
+            wrong.append(f"the machine is told {name}: {said}")
     for name in questions:
         if "unknown variant" in (said := library.ask(name)):
-            wrong.append(f"machine.dart asks {name}: {said}")
+            wrong.append(f"the machine is asked {name}: {said}")
 
     calls = []
-    for file, how, ask in [("registry", "_call", library.ask_registry), ("session", "_ask", library.ask_session)]:
-        found = re.findall(rf"{how}\('(\w+)'(?:, \{{([^}}]*)\}})?", source(f"{file}.dart"))
+    for file, how, ask in [("registry_calls", "_call", library.ask_registry), ("session", "_ask", library.ask_session)]:
+        found = re.findall(rf"{how}\('(\w+)'(.*?);", source(f"{file}.dart"), re.DOTALL)
         for name, given in found:
             sent = {field: None for field in re.findall(r"'(\w+)':", given)}
             said = ask({"call": name, **sent})

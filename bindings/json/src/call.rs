@@ -190,7 +190,7 @@ pub(crate) enum Question {
     PartialOutput {},
     PartialArguments { tool_call_id: String },
     AwaitedResult { tool_call_id: String },
-    TimeoutAt {},
+    PollTimeout {},
     IsResting {},
     IsDisposed {},
     Usage {},
@@ -383,6 +383,11 @@ impl From<FailureKind> for ToolFailureKind {
     }
 }
 
+/// An id as text; empty where there is none yet.
+fn text(id: Option<&impl ToString>) -> Value {
+    id.map_or_else(String::new, ToString::to_string).into()
+}
+
 impl Question {
     /// The answer, but for the snapshot: a journal takes part in that.
     pub(crate) fn answer(&self, machine: &RunMachine) -> Option<Value> {
@@ -404,14 +409,14 @@ impl Question {
                 let effect = machine.awaited_result(tool_call_id);
                 json!(effect.map(|effect| effect.to_string()))
             }
-            Self::TimeoutAt {} => json!(machine.poll_timeout().map(|at| at.0)),
+            Self::PollTimeout {} => json!(machine.poll_timeout().map(|at| at.0)),
             Self::IsResting {} => machine.is_resting().into(),
             Self::IsDisposed {} => machine.is_disposed().into(),
             Self::Usage {} => json!(machine.usage()),
             Self::Hop {} => machine.hop().into(),
-            Self::ThreadId {} => json!(machine.thread_id().map(ToString::to_string)),
-            Self::Turn {} => json!(machine.turn().map(ToString::to_string)),
-            Self::RunId {} => json!(machine.run_id().map(ToString::to_string)),
+            Self::ThreadId {} => text(machine.thread_id()),
+            Self::Turn {} => text(machine.turn()),
+            Self::RunId {} => text(machine.run_id()),
             Self::Digest {} => Digest::of_run(machine).to_string().into(),
             Self::Snapshot {} => return None,
         })

@@ -20,7 +20,7 @@ enum Call {
         thread: ThreadKey,
     },
     Replace {
-        handle: RunHandle,
+        old: RunHandle,
     },
     Check {
         handle: RunHandle,
@@ -74,7 +74,7 @@ impl Registry {
         let Self(registry) = self;
         Ok(match call {
             Call::Register { thread } => json!(registry.register(thread)),
-            Call::Replace { handle } => json!(registry.replace(handle)?),
+            Call::Replace { old } => json!(registry.replace(old)?),
             Call::Check { handle } => json!(registry.check(handle)?),
             Call::Complete { handle, outcome } => json!(registry.complete(handle, *outcome)?),
             Call::DisposalFailed { handle, message } => {

@@ -157,8 +157,9 @@ def test_what_is_lifted_can_be_lowered() -> None:
 
 
 def public(of: type) -> set[str]:
-    """The names of its methods."""
-    return {name for name in vars(of) if not name.startswith("_")}
+    """The names of its methods, with those that are generated."""
+    classes = [of, *(base for base in of.__mro__ if base.__module__ == "stepwell._ffi.calls")]
+    return {name for each in classes for name in vars(each) if not name.startswith("_")}
 
 
 def test_every_method_of_a_turn_has_its_own() -> None:

@@ -439,8 +439,8 @@ impl RunMachine {
         self.handle(Input::Shown(messages), now)
     }
 
-    /// The app goes to the background; see `DevicePolicy`. Like the following three, it is taken in every state, and
-    /// harmless when repeated.
+    /// The app goes to the background; see `DevicePolicy`. Like `entered_foreground`, `network_lost` and
+    /// `network_available`, it is taken in every state, and harmless when repeated.
     pub fn entered_background(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
         self.handle(Input::EnteredBackground, now)
     }

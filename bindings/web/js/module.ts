@@ -1,7 +1,7 @@
 // The WebAssembly module: when it is loaded, and how it is spoken to, which is in JSON.
 
 import load, { initSync as loadSync, type InitInput, type InitOutput, type SyncInitInput } from "./stepwell.js";
-import type { StepwellError } from "./types.js";
+import type { StepwellError, ThreadKey } from "./types.js";
 
 let isLoaded = false;
 
@@ -43,6 +43,22 @@ export function initSync(from?: { module: SyncInitInput }): InitOutput {
   isLoaded = true;
   return output;
 }
+
+/** Bytes: of a text the module would take as many zeros. */
+export function bodyBytes(bytes: Uint8Array): Uint8Array {
+  if (!ArrayBuffer.isView(bytes)) throw wrong("the body is no `Uint8Array`", "give the bytes as `fetch` gives them; of a text, `new TextEncoder().encode(text)`");
+  return bytes;
+}
+
+/** The text of a body. */
+export const bodyText = (bytes: Uint8Array): string => new TextDecoder().decode(bodyBytes(bytes));
+
+/** Whole milliseconds, if there are some. */
+export const milliseconds = (time?: number | null): number | undefined => (time == null ? undefined : Math.max(0, Math.trunc(time)));
+
+/** A thread's key: a mere id names the thread of an app that has one server and no rooms. */
+export const threadKey = (thread: ThreadKey | string): ThreadKey =>
+  typeof thread === "string" ? { server: "", room: "", thread } : thread;
 
 /** A text in JSON, of what the app gave. */
 export function written(what: string, value: object): string {

@@ -35,12 +35,12 @@ export async function stream(
   if (isRedirect) {
     response.body?.cancel().catch(() => {});
     const status = response.status || 307;
-    return tell((machine) => machine.refused(id, status, new TextEncoder().encode(NOT_FOLLOWED), undefined, now()));
+    return tell((machine) => machine.refused(id, status, new TextEncoder().encode(NOT_FOLLOWED), now()));
   }
   if (!response.ok) {
     const wait = retryAfter(response.headers, now());
     const beginning = await beginningOf(response);
-    return tell((machine) => machine.refused(id, response.status, beginning, wait, now()));
+    return tell((machine) => machine.refused(id, response.status, beginning, now(), wait));
   }
   tell((machine) => machine.opened(id, response.headers.get("content-type") ?? undefined, now()));
   let encoding = response.headers.get("content-encoding");

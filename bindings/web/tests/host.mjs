@@ -292,7 +292,7 @@ export class Host {
       case "opened":
         return machine.opened(effect, step.content_type, now);
       case "refused":
-        return machine.refused(effect, step.status, encoder.encode(compact(step.body)), step.retry_after_ms, now);
+        return machine.refused(effect, step.status, encoder.encode(compact(step.body)), now, step.retry_after_ms);
       case "hook_answered": {
         const { says, reason, message, arguments: given, content, messages, instructions } = step;
         const fields = { reason, message, arguments: given, content, messages, instructions };

@@ -103,7 +103,7 @@ Future<Answer> authorize(CredentialSource? source, Authorize effect, String thre
   if (source == null) return (machine) => machine.notAuthorized(id, 'the agent has no `credentials`');
   try {
     final Authorization(:key, :headers) = await source(CredentialRequest(threadId, turn, rejected: rejected));
-    return (machine) => machine.authorized(id, key, headers: headers);
+    return (machine) => machine.authorized(id, key: key, headers: headers);
   } catch (error) {
     return (machine) => machine.notAuthorized(id, '$error');
   }

@@ -1233,6 +1233,12 @@ final class Question {
 
   /// The JSON Schema that the answer fits.
   final JsonObject schema;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'message': message,
+        'schema': schema,
+      });
 }
 
 /// What the user says to the question of a tool.

@@ -452,7 +452,7 @@ final class _ToolAsking implements Asking {
   @override
   void report(ToolInvocation invocation, double? fraction, String? message) {
     final id = _tool(invocation);
-    _say(id, (machine) => machine.toolProgress(id, fraction, message: message));
+    _say(id, (machine) => machine.toolProgress(id, fraction: fraction, message: message));
   }
 
   @override

@@ -97,15 +97,23 @@ def _blame(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if raised_in.startswith("stepwell._ffi"):
         # What has the right type, and is too large, say.
         raise InvalidArgumentError(
-            f"an argument of `{function.__qualname__}` does not fit: {error}", "give a value within these bounds"
+            f"an argument of `{_called(function, args)}` does not fit: {error}", "give a value within these bounds"
         ) from error
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    # What is inherited is the class's own to whoever calls it.
+    if args and function.__name__ == "__init__":
+        return type(args[0]).__name__
+    if args and function.__module__.startswith("stepwell._ffi"):
+        return f"{type(args[0]).__name__}.{function.__name__}"
+    return function.__qualname__
 
 
 def _check_call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: Exception | None = None
 ) -> None:
-    # What is inherited is the class's own to whoever calls it.
-    called = type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__qualname__
+    called = _called(function, args)
     signature = inspect.signature(function)
     try:
         hints = typing.get_type_hints(function)

@@ -1,7 +1,10 @@
 //! Dart: classes of what the library gives and takes as JSON.
 
+mod calls;
 mod config;
 mod given;
+
+pub(crate) use calls::{machine, registry};
 
 use crate::doc::Style;
 use crate::json;
@@ -46,12 +49,13 @@ const GIVEN: [&str; 11] = [
     "TurnRecord",
 ];
 
-/// Of these, what a store keeps and gives back: it is written as JSON, too.
-const STORED: [&str; 9] = [
+/// Of these, what the library takes, too, or a store keeps and gives back: it is written as JSON.
+const WRITTEN: [&str; 10] = [
     "Block",
     "Claimed",
     "NewTurn",
     "PersistBatch",
+    "Question",
     "ThreadRecord",
     "TurnBlock",
     "TurnKey",

@@ -12,6 +12,7 @@ mod doc;
 mod hidden;
 mod json;
 mod kotlin;
+mod methods;
 mod model;
 mod python;
 mod read;
@@ -20,7 +21,7 @@ mod typescript;
 
 use anyhow::{Context as _, bail};
 use camino::Utf8Path;
-use model::Shapes;
+use model::{Method, Shapes};
 use std::{env, fs};
 
 fn main() -> anyhow::Result<()> {
@@ -50,10 +51,21 @@ fn main() -> anyhow::Result<()> {
 /// Writes the files that are committed, or says which is not what would be written.
 fn committed(library: &Utf8Path, compares: bool) -> anyhow::Result<()> {
     let shapes = Shapes::read(library)?;
+    let machine = Method::of(library, "RunMachine")?;
+    let registry = Method::of(library, "RunRegistry")?;
     let bindings = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = [
         ("flutter/lib/src/shapes.dart", dart::classes(&shapes)?),
+        (
+            "flutter/lib/src/machine_calls.dart",
+            dart::machine(&shapes, &machine)?,
+        ),
+        (
+            "flutter/lib/src/registry_calls.dart",
+            dart::registry(&shapes, &registry)?,
+        ),
         ("web/js/shapes.ts", typescript::types(&shapes)?),
+        ("web/js/calls.ts", typescript::calls(&machine, &registry)),
     ];
     for (path, text) in files {
         let file = bindings.join(path);

@@ -7,6 +7,20 @@ use uniffi_meta::Type;
 /// All records and enums of the library.
 pub(crate) struct Shapes(pub(crate) BTreeMap<String, Shape>);
 
+/// A method of one of the library's objects.
+pub(crate) struct Method {
+    /// Its name in Rust.
+    pub(crate) name: String,
+    /// What it does.
+    pub(crate) doc: String,
+    /// What it takes, in order, but for the time.
+    pub(crate) arguments: Vec<Field>,
+    /// Where the time stands among these, if it is an input of a run.
+    pub(crate) time_at: Option<usize>,
+    /// What it gives, as `answer`.
+    pub(crate) gives: Option<Field>,
+}
+
 /// A record or an enum.
 pub(crate) struct Shape {
     /// Its name in Rust.
@@ -167,6 +181,13 @@ impl Shape {
         };
         let count = (0..first.fields.len()).take_while(has).count();
         &first.fields[..count]
+    }
+}
+
+impl Field {
+    /// Whether it may be left out.
+    pub(crate) fn may_be_absent(&self) -> bool {
+        self.ty.is_optional() || self.default.is_some()
     }
 }
 

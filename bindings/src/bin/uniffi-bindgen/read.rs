@@ -1,13 +1,13 @@
 //! Reads the shapes from what uniffi wrote into the library.
 
-use crate::model::{Default, Field, Json, Kind, Shape, Shapes, Ty, Variant};
+use crate::model::{Default, Field, Json, Kind, Method, Shape, Shapes, Ty, Variant};
 use anyhow::{Context as _, bail};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
 use uniffi_bindgen::macro_metadata;
 use uniffi_meta::{
-    DefaultValueMetadata, EnumMetadata, FieldMetadata, LiteralMetadata, Metadata, RecordMetadata,
-    Type,
+    DefaultValueMetadata, EnumMetadata, FieldMetadata, LiteralMetadata, Metadata, MethodMetadata,
+    RecordMetadata, Type,
 };
 
 impl Shapes {
@@ -29,6 +29,52 @@ impl Shapes {
         }
         Ok(Self(shapes))
     }
+}
+
+impl Method {
+    /// Those of an object, by their names.
+    ///
+    /// # Errors
+    /// A file that is no library, or a type that no language has a form for.
+    pub(crate) fn of(library: &Utf8Path, object: &str) -> anyhow::Result<Vec<Self>> {
+        let items = macro_metadata::extract_from_library(library)
+            .with_context(|| format!("cannot read {library}"))?;
+        let methods = items.into_iter().filter_map(|item| match item {
+            Metadata::Method(method) if method.self_name == object => Some(Self::read(method)),
+            _ => None,
+        });
+        let mut methods = methods.collect::<anyhow::Result<Vec<_>>>()?;
+        methods.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(methods)
+    }
+
+    fn read(method: MethodMetadata) -> anyhow::Result<Self> {
+        let field = |name: String, ty, default| FieldMetadata {
+            name,
+            orig_name: None,
+            ty,
+            default,
+            docstring: method.docstring.clone(),
+        };
+        let gives = method.return_type.filter(|ty| !is_outputs(ty));
+        let gives = gives.map(|ty| field("answer".to_owned(), ty, None));
+        let inputs = method.inputs.into_iter();
+        let inputs = inputs.map(|input| field(input.name, input.ty, input.default));
+        let mut arguments = fields(&method.name, inputs.collect())?;
+        let time_at = arguments.iter().position(|argument| argument.name == "now");
+        time_at.map(|at| arguments.remove(at));
+        Ok(Self {
+            arguments,
+            time_at,
+            gives: fields(&method.name, gives.into_iter().collect())?.pop(),
+            doc: doc(method.docstring),
+            name: method.name,
+        })
+    }
+}
+
+fn is_outputs(ty: &Type) -> bool {
+    matches!(ty, Type::Record { name, .. } if name == "Outputs")
 }
 
 impl Shape {

@@ -1,5 +1,9 @@
 //! TypeScript: the types of what the npm package takes and gives, which is JSON.
 
+mod calls;
+
+pub(crate) use calls::calls;
+
 use crate::doc::Style;
 use crate::json;
 use crate::model::{Field, Json, Kind, Shape, Shapes, Ty, Variant};
@@ -258,22 +262,23 @@ impl File<'_> {
     }
 
     fn doc(&mut self, doc: &str, of: Option<&Shape>, indent: usize) {
-        let margin = " ".repeat(indent);
-        let lines = STYLE.lines(doc, of, WIDTH - indent - 3);
-        match &lines[..] {
-            [] => {}
-            [line] if indent + line.len() + 7 <= WIDTH => {
-                self.text.push_str(&format!("{margin}/** {line} */\n"));
+        self.text.push_str(&comment(doc, of, indent));
+    }
+}
+
+fn comment(doc: &str, of: Option<&Shape>, indent: usize) -> String {
+    let margin = " ".repeat(indent);
+    let lines = STYLE.lines(doc, of, WIDTH - indent - 3);
+    match &lines[..] {
+        [] => String::new(),
+        [line] if indent + line.len() + 7 <= WIDTH => format!("{margin}/** {line} */\n"),
+        lines => {
+            let mut text = format!("{margin}/**\n");
+            for line in lines {
+                text.push_str(format!("{margin} * {line}").trim_end());
+                text.push('\n');
             }
-            lines => {
-                self.text.push_str(&format!("{margin}/**\n"));
-                for line in lines {
-                    let line = format!("{margin} * {line}");
-                    self.text.push_str(line.trim_end());
-                    self.text.push('\n');
-                }
-                self.text.push_str(&format!("{margin} */\n"));
-            }
+            text + &format!("{margin} */\n")
         }
     }
 }
@@ -291,11 +296,7 @@ fn named(shape: &Shape) -> impl Iterator<Item = &str> {
 /// `name?: type`.
 fn declaration(field: &Field) -> String {
     let name = json::key(field);
-    let mark = if field.ty.is_optional() || field.default.is_some() {
-        "?"
-    } else {
-        ""
-    };
+    let mark = if field.may_be_absent() { "?" } else { "" };
     // Of the configuration's numbers nothing is a value of its own: no limit, no wait.
     let null = match field.ty.inner() {
         Ty::Int | Ty::Float | Ty::Duration if field.default.is_some() && field.ty.is_optional() => {

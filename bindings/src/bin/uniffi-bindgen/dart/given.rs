@@ -1,6 +1,6 @@
 //! What the library gives: each class is read from JSON.
 
-use super::{File, STORED, is_words};
+use super::{File, WRITTEN, is_words};
 use crate::json;
 use crate::model::{Field, Json, Kind, Shape, Ty, Variant};
 use anyhow::bail;
@@ -176,7 +176,7 @@ impl File<'_> {
             }
             self.push(&line);
         }
-        if STORED.contains(&name) {
+        if WRITTEN.contains(&name) {
             self.push("\n  /// As JSON, for `fromJson`.\n  JsonObject toJson() => given({\n");
             for field in &kept {
                 let key = json::key(field);
@@ -190,12 +190,13 @@ impl File<'_> {
     }
 
     /// The field's value, as JSON.
-    fn write(&self, field: &Field) -> anyhow::Result<String> {
+    pub(super) fn write(&self, field: &Field) -> anyhow::Result<String> {
         let name = json::name(&field.name);
         let mark = if field.ty.is_optional() { "?" } else { "" };
         Ok(match field.ty.inner() {
             Ty::Named(shape) if is_words(self.shapes, shape)? => format!("{name}{mark}.name"),
             Ty::Named(_) => format!("{name}{mark}.toJson()"),
+            Ty::List(inner) if **inner == Ty::Text => name,
             Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
             Ty::Timestamp => format!("{name}{mark}.millisecondsSinceEpoch"),
             Ty::Duration | Ty::Bytes | Ty::Map => bail!("Dart does not write {:?}", field.ty),
@@ -203,7 +204,7 @@ impl File<'_> {
         })
     }
 
-    fn ty(&self, of: &Ty) -> anyhow::Result<String> {
+    pub(super) fn ty(&self, of: &Ty) -> anyhow::Result<String> {
         Ok(match of {
             Ty::Bool => "bool".to_owned(),
             Ty::Int => "int".to_owned(),
@@ -227,7 +228,7 @@ impl File<'_> {
     }
 
     /// The field's value, out of `json`.
-    fn read(&self, field: &Field) -> anyhow::Result<String> {
+    pub(super) fn read(&self, field: &Field) -> anyhow::Result<String> {
         let is_optional = field.ty.is_optional();
         let key = format!("'{}'", json::key(field));
         let maybe = |value: String| {

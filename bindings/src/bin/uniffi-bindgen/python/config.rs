@@ -1,6 +1,6 @@
 //! Python: the configuration, dataclasses that are made by the app and lowered to the library's own.
 
-use super::{STYLE, docstring, literal, with_unit};
+use super::{docstring, literal, with_unit};
 use crate::model::{Field, Json, Kind, Shape, Shapes, Ty};
 use anyhow::bail;
 use heck::ToSnakeCase as _;
@@ -214,7 +214,7 @@ impl File<'_> {
     }
 
     fn doc(&mut self, doc: &str, of: Option<&Shape>) {
-        let text = docstring(&STYLE, doc, of);
+        let text = docstring(4, doc, of);
         self.text.push_str(&text);
     }
 

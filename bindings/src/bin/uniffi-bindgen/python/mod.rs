@@ -1,11 +1,12 @@
 //! Python: frozen dataclasses of what the library gives, and which of its own classes each stands for.
 
 mod agent;
+mod calls;
 mod config;
 mod values;
 
 use crate::doc::Style;
-use crate::model::{Default, Field, Json, Kind, Shape, Shapes, Ty, Variant};
+use crate::model::{Default, Field, Json, Kind, Method, Shape, Shapes, Ty, Variant};
 use anyhow::{Context as _, ensure};
 use camino::Utf8Path;
 use heck::{ToKebabCase as _, ToShoutySnakeCase as _, ToSnakeCase as _};
@@ -103,7 +104,8 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
     let own = folder.join("stepwell_ffi.py");
     let text = fs::read_to_string(&own).with_context(|| format!("cannot read {own}"))?;
     fs::write(&own, values::with_values(&text)?).with_context(|| format!("cannot write {own}"))?;
-    let files = files(&Shapes::read(library)?)?;
+    let [machine, registry] = ["RunMachine", "RunRegistry"].map(|of| Method::of(library, of));
+    let files = files(&Shapes::read(library)?, &machine?, &registry?)?;
     for (name, text) in files {
         let file = folder.join(name);
         fs::write(&file, text).with_context(|| format!("cannot write {file}"))?;
@@ -111,9 +113,16 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
     Ok(())
 }
 
+/// The module of each class and its name there, by the shape and the variant.
+type Written = BTreeMap<(String, String), (&'static str, String)>;
+
 /// The files, by their names.
-fn files(shapes: &Shapes) -> anyhow::Result<Vec<(String, String)>> {
-    let mut written = BTreeMap::new();
+fn files(
+    shapes: &Shapes,
+    machine: &[Method],
+    registry: &[Method],
+) -> anyhow::Result<Vec<(String, String)>> {
+    let mut written = Written::new();
     let mut files = Vec::new();
     for (module, roots) in MODULES {
         let mut file = Module {
@@ -132,6 +141,8 @@ fn files(shapes: &Shapes) -> anyhow::Result<Vec<(String, String)>> {
     }
     files.push(("config.py".to_owned(), config::module(shapes)?));
     files.push(("agent.py".to_owned(), agent::module(shapes)?));
+    let calls = calls::module(&written, machine, registry);
+    files.push(("calls.py".to_owned(), calls));
     let mut classes = BTreeSet::new();
     for (_, class) in written.values() {
         ensure!(
@@ -158,8 +169,7 @@ pub(crate) fn class(shape: &str, variant: &str) -> String {
 struct Module<'s> {
     shapes: &'s Shapes,
     name: &'static str,
-    /// By shape and variant: the module, and the class's name there.
-    written: &'s mut BTreeMap<(String, String), (&'static str, String)>,
+    written: &'s mut Written,
     /// The classes of this module.
     classes: Vec<String>,
     /// What each stands for.
@@ -271,7 +281,7 @@ impl Module<'_> {
     }
 
     fn doc(&mut self, doc: &str, of: Option<&Shape>) {
-        let text = docstring(&STYLE, doc, of);
+        let text = docstring(4, doc, of);
         self.text.push_str(&text);
     }
 
@@ -354,22 +364,23 @@ pub(crate) fn with_unit(field: &Field, doc: &str) -> String {
     format!("{doc}{unit}")
 }
 
-/// A docstring within a class.
-pub(crate) fn docstring(style: &Style, doc: &str, of: Option<&Shape>) -> String {
-    let lines = style.lines(doc, of, WIDTH - 4 - 3);
-    let mut text = String::from("    \"\"\"");
+/// A docstring, so many columns from the margin.
+pub(crate) fn docstring(indent: usize, doc: &str, of: Option<&Shape>) -> String {
+    let lines = STYLE.lines(doc, of, WIDTH - indent - 3);
+    let margin = " ".repeat(indent);
+    let mut text = format!("{margin}\"\"\"");
     for (number, line) in lines.iter().enumerate() {
         if number > 0 {
             text.push('\n');
             if !line.is_empty() {
-                text.push_str("    ");
+                text.push_str(&margin);
             }
         }
         text.push_str(line);
     }
-    let last = lines.last().map_or(0, String::len) + 10;
+    let last = lines.last().map_or(0, String::len) + indent + 6;
     if last > WIDTH {
-        text.push_str("\n    ");
+        text.push_str(&format!("\n{margin}"));
     }
     text.push_str("\"\"\"\n");
     text
