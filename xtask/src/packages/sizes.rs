@@ -63,7 +63,7 @@ const WEIGHED: &[Weighed] = &[
         features: &["json-schema"],
         profile: "small",
         on: Platform::Android,
-        most: 5_500_000,
+        most: 4_800_000,
     },
     Weighed {
         what: "the API by uniffi, on x86-64 Linux",
