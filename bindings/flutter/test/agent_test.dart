@@ -90,7 +90,7 @@ void main() {
     final copy = timeouts.copyWith(silence: () => null);
     expect(copy.silence, isNull);
     expect(copy.tool, timeouts.tool);
-    final changed = config.copyWith(limits: const Limits().copyWith(maxToolRounds: () => 3));
+    final changed = config.copyWith(limits: const Limits().copyWith(maxToolRounds: 3));
     expect(changed.limits.maxToolRounds, 3);
     expect(changed.model, config.model);
   });

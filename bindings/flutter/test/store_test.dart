@@ -42,7 +42,7 @@ final class Kept {
   int generation = 1;
 
   bool get isOpen => record.status == TurnStatus.streaming;
-  Unfinished get unfinished => Unfinished(key, generation, owner, record.updatedAtMs);
+  Unfinished get unfinished => Unfinished(key, generation, owner, record.updatedAt);
 }
 
 final class MemoryStore implements Store {
@@ -64,7 +64,7 @@ final class MemoryStore implements Store {
     onBegin();
     if (_find(turn.key) != null) throw StoreException(StoreErrorKind.exists, turn.key.turn);
     if (_of(turn.key.thread).any((turn) => turn.isOpen)) throw StoreException(StoreErrorKind.busy, turn.key.turn);
-    final record = TurnRecord(turn.key.turn, TurnStatus.streaming, turn.atMs, turn.atMs, const [],
+    final record = TurnRecord(turn.key.turn, TurnStatus.streaming, turn.at, turn.at, const [],
         parent: turn.parent, message: turn.message);
     kept.add(Kept(turn.key, record, turn.owner, turn.snapshot));
     return 1;
@@ -85,7 +85,7 @@ final class MemoryStore implements Store {
   Future<void> persist(TurnKey key, int generation, PersistBatch batch) async {
     onWrite();
     final turn = _turn(key);
-    final TurnRecord(:blocks, :parent, :message, :createdAtMs) = turn.record;
+    final TurnRecord(:blocks, :parent, :message, :createdAt) = turn.record;
     if (turn.generation != generation) throw StoreException(StoreErrorKind.stale, key.turn);
     if (batch.first > blocks.length) throw StoreException(StoreErrorKind.gap, key.turn);
     if (!turn.isOpen) throw StoreException(StoreErrorKind.closed, key.turn);
@@ -94,9 +94,9 @@ final class MemoryStore implements Store {
       ..record = TurnRecord(
         key.turn,
         batch.status,
-        createdAtMs,
-        batch.atMs,
-        [...blocks, for (final block in added) TurnBlock(block, batch.atMs)],
+        createdAt,
+        batch.at,
+        [...blocks, for (final block in added) TurnBlock(block, batch.at)],
         parent: parent,
         message: message,
         outcome: batch.outcome,
@@ -121,7 +121,7 @@ final class MemoryStore implements Store {
     final turns = _of(thread).toList();
     if (turns.isEmpty) return null;
     final open = turns.where((turn) => turn.isOpen).firstOrNull;
-    return ThreadRecord(thread, turns.first.record.createdAtMs, turns.last.record.updatedAtMs,
+    return ThreadRecord(thread, turns.first.record.createdAt, turns.last.record.updatedAt,
         latest: turns.last.key.turn, unfinished: open?.unfinished);
   }
 

@@ -25,6 +25,8 @@ framework() {
   lipo -create "${libraries[@]}" -output "$folder/StepwellC"
   strip -x "$folder/StepwellC"
   install_name_tool -id @rpath/StepwellC.framework/StepwellC "$folder/StepwellC"
+  # What the library asks of Apple's systems, for the App Store.
+  cp "$root/bindings/swift/Sources/Stepwell/PrivacyInfo.xcprivacy" "$folder"
   cat > "$folder/Info.plist" <<PLIST
 <?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -49,7 +51,7 @@ framework mac 11.0 MacOSX aarch64-apple-darwin x86_64-apple-darwin
 mac=$out/mac/StepwellC.framework
 mkdir -p "$mac/Versions/A/Resources"
 mv "$mac/StepwellC" "$mac/Versions/A/StepwellC"
-mv "$mac/Info.plist" "$mac/Versions/A/Resources/Info.plist"
+mv "$mac/Info.plist" "$mac/PrivacyInfo.xcprivacy" "$mac/Versions/A/Resources"
 ln -s A "$mac/Versions/Current"
 ln -s Versions/Current/StepwellC "$mac/StepwellC"
 ln -s Versions/Current/Resources "$mac/Resources"

@@ -1,7 +1,7 @@
 """Looks at the Dart sources without a Dart compiler: `check.py LIBRARY FOLDER...`.
 
-Every file parses. The functions that the plugin looks up are those of stepwell.h, and the inputs, questions and fields
-that it sends are known to the library.
+Every file parses, and has none of the faults that `dart_rules.py` finds. The functions that the plugin looks up are
+those of stepwell.h, and the inputs, questions and fields that it sends are known to the library.
 """
 
 import ctypes
@@ -10,8 +10,8 @@ import re
 import sys
 from pathlib import Path
 
-import tree_sitter_dart
-from tree_sitter import Language, Parser
+from dart_model import PARSER
+from dart_rules import findings
 
 PLUGIN = Path(__file__).resolve().parent.parent
 ROOT = PLUGIN.parent.parent
@@ -35,11 +35,10 @@ def parse(folders: list[Path]) -> int:
         blocks = re.findall(r"```dart\n(.*?)```", page.read_text(), re.DOTALL)
         shown = [block if "main()" in block else f"Future<void> shown() async {{ {block} }}" for block in blocks]
         sources[page] = "\n".join(shown)
-    parser = Parser(Language(tree_sitter_dart.language()))
     for file, source in sorted(sources.items()):
         if not source:
             wrong.append(f"{file.relative_to(ROOT)}: no Dart")
-        nodes = [parser.parse(source.encode()).root_node]
+        nodes = [PARSER.parse(source.encode()).root_node]
         while nodes:
             node = nodes.pop()
             if node.is_error or node.is_missing:
@@ -48,6 +47,9 @@ def parse(folders: list[Path]) -> int:
                 wrong.append(f"{file.relative_to(ROOT)}:{line}: {text!r} does not parse")
             elif node.has_error:
                 nodes.extend(node.children)
+    if not wrong:
+        of_root = {file.relative_to(ROOT): source for file, source in sorted(sources.items())}
+        wrong.extend(findings(of_root, (PLUGIN / "lib").relative_to(ROOT)))
     return len(sources)
 
 
@@ -159,5 +161,5 @@ def names(library: Library) -> int:
 
 files = parse([Path(folder).resolve() for folder in sys.argv[2:]])
 checked = names(Library(sys.argv[1]))
-print("\n".join(wrong) or f"{files} sources of Dart parse, {checked} names are known to the library")
+print("\n".join(wrong) or f"{files} sources of Dart pass, {checked} names are known to the library")
 sys.exit(bool(wrong) or files == 0)

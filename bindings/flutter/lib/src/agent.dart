@@ -325,7 +325,7 @@ final class Agent {
       final turn = NewTurn(
         TurnKey(thread.key, id),
         durable.owner,
-        DateTime.now().millisecondsSinceEpoch,
+        DateTime.now(),
         parent: parent,
         message: message,
         snapshot: machine.snapshot,
@@ -350,7 +350,7 @@ final class Agent {
       final claimed = await durable.claim(key, waiting);
       if (claimed == null) {
         // It was begun without this store.
-        final now = DateTime.now().millisecondsSinceEpoch;
+        final now = DateTime.now();
         final generation = await durable.begin(NewTurn(key, durable.owner, now, snapshot: snapshot), waiting);
         return (machine, machine.pollOutputs(), generation);
       }

@@ -28,13 +28,13 @@ Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> can
     final tool = tools[invocation.name];
     if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
     final content = shown(await tool.run(ToolCall(invocation, cancelled, asking)));
-    return (machine) => machine.toolFinished(id, content);
+    return (RunMachine machine) => machine.toolFinished(id, content);
   } on Deferred {
-    return (machine) => machine.toolDeferred(id);
+    return (RunMachine machine) => machine.toolDeferred(id);
   } on ToolException catch (error) {
-    return (machine) => machine.toolFailed(id, error.message);
+    return (RunMachine machine) => machine.toolFailed(id, error.message);
   } catch (error) {
-    return (machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
+    return (RunMachine machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
   }
 }
 
@@ -48,8 +48,8 @@ Future<Answer> askUser(Answerer? answerer, AskUser effect) async {
     answer = const Declined(reason: 'the user could not be asked');
   }
   return switch (answer) {
-    Declined(:final reason) => (machine) => machine.decline(id, reason: reason),
-    Given(:final value) => (machine) => _answered(machine, id, value),
+    Declined(:final reason) => (RunMachine machine) => machine.decline(id, reason: reason),
+    Given(:final value) => (RunMachine machine) => _answered(machine, id, value),
   };
 }
 
@@ -71,9 +71,9 @@ Future<Answer> askApproval(Approver? approver, AskApproval effect) async {
     decision = const Denied('the user could not be asked');
   }
   return switch (decision) {
-    Granted() => (machine) => machine.approve(id),
-    Denied(:final reason) => (machine) => machine.deny(id, reason: reason),
-    Edited(:final arguments) => (machine) => _edited(machine, id, arguments),
+    Granted() => (RunMachine machine) => machine.approve(id),
+    Denied(:final reason) => (RunMachine machine) => machine.deny(id, reason: reason),
+    Edited(:final arguments) => (RunMachine machine) => _edited(machine, id, arguments),
   };
 }
 
@@ -88,24 +88,24 @@ Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
 /// Has a run created.
 Future<Answer> createRun(RunSource? source, CreateRun effect) async {
   final CreateRun(:id, :threadId, :parentRunId) = effect;
-  if (source == null) return (machine) => machine.runNotCreated(id, 'the agent has no `runSource`');
+  if (source == null) return (RunMachine machine) => machine.runNotCreated(id, 'the agent has no `runSource`');
   try {
     final runId = await source(NewRun(threadId, parentRunId: parentRunId));
-    return (machine) => machine.runCreated(id, runId);
+    return (RunMachine machine) => machine.runCreated(id, runId);
   } catch (error) {
-    return (machine) => machine.runNotCreated(id, '$error');
+    return (RunMachine machine) => machine.runNotCreated(id, '$error');
   }
 }
 
 /// Has credentials given for the next request of this turn.
 Future<Answer> authorize(CredentialSource? source, Authorize effect, String threadId, String turn) async {
   final Authorize(:id, :rejected) = effect;
-  if (source == null) return (machine) => machine.notAuthorized(id, 'the agent has no `credentials`');
+  if (source == null) return (RunMachine machine) => machine.notAuthorized(id, 'the agent has no `credentials`');
   try {
     final Authorization(:key, :headers) = await source(CredentialRequest(threadId, turn, rejected: rejected));
-    return (machine) => machine.authorized(id, key: key, headers: headers);
+    return (RunMachine machine) => machine.authorized(id, key: key, headers: headers);
   } catch (error) {
-    return (machine) => machine.notAuthorized(id, '$error');
+    return (RunMachine machine) => machine.notAuthorized(id, '$error');
   }
 }
 
@@ -114,21 +114,21 @@ Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messa
   final TrimContext(:id, :tokens, :window, messages: sized) = effect;
   try {
     final kept = await trimmer?.call(ContextOverflow(tokens, window, sized), messages);
-    if (kept == null) return (machine) => machine.contextNotTrimmed(id, 'the app left nothing out');
-    return (machine) => machine.contextTrimmed(id, kept.keep, summary: kept.summary);
+    if (kept == null) return (RunMachine machine) => machine.contextNotTrimmed(id, 'the app left nothing out');
+    return (RunMachine machine) => machine.contextTrimmed(id, kept.keep, summary: kept.summary);
   } catch (error) {
-    return (machine) => machine.contextNotTrimmed(id, "the app's code for it broke off: $error");
+    return (RunMachine machine) => machine.contextNotTrimmed(id, "the app's code for it broke off: $error");
   }
 }
 
 /// Has a typed answer decoded.
 Future<Answer> decode(OutputDecoder? decoder, DecodeOutput effect) async {
   final DecodeOutput(:id, :value) = effect;
-  if (decoder == null) return (machine) => machine.outputRefused(id, 'the agent has no `outputDecoder`');
+  if (decoder == null) return (RunMachine machine) => machine.outputRefused(id, 'the agent has no `outputDecoder`');
   try {
     await decoder(value);
-    return (machine) => machine.outputDecoded(id);
+    return (RunMachine machine) => machine.outputDecoded(id);
   } catch (error) {
-    return (machine) => machine.outputRefused(id, '$error');
+    return (RunMachine machine) => machine.outputRefused(id, '$error');
   }
 }

@@ -11,8 +11,6 @@ import 'threads.dart';
 /// A conversation, and the stored turn that it is as of.
 typedef Known = ({List<JsonObject> messages, Object? sharedState, String? turn});
 
-int _now() => DateTime.now().millisecondsSinceEpoch;
-
 /// What a turn that waits for its store is told, and whether anybody still waits for it.
 final class Waiting {
   Waiting(this.warn, this.trouble);
@@ -217,7 +215,7 @@ final class Durable {
       final stored = await _call(() => store.turn(key), waiting);
       final first = stored?.blocks.length ?? 0;
       const outcome = {'outcome': 'cancelled'};
-      await write(PersistBatch(first, const [], TurnStatus.cancelled, '', _now(), outcome: outcome));
+      await write(PersistBatch(first, const [], TurnStatus.cancelled, '', DateTime.now(), outcome: outcome));
       return null;
     } finally {
       machine?.close();
@@ -230,7 +228,7 @@ final class Durable {
         effect.blocks,
         effect.status,
         effect.snapshot,
-        _now(),
+        DateTime.now(),
         outcome: effect.outcome?.toJson(),
       );
 }
@@ -270,7 +268,7 @@ final class Writer {
         await _durable.once(() => _durable.store.persist(stored.key, stored.generation, batch));
         _failures = 0;
         _turn.trouble(null);
-        return (machine) => machine.persisted(effect.id);
+        return (RunMachine machine) => machine.persisted(effect.id);
       } on StoreException catch (error) {
         if (error.isLost) {
           _isLost = true;
