@@ -21,14 +21,26 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 ///
 /// ```
 /// use axum::{extract::State, response::Response};
+/// use axum::Extension;
 /// use stepwell_axum::RunRequest;
-/// use stepwell_io::Agent;
+/// use stepwell_io::{Agent, ThreadKey};
 ///
-/// async fn ask(State(agent): State<Agent>, request: RunRequest) -> Response {
-///     let turn = agent.thread(request.input.thread_id.clone()).send(request.said());
+/// /// Who asks, as a layer of the app has found out.
+/// #[derive(Clone)]
+/// struct User {
+///     id: String,
+/// }
+///
+/// async fn ask(State(agent): State<Agent>, Extension(user): Extension<User>, request: RunRequest) -> Response {
+///     // A thread of this user's and this conversation's own: what others say is not in it.
+///     let thread = ThreadKey::new("", user.id, request.input.thread_id.clone());
+///     let turn = agent.thread(thread).send(request.said());
 ///     request.answer(turn)
 /// }
 /// ```
+///
+/// Give the agent a [store](stepwell_io::AgentBuilder::store) for the conversation to continue from: without one it is gone
+/// with the turn.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The client's conversation, tools, state and answers. What of it counts is for the handler to say.

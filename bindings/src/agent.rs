@@ -21,7 +21,7 @@ use stepwell_core::RunId;
 use stepwell_io::{AgentBuilder, TurnBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
-/// own.
+/// own. Users and conversations each have a thread of their own: `thread` gives it.
 #[derive(Debug, uniffi::Object)]
 pub struct Agent {
     agent: stepwell_io::Agent,
@@ -100,8 +100,8 @@ impl Agent {
         Ok(Arc::new(self.on(agent)))
     }
 
-    /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
-    /// first: the user has moved on. `options` are what is otherwise for this turn than the agent has it, `tools` what it
+    /// Says something to the model, and gives the turn to take events from. If another turn of the thread is under way, it
+    /// fails at once as busy, unless `when_busy` says otherwise. `options` are what is otherwise for this turn than the agent has it, `tools` what it
     /// offers beside the agent's tools. `parts` come behind the text, in order: media, and texts between them. An empty text
     /// is none where there are parts.
     #[uniffi::method(default(tools = [], parts = [], options))]
@@ -117,7 +117,8 @@ impl Agent {
     }
 
     /// Starts a turn with ids and a message of the app's own: one that is more than text, say, or with the answers to what
-    /// an AG-UI agent asked at the end of an earlier turn. A turn that is still under way is cancelled first.
+    /// an AG-UI agent asked at the end of an earlier turn. If another turn of the thread is under way, it fails at once as
+    /// busy.
     #[uniffi::method(default(tools = []))]
     pub fn start(&self, start: Start, tools: Vec<AgentTool>) -> Result<Arc<Turn>, StepwellError> {
         let (turn, options) = self.begun(start)?;
@@ -294,6 +295,13 @@ impl Agent {
         self.agent.thread_key().clone().into()
     }
 
+    /// The thread's conversation as the store has it: a JSON array of AG-UI messages, oldest first. For one that this
+    /// process has not sent on yet; from then on `messages` gives it too, which is what an agent without a store has.
+    pub async fn load(&self) -> Result<JsonValue, StepwellError> {
+        let agent = self.agent.clone();
+        on_runtime(async move { Ok(JsonValue::of(&agent.load().await?.messages())) }).await
+    }
+
     /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.
     pub fn messages(&self) -> JsonValue {
         JsonValue::of(&self.agent.conversation().messages())
@@ -304,9 +312,10 @@ impl Agent {
         JsonValue::of(self.agent.conversation().shared_state())
     }
 
-    /// All that the model said since the user's last message.
+    /// All that the model said since the user's last message, as it was shown.
     pub fn text(&self) -> String {
-        self.agent.conversation().text()
+        let shown_as = self.agent.config().text;
+        shown_as.shown(&self.agent.conversation())
     }
 }
 
@@ -343,8 +352,12 @@ impl Agent {
                 "give it in `tools`, with its handler",
             ));
         }
+        let when_busy = options.when_busy;
         let options = options.into_core(self.agent.config())?;
         let mut turn = turn.options(options);
+        if let Some(when_busy) = when_busy {
+            turn = turn.when_busy(when_busy.into());
+        }
         for AgentTool {
             definition,
             handler,

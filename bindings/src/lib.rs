@@ -81,7 +81,7 @@ pub use config::{
     Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
     LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort,
     RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts,
-    ToolChoice, ToolDefinition, TurnOptions, Verification, model_price,
+    ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy, model_price,
 };
 #[cfg(feature = "agent")]
 pub use credentials::{Authorization, CredentialRequest, CredentialSource};

@@ -180,6 +180,16 @@ pub enum Failure {
         /// The last answer, as the model wrote it.
         text: String,
     },
+    /// Another turn of the thread is under way, and the app did not ask to cancel it: nothing was sent, and the thread is
+    /// as it was.
+    Busy,
+    /// A tool cannot run as the app has set it up. The model was not told.
+    ToolNotSetUp {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        message: String,
+    },
     /// The app's own code did not make the instructions of the turn: nothing was sent.
     NoInstructions {
         /// The app's words.
@@ -335,7 +345,12 @@ impl From<run::Failure> for Failure {
                 Self::ContextTooLong { tokens, window }
             }
             run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
-            run::Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
+            run::Failure::OutputInvalid { reason, text } => Self::OutputInvalid {
+                reason,
+                text: text.into_string(),
+            },
+            run::Failure::Busy => Self::Busy,
+            run::Failure::ToolNotSetUp { tool, message } => Self::ToolNotSetUp { tool, message },
             run::Failure::NoInstructions { message } => Self::NoInstructions { message },
             run::Failure::NotAuthorized { message } => Self::NotAuthorized { message },
             run::Failure::RefusedByHook {

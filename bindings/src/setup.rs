@@ -86,6 +86,7 @@ impl AgentSetup {
         if self.credentials.is_some() {
             config.credentials = Some(Credentials::Host);
         }
+        let when_busy = config.when_busy.map(Into::into).unwrap_or_default();
         let config = config.into_core()?;
         if config.durability != Durability::None && self.store.is_none() {
             return Err(StepwellError::configuration(
@@ -97,6 +98,7 @@ impl AgentSetup {
             .client(client)
             .trace_content(trace::tells_content())
             .configure(move |settings| *settings = config)
+            .when_busy(when_busy)
             .history(history);
         if let Some(thread_id) = self.thread_id {
             builder = builder.thread_id(thread_id);

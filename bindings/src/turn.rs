@@ -47,7 +47,7 @@ impl From<stepwell_io::StoredTurn> for StoredTurn {
 pub struct Finished {
     /// How it ended.
     pub outcome: Outcome,
-    /// All that the model said in it.
+    /// All that the model said in it, as it was shown: with a line break between the texts before and after tool calls.
     pub text: String,
     /// The conversation after it: a JSON array of AG-UI messages.
     pub messages: JsonValue,
@@ -299,8 +299,8 @@ pub(crate) async fn finish(turn: stepwell_io::Turn) -> Result<Finished, Stepwell
 impl From<stepwell_io::Finished> for Finished {
     fn from(finished: stepwell_io::Finished) -> Self {
         Self {
+            text: finished.text(),
             outcome: finished.outcome.into(),
-            text: finished.conversation.text(),
             messages: JsonValue::of(&finished.conversation.messages()),
             usage: finished.usage.into(),
             hops: finished.hops,

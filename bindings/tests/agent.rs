@@ -12,7 +12,7 @@ use stepwell_ffi::{
     InstructionsTask, JournalSink, JsonValue, Listener, Outcome, QuestionTask, RegistryEvent,
     RunIds, StepwellError, TaskRunner, ThreadKey, ToolContext, ToolError, ToolFailureKind,
     ToolHandler, ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions,
-    replay_journal,
+    WhenBusy, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -471,4 +471,50 @@ async fn which_threads_are_unread_is_in_the_registry() {
     assert_eq!(registry.unread_threads(), [key("other")]);
     let unread = RegistryEvent::Unread { key: key("other") };
     assert_eq!(registry.take_events().last(), Some(&unread));
+}
+
+#[tokio::test]
+async fn two_users_of_one_agent_are_not_mixed() {
+    let script = Script::new()
+        .hop(Hop::silent())
+        .hop(Hop::new().text("Hello"))
+        .hop(Hop::new().text("As you like"));
+    let server = start(script).await;
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
+    let send = |agent: &Agent, text: &str, when_busy| {
+        let options = TurnOptions {
+            when_busy,
+            ..TurnOptions::default()
+        };
+        let turn = agent.start_turn(text.into(), options, Vec::new(), Vec::new());
+        turn.unwrap()
+    };
+    let first = send(&agent, "I am Alice", None);
+    server.wait_until(|requests| requests.len() == 1).await;
+    let second = send(&agent, "I am Bob", None).finish().await.unwrap();
+    let refused = stepwell_ffi::require_whole(second).unwrap_err();
+    let stepwell_ffi::TurnError::Busy { problem, finished } = refused else {
+        panic!("{refused}");
+    };
+    assert!(
+        problem.advice.contains("agent.thread(id)"),
+        "{}",
+        problem.advice
+    );
+    assert_eq!((finished.text.as_str(), finished.hops), ("", 0));
+    assert_eq!(finished.messages.as_str(), "[]");
+    // Each has a thread of their own.
+    let key = ThreadKey {
+        thread: "bob".to_owned(),
+        ..ThreadKey::default()
+    };
+    let own = send(&agent.thread(key), "I am Bob", None).finish().await;
+    assert_eq!(own.unwrap().text, "Hello");
+    let third = send(&agent, "Leave it", Some(WhenBusy::Cancel))
+        .finish()
+        .await;
+    assert_eq!(third.unwrap().text, "As you like");
+    assert_eq!(first.finish().await.unwrap().outcome, Outcome::Cancelled);
+    let asked = server.requests()[2].body.to_string();
+    assert!(asked.contains("Alice") && !asked.contains("Bob"), "{asked}");
 }

@@ -13,6 +13,7 @@ use crate::tool_context::Deps;
 use crate::tools::Handlers;
 use crate::turn::Turn;
 use crate::turn_builder::TurnBuilder;
+use crate::when_busy::WhenBusy;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -27,9 +28,15 @@ use uuid::Uuid;
 /// A conversation with a model and the app's tools. Cloning gives another handle on the same conversation, and
 /// [`thread`](Self::thread) one on another conversation with the same model and tools.
 ///
+/// # One thread for each user and conversation
+/// All turns of a thread share its conversation. A server gives each conversation a thread of its own,
+/// `agent.thread(id)`, in a handler for each request: an agent that two users share would show one what the other said.
+///
 /// # One turn a thread
-/// Whoever sends while a turn of the thread is under way takes the thread over: that turn is cancelled and its tools
-/// are told to stop, and whatever still comes of it changes nothing. It never waits for a tool. The new turn goes on
+/// A turn that begins while another turn of its thread is under way fails at once with
+/// [`Failure::Busy`](crate::Failure::Busy), and changes nothing. With [`WhenBusy::Cancel`] it takes the thread over: the
+/// other turn is cancelled and its tools
+/// are told to stop, and whatever still comes of it changes nothing. It never waits for a tool. The new turn continues
 /// from where the old one was stopped: the old message, what the model had said by then, and a result for each call,
 /// which says that the call was cancelled, are in its history, in that order.
 ///
@@ -89,8 +96,8 @@ impl Agent {
     }
 
     /// Says something to the model: a text, or texts and [media](crate::media) in order, as in
-    /// `("What is this?", image("shark.png")?)`. A turn of this thread that is still under way is cancelled first: the user
-    /// has moved on.
+    /// `("What is this?", image("shark.png")?)`. If another turn of this thread is under way, the turn fails at once with
+    /// [`Failure::Busy`](crate::Failure::Busy), unless [`AgentBuilder::when_busy`] says otherwise.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -142,16 +149,23 @@ impl Agent {
     }
 
     fn begin_new(&self, start: Start, from: BeginFrom) -> Turn {
-        self.begin_with(start, from, Handlers::new())
+        self.begin_with(start, from, Handlers::new(), None)
     }
 
     /// Begins a turn with tools of its own.
-    pub(crate) fn begin_with(&self, mut start: Start, from: BeginFrom, handlers: Handlers) -> Turn {
+    pub(crate) fn begin_with(
+        &self,
+        mut start: Start,
+        from: BeginFrom,
+        handlers: Handlers,
+        when_busy: Option<WhenBusy>,
+    ) -> Turn {
         if let Some((output, _)) = self.output.as_deref() {
             // Stored with the turn, so that one which comes back has it.
             start.options.output.get_or_insert_with(|| output.clone());
         }
-        self.begin(Begin::Start(Box::new(start), from, handlers))
+        let when_busy = when_busy.unwrap_or(self.shared.when_busy);
+        self.begin_if_free(Begin::Start(Box::new(start), from, handlers), when_busy)
     }
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
@@ -225,6 +239,10 @@ impl Agent {
     }
 
     /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
+    ///
+    /// A thread lives while an [`Agent`] on it is held, or a turn of it is under way; then its memory is freed, and what was
+    /// said in it is in the [store](AgentBuilder::store), or gone. So any number of threads costs nothing once they are
+    /// released.
     pub fn thread(&self, key: impl Into<ThreadKey>) -> Self {
         self.thread_with_history(key, Conversation::default())
     }
@@ -251,9 +269,9 @@ impl Agent {
         }
     }
 
-    /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a
-    /// [store](AgentBuilder::store) has of it stays there. An [`Agent`] on the thread that is still held is not to be
-    /// used any more.
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation and its place in the
+    /// [`registry`](Self::registry), where it may be unread: what a [store](AgentBuilder::store) has of it stays there. An
+    /// [`Agent`] on the thread that is still held should not be used any more.
     pub fn forget_thread(&self, key: &ThreadKey) {
         self.shared.forget(key);
     }
@@ -349,7 +367,8 @@ impl Agent {
         &self.shared.setup.config
     }
 
-    /// The conversation, as it was after the last turn.
+    /// The conversation, as it was after the last turn of this process; [`load`](Self::load) gives that of the
+    /// [store](AgentBuilder::store).
     #[must_use]
     pub fn conversation(&self) -> Conversation {
         lock(&self.thread.conversation).conversation.clone()

@@ -18,6 +18,7 @@ use crate::threads::Shared;
 use crate::tool_context::Deps;
 use crate::tools::Handlers;
 use crate::trim::Trimmer;
+use crate::when_busy::WhenBusy;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::ThreadId;
@@ -56,6 +57,7 @@ pub struct AgentBuilder {
     client: Option<HttpClient>,
     traces_content: bool,
     thread: Option<ThreadKey>,
+    when_busy: WhenBusy,
     registry: SharedRegistry,
     history: Conversation,
     error: Option<ToolError>,
@@ -120,6 +122,7 @@ impl AgentBuilder {
             client: None,
             traces_content: false,
             thread: None,
+            when_busy: WhenBusy::default(),
             registry: SharedRegistry::default(),
             history: Conversation::default(),
             error: None,
@@ -297,6 +300,24 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets what happens to a turn that begins while another turn of its thread is under way:
+    /// [`WhenBusy::Fail`] if not set. With a [store](Self::store) the turns of other agents and other processes count,
+    /// where their owners are alive.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::WhenBusy;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// // An app with one user: what they say next takes the place of what they asked before.
+    /// let agent = Agent::builder(endpoint).when_busy(WhenBusy::Cancel).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn when_busy(mut self, when_busy: WhenBusy) -> Self {
+        self.when_busy = when_busy;
+        self
+    }
+
     /// Uses a registry that the app has stored, or that several agents share. Where two agents have turns on one
     /// thread, the later takes it over, and the earlier stops with the next thing that comes for it.
     #[must_use]
@@ -385,6 +406,7 @@ impl AgentBuilder {
             setup,
             Sources::new(self.sources),
             self.registry,
+            self.when_busy,
         ));
         let key = self.thread.unwrap_or_else(|| {
             let id = Uuid::new_v4().to_string();

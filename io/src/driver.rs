@@ -4,6 +4,7 @@ use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::durable::Writer;
+use crate::fault::Fault;
 use crate::handle::{Command, TurnError};
 use crate::journal::Journaled;
 use crate::observer::TurnObserver;
@@ -15,7 +16,7 @@ use crate::work::{Arrivals, Work, is_last_word, is_write};
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
-use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TimerKey};
+use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TextOptions, TimerKey};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,7 @@ pub(crate) struct Driver {
     pub(crate) clock: Clock,
     pub(crate) owner: Owner,
     pub(crate) cancel: CancellationToken,
+    pub(crate) fault: Fault,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) device: watch::Receiver<Device>,
     /// What the machine has heard of the device.
@@ -64,13 +66,15 @@ impl Driver {
     /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on. The last events
     /// are given back instead of shown. Nothing is given back of a turn that was suspended.
     pub(crate) async fn run(mut self) -> Option<(Finished, RestOfEvents)> {
-        let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup), self.writer.clone());
+        let (setup, writer) = (Arc::clone(&self.setup), self.writer.clone());
+        let (mut work, mut arrivals) = Work::new(setup, writer, self.fault.clone());
         let (mut deadline, mut silence) = (Alarm::new(), Alarm::new());
         let mut cancel = pin!(self.cancel.clone().cancelled_owned());
         let mut cancelled = false;
         loop {
             self.give_out(&mut work);
-            if let Some(outcome) = self.run.machine.outcome().cloned() {
+            if let Some(outcome) = self.run.machine.outcome() {
+                let outcome = self.fault.or(outcome);
                 self.store_the_end(&mut work, &mut arrivals).await;
                 self.run.end();
                 self.owner.complete(&outcome);
@@ -147,7 +151,9 @@ impl Driver {
     fn give_out(&mut self, work: &mut Work) {
         while let Some(output) = self.run.poll_output() {
             match output {
-                Output::Event(event @ RunEvent::Completed(_)) => self.observe(&event),
+                Output::Event(RunEvent::Completed(outcome)) => {
+                    self.observe(&RunEvent::Completed(self.fault.or(&outcome)));
+                }
                 Output::Event(event) => {
                     self.observe(&event);
                     if let RunEvent::HopStarted { .. } = event
@@ -329,6 +335,11 @@ impl Driver {
             usage,
             hops,
             output: self.run.machine.output().cloned(),
+            shown_as: self
+                .run
+                .machine
+                .config()
+                .map_or_else(TextOptions::default, |config| config.text),
         }
     }
 }

@@ -45,6 +45,7 @@ mod credentials;
 mod device;
 mod driver;
 mod durable;
+mod fault;
 mod handle;
 mod hooks;
 mod http;
@@ -77,6 +78,7 @@ mod turn_task;
 mod typed_output;
 #[cfg(feature = "macros")]
 mod typed_tools;
+mod when_busy;
 mod work;
 
 pub use agent::{Agent, ReviveError};
@@ -109,6 +111,7 @@ pub use stepwell_macros::tool;
 #[doc = include_str!("../macros/src/tool.md")]
 struct ToolExample;
 pub use turn_builder::{TurnBuildError, TurnBuilder};
+pub use when_busy::WhenBusy;
 
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};

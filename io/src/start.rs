@@ -12,6 +12,7 @@ use crate::setup::Setup;
 use crate::store::{NewTurn, Presence, StoreError, TurnKey};
 use crate::threads::lock;
 use crate::tools::Handlers;
+use crate::when_busy::WhenBusy;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
@@ -83,6 +84,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) trouble: &'a Trouble,
     pub(crate) device: Device,
     pub(crate) clock: Clock,
+    pub(crate) when_busy: WhenBusy,
     /// How long the conversation took to be made of stored turns, if it was.
     pub(crate) history_took: OnceLock<Duration>,
 }
@@ -287,6 +289,7 @@ impl Preparation<'_> {
             stored,
             notices: self.notices,
             cancel: self.cancel,
+            when_busy: self.when_busy,
             history_took: &self.history_took,
         }
     }

@@ -1,5 +1,6 @@
 //! What a tool's code is given: the call, and who calls.
 
+use crate::fault::Fault;
 use crate::tool_notes::Notes;
 use std::any::{Any, type_name};
 use std::collections::HashMap;
@@ -54,6 +55,7 @@ struct Inner {
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) notes: Notes,
+    pub(crate) fault: Fault,
     pub(crate) inputs: mpsc::Sender<Input<'static>>,
     pub(crate) answers: Answers,
     /// For code on a thread of its own.
@@ -85,14 +87,16 @@ impl Deps {
 pub enum DepsError {
     /// The agent has none.
     #[error(
-        "the tool wants a `{wanted}`, and the agent has no value for its tools: set it with `AgentBuilder::deps`"
+        "it wants a `{wanted}`, and the agent has no value for its tools: set it with `AgentBuilder::deps`"
     )]
     None {
         /// The type that the tool wants.
         wanted: &'static str,
     },
     /// The agent's is of another type.
-    #[error("the tool wants a `{wanted}`, and the agent's value for its tools is a `{found}`")]
+    #[error(
+        "it wants a `{wanted}`, and the agent's value for its tools is a `{found}`: give `AgentBuilder::deps` the former"
+    )]
     OtherType {
         /// The type that the tool wants.
         wanted: &'static str,
@@ -127,14 +131,31 @@ impl ToolContext {
     /// [`Agent::with_deps`](crate::Agent::with_deps).
     ///
     /// # Errors
-    /// There is none, or it is of another type.
+    /// There is none, or it is of another type: a mistake of the program's. The turn fails with
+    /// [`Failure::ToolNotSetUp`](crate::Failure::ToolNotSetUp), whatever the tool makes of the error, and the model is not
+    /// told. A tool that can do without asks [`find_deps`](Self::find_deps).
     pub fn deps<T: Send + Sync + 'static>(&self) -> Result<&T, DepsError> {
-        let wanted = type_name::<T>();
-        let deps = self.0.deps.as_ref().ok_or(DepsError::None { wanted })?;
-        deps.value.downcast_ref().ok_or(DepsError::OtherType {
-            wanted,
-            found: deps.name,
+        let found = self.find_deps();
+        found.ok_or_else(|| {
+            let wanted = type_name::<T>();
+            let error = match &self.0.deps {
+                Some(deps) => DepsError::OtherType {
+                    wanted,
+                    found: deps.name,
+                },
+                None => DepsError::None { wanted },
+            };
+            if let Some(link) = self.link() {
+                link.fault.tool(&self.name, &error);
+            }
+            error
         })
+    }
+
+    /// The app's own value, as [`deps`](Self::deps) gives it, if there is one and it is of this type.
+    #[must_use]
+    pub fn find_deps<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.0.deps.as_ref()?.value.downcast_ref()
     }
 
     /// Says how far the call has come: from 0 to 1, if that is known, and what it does now.

@@ -2,11 +2,13 @@ use crate::handle::{TurnError, TurnHandle};
 use futures::Stream;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use std::error::Error;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
-use stepwell_core::run::{Outcome, Problem, RunEvent};
+use stepwell_core::run::{Outcome, Problem, RunEvent, TextOptions};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -23,8 +25,8 @@ pub struct Turn {
     pub(crate) task: Option<JoinHandle<Option<Finished>>>,
 }
 
-/// A turn that is over.
-#[derive(Clone, Debug, PartialEq)]
+/// A turn that is over. `{:?}` says how it ended, and nothing of what was said.
+#[derive(Clone, PartialEq)]
 pub struct Finished {
     /// How it ended. A turn whose thread another one took over is cancelled.
     pub outcome: Outcome,
@@ -36,11 +38,13 @@ pub struct Finished {
     pub hops: u32,
     /// The typed answer, if there was to be one and the turn has ended well.
     pub output: Option<Value>,
+    /// How its text was shown.
+    pub(crate) shown_as: TextOptions,
 }
 
-/// What kept a turn from a whole answer: what awaiting a [`Turn`] gives in its place.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{problem}")]
+/// What kept a turn from a whole answer: what awaiting a [`Turn`] gives in its place. Neither `{}` nor `{:?}` has anything
+/// of the conversation.
+#[derive(Clone, Debug, PartialEq)]
 pub struct TurnFailed {
     /// What is wrong, and what to do.
     pub problem: Problem,
@@ -48,11 +52,46 @@ pub struct TurnFailed {
     pub finished: Box<Finished>,
 }
 
+impl fmt::Display for TurnFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl Error for TurnFailed {
+    /// What the outcome says, where that is an error: the provider's, say.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.finished.outcome {
+            Outcome::Failed { failure } => Some(failure),
+            Outcome::Incomplete { reason } => Some(reason),
+            Outcome::LimitReached { limit } => Some(limit),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finished")
+            .field("outcome", &self.outcome)
+            .field("messages", &self.conversation.messages().len())
+            .field("usage", &self.usage)
+            .field("hops", &self.hops)
+            .field("has_output", &self.output.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Finished {
-    /// All that the model said in the turn.
+    /// All that the model said in the turn, as it was shown: with a line break between the texts before and after tool
+    /// calls, as [`TextOptions`] has it. Empty if the turn did not begin.
     #[must_use]
     pub fn text(&self) -> String {
-        self.conversation.text()
+        match self.hops {
+            // The last text of the conversation is an earlier turn's.
+            0 => String::new(),
+            _ => self.shown_as.shown(&self.conversation),
+        }
     }
 
     /// The turn, if its answer is whole.
@@ -149,7 +188,10 @@ impl Turn {
     /// The turn is over.
     pub async fn suspend(mut self) -> Result<String, TurnError> {
         let snapshot = self.handle.suspend().await?;
-        self.task = None;
+        if let Some(task) = self.task.take() {
+            // Then the thread is free. It gives nothing: the turn has no end.
+            let _ = task.await;
+        }
         Ok(snapshot)
     }
 

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::durable::BeginFrom;
 use crate::tools::{Handlers, ToolHandler};
 use crate::turn::Turn;
+use crate::when_busy::WhenBusy;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::RunId;
@@ -21,6 +22,7 @@ pub struct TurnBuilder {
     start: Start,
     from: BeginFrom,
     handlers: Handlers,
+    when_busy: Option<WhenBusy>,
     error: Option<TurnBuildError>,
 }
 
@@ -52,6 +54,7 @@ impl TurnBuilder {
             start,
             from: BeginFrom::Latest,
             handlers: Handlers::new(),
+            when_busy: None,
             error: None,
         }
     }
@@ -146,7 +149,23 @@ impl TurnBuilder {
         self
     }
 
-    /// Begins the turn. One of this thread that is still under way is cancelled first.
+    /// Sets what happens if another turn of the thread is under way, instead of
+    /// [`AgentBuilder::when_busy`](crate::AgentBuilder::when_busy).
+    ///
+    /// ```no_run
+    /// # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// use stepwell_io::WhenBusy;
+    /// let finished = agent.turn("No, the other one.").when_busy(WhenBusy::Cancel).send()?.await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn when_busy(mut self, when_busy: WhenBusy) -> Self {
+        self.when_busy = Some(when_busy);
+        self
+    }
+
+    /// Begins the turn. If another turn of the thread is under way, it fails at once with
+    /// [`Failure::Busy`](crate::Failure::Busy), unless [`when_busy`](Self::when_busy) says otherwise.
     ///
     /// # Errors
     /// A tool cannot be registered, none has a name that is to be on offer, or a header cannot be sent.
@@ -166,9 +185,10 @@ impl TurnBuilder {
                     start,
                     from,
                     handlers,
+                    when_busy,
                     ..
                 } = self;
-                Ok(agent.begin_with(start, from, handlers))
+                Ok(agent.begin_with(start, from, handlers, when_busy))
             }
         }
     }

@@ -5,16 +5,19 @@ use crate::clock::Clock;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::durable::{Notices, not_stored};
+use crate::fault::Fault;
 use crate::handle::{Command, TurnHandle};
 use crate::owner::Owner;
 use crate::spans;
 use crate::start::{Begin, NotBegun, Preparation, Prepared};
+use crate::store::StoreError;
 use crate::threads::{Current, Known, lock};
 use crate::turn::{Finished, Turn};
+use crate::when_busy::{WhenBusy, refused};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::TokenUsage;
-use stepwell_core::run::{Outcome, RunEvent};
+use stepwell_core::run::{Failure, Outcome, RunEvent};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -26,13 +29,22 @@ const EVENTS: usize = 64;
 const COMMANDS: usize = 8;
 
 impl Agent {
-    /// Begins or goes on with a turn, in a task of its own; one of this thread that is under way is cancelled.
+    /// Begins or continues a turn, as the agent has it where another turn of this thread is under way.
     pub(crate) fn begin(&self, begin: Begin) -> Turn {
+        self.begin_if_free(begin, self.shared.when_busy)
+    }
+
+    /// Begins or continues a turn, in a task of its own.
+    pub(crate) fn begin_if_free(&self, begin: Begin, when_busy: WhenBusy) -> Turn {
         let current = Current::default();
         let shared = &self.shared;
         let (owner, earlier) = {
             // The order in which turns take the thread over is the order in which they run.
             let mut place = lock(&self.thread.current);
+            if place.is_under_way() && when_busy == WhenBusy::Fail {
+                tracing::debug!(target: "stepwell", thread = %self.thread.key, "a turn is refused: another turn of its thread is under way");
+                return refused();
+            }
             let key = &self.thread.key;
             // A stored turn goes on under a new handle, if nobody has taken its thread since.
             let stored = match begin {
@@ -69,7 +81,7 @@ impl Agent {
             begun: CancellationToken::new(),
         };
         let work = self.clone().run_turn(
-            begin,
+            (begin, when_busy),
             owner,
             (current, earlier),
             commanded,
@@ -86,7 +98,7 @@ impl Agent {
 
     async fn run_turn(
         self,
-        begin: Begin,
+        (begin, when_busy): (Begin, WhenBusy),
         mut owner: Owner,
         (current, earlier): (Current, Current),
         commands: mpsc::Receiver<Command>,
@@ -108,6 +120,7 @@ impl Agent {
             trouble: &handle.trouble,
             device: *device.borrow_and_update(),
             clock,
+            when_busy,
             history_took: OnceLock::new(),
         };
         let prepared = shown_meanwhile(preparation.prepare(begin), &mut notices, &events).await;
@@ -159,6 +172,7 @@ impl Agent {
             setup,
             clock,
             owner,
+            fault: Fault::new(current.cancel.clone()),
             cancel: current.cancel,
             commands,
             device,
@@ -185,6 +199,9 @@ impl Agent {
     fn not_begun(&self, error: &NotBegun) -> Finished {
         Finished {
             outcome: match error {
+                NotBegun::Store(StoreError::Busy { .. }) => Outcome::Failed {
+                    failure: Failure::Busy,
+                },
                 NotBegun::Store(error) => not_stored(error),
                 NotBegun::App(failure) => Outcome::Failed {
                     failure: failure.clone(),
@@ -194,6 +211,7 @@ impl Agent {
             usage: TokenUsage::default(),
             hops: 0,
             output: None,
+            shown_as: self.shared.setup.config.text,
         }
     }
 }

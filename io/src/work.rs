@@ -2,6 +2,7 @@
 
 use crate::credentials::{self, CredentialRequest};
 use crate::durable::Writer;
+use crate::fault::Fault;
 use crate::run_source::{self, NewRun};
 use crate::setup::Setup;
 use crate::spans::HopSpan;
@@ -44,6 +45,7 @@ pub(crate) struct Work {
     streamed: mpsc::Sender<Input<'static>>,
     answers: mpsc::Sender<Input<'static>>,
     notes: Notes,
+    fault: Fault,
     /// The tools that wait for the user.
     asking: Answers,
     hop: Option<HopSpan>,
@@ -62,7 +64,11 @@ pub(crate) struct Arrivals {
 }
 
 impl Work {
-    pub(crate) fn new(setup: Arc<Setup>, writer: Option<Arc<Writer>>) -> (Self, Arrivals) {
+    pub(crate) fn new(
+        setup: Arc<Setup>,
+        writer: Option<Arc<Writer>>,
+        fault: Fault,
+    ) -> (Self, Arrivals) {
         let (streamed, streamed_receiver) = mpsc::channel(INPUTS);
         let (answers, answers_receiver) = mpsc::channel(INPUTS);
         let work = Self {
@@ -72,6 +78,7 @@ impl Work {
             streamed,
             answers,
             notes: Notes::default(),
+            fault,
             asking: Answers::default(),
             hop: None,
             middleware: None,
@@ -182,6 +189,7 @@ impl Work {
         let cancel = CancellationToken::new();
         let link = Link {
             notes: self.notes.clone(),
+            fault: self.fault.clone(),
             inputs: answers.clone(),
             answers: Arc::clone(&self.asking),
             runtime: Handle::current(),

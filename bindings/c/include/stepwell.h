@@ -70,7 +70,8 @@ StepwellText stepwell_registry_call(const StepwellRegistry *registry, const uint
 /* What an app asks without a run: {"call": "conversation", "turns", "turn"} is answered with {"messages",
  * "sharedState"}, what the next run begins with after the turn, or after the one that ends last; {"call": "title",
  * "messages"} with what a thread is called; {"call": "notStored", "message"} with the outcome of a turn that the store did
- * not take; {"call": "newest", "overflow": {"tokens", "window", "messages"}, "part"} with the ids of the newest messages
+ * not take, "noInstructions" with that of one whose instructions could not be made, and {"call": "busy"} with that of one that
+ * began while another turn of its thread was under way; {"call": "newest", "overflow": {"tokens", "window", "messages"}, "part"} with the ids of the newest messages
  * that fill no more than this part of the window, of what the effect "trimContext" says; {"call": "part", "of": {"kind":
  * "image", "data", "mediaType", "name"}}, with "url" in the place of "data", or {"file", "provider", "mediaType"}, with a content part of a
  * message. */

@@ -19,6 +19,7 @@ enum Call {
     Title { messages: Vec<Message> },
     NotStored { message: String },
     NoInstructions { message: String },
+    Busy {},
     Newest { overflow: Overflow, part: f64 },
     Part { of: Box<NewPart> },
 }
@@ -26,7 +27,8 @@ enum Call {
 /// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as `StoredTurns` has it;
 /// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none;
 /// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take, `noInstructions` with that of one
-/// whose instructions could not be made; and `{"call": "newest",
+/// whose instructions could not be made, and `busy` with that of one that began while another turn of its thread was under
+/// way; and `{"call": "newest",
 /// "overflow", "part"}` with the ids of the newest messages that fill no more than this part of the window. The overflow is
 /// what the effect `trimContext` says. `{"call": "part", "of"}` is answered with an AG-UI content part of media, as
 /// `NewPart` has it.
@@ -49,6 +51,7 @@ fn answer(call: Call) -> Result<Value, Refused> {
         Call::Title { messages } => title(&messages).into(),
         Call::NotStored { message } => json!(not_stored(message)),
         Call::NoInstructions { message } => json!(no_instructions(message)),
+        Call::Busy {} => json!(busy()),
         Call::Newest { overflow, part } => json!(overflow.newest(part)),
         Call::Part { of } => json!(of.part(None)?),
     })
@@ -57,6 +60,12 @@ fn answer(call: Call) -> Result<Value, Refused> {
 /// How a turn ends whose instructions could not be made.
 fn no_instructions(message: String) -> Outcome {
     let failure = Failure::NoInstructions { message };
+    run::Outcome::Failed { failure }.into()
+}
+
+/// How a turn ends that began while another turn of its thread was under way.
+fn busy() -> Outcome {
+    let failure = Failure::Busy;
     run::Outcome::Failed { failure }.into()
 }
 
@@ -87,6 +96,9 @@ mod tests {
         assert_eq!(missing["refused"]["kind"], "invalidArgument");
         let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));
         assert_eq!(outcome["answer"]["problem"]["kind"], "notStored");
+        let outcome = ask(json!({ "call": "busy" }));
+        assert_eq!(outcome["answer"]["failure"]["failure"], "busy");
+        assert_eq!(outcome["answer"]["problem"]["kind"], "busy");
         let outcome = ask(json!({ "call": "noInstructions", "message": "no profile" }));
         assert_eq!(outcome["answer"]["problem"]["kind"], "appFailed");
         let messages = ["a", "b", "c"].map(|id| json!({ "messageId": id, "tokens": 10 }));

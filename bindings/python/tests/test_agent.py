@@ -231,13 +231,13 @@ async def test_async_with_cancels_at_its_end(mock_llm: Start) -> None:
     assert (await turn.finish()).outcome == Cancelled()
 
 
-async def test_a_new_message_replaces_the_turn(mock_llm: Start) -> None:
+async def test_a_new_message_replaces_the_turn_where_the_app_says_so(mock_llm: Start) -> None:
     agent = agent_of(mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello")))
     first = agent.send("Go")
     async for event in first:
         if isinstance(event, TextMessageContent):
             break
-    second = await agent.send("Never mind")
+    second = await agent.send("Never mind", when_busy="cancel")
     assert second.outcome == Success()
     assert [event async for event in first][-1] == Completed(Cancelled())
 

@@ -12,11 +12,14 @@ from machines import updates
 
 from stepwell import (
     Agent,
+    Busy,
+    BusyError,
     Cancelled,
     Completed,
     Deferred,
     DevicePolicy,
     Event,
+    Failed,
     InvalidArgumentError,
     MisuseError,
     SteeringTaken,
@@ -167,3 +170,37 @@ async def test_a_turn_may_end_in_the_background(mock_llm: Start) -> None:
             agent.entered_background()
     agent.entered_foreground()
     assert turn.outcome == Cancelled()
+
+
+async def test_two_users_of_one_agent_are_not_mixed(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("wait", {"name": "alice"})), text("Sure."))
+    agent = agent_of(mock, wait)
+    first = agent.send("I am Alice")
+    async for event in first:
+        if not executing(event):
+            continue
+        refused = await agent.send("I am Bob").finish()
+        assert refused.outcome == Failed(Busy(), message="another turn of this thread is under way", transient=False)
+        assert (refused.text, refused.messages, refused.hops) == ("", [], 0)
+        with pytest.raises(BusyError, match=r"agent\.thread\(id\)"):
+            await agent.send("I am Bob")
+        # Each has a thread of their own.
+        bobs = await agent.thread("bob").send("I am Bob")
+        assert bobs.text == "Sure."
+        first.cancel()
+    assert first.outcome == Cancelled()
+    assert [message["content"] for message in agent.messages if message["role"] == "user"] == ["I am Alice"]
+    bodies = [request["body"] for request in mock.requests()]
+    said = [[message["content"] for message in body["messages"] if message["role"] == "user"] for body in bodies]
+    assert said == [["I am Alice"], ["I am Bob"]]
+
+
+async def test_an_app_with_one_user_cancels_the_turn_under_way(mock_llm: Start) -> None:
+    for agent_wide, options in [({"when_busy": "cancel"}, {}), ({}, {"when_busy": "cancel"})]:
+        mock = mock_llm(calls(("wait", {"name": "alice"})), text("Sure."))
+        agent = agent_of(mock, wait, **agent_wide)
+        first = agent.send("A hard question")
+        async for event in first:
+            if executing(event):
+                assert (await agent.send("Forget it", **options)).text == "Sure."
+        assert first.outcome == Cancelled()

@@ -127,6 +127,10 @@ pub struct RunConfig {
     /// What the answer is to be, if it is to be more than text.
     #[uniffi(default = None)]
     pub output: Option<OutputType>,
+    /// What happens to a turn of an `Agent` that begins while another turn of its thread is under way; it fails if absent. A
+    /// `RunMachine` is one turn, and has no use for it.
+    #[uniffi(default = None)]
+    pub when_busy: Option<WhenBusy>,
     /// The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
     #[uniffi(default)]
     #[serde(default)]
@@ -149,6 +153,28 @@ impl fmt::Debug for RunConfig {
 impl fmt::Display for RunConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What happens to a turn that begins while another turn of its thread is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
+pub enum WhenBusy {
+    /// The new turn fails at once as busy: nothing of it is sent, stored, or part of the conversation, and the other turn
+    /// continues.
+    Fail,
+    /// The other turn is cancelled, and the new one continues from where it stopped: for an app with one user, who has
+    /// moved on.
+    Cancel,
+}
+
+#[cfg(feature = "agent")]
+impl From<WhenBusy> for stepwell_io::WhenBusy {
+    fn from(when: WhenBusy) -> Self {
+        match when {
+            WhenBusy::Fail => Self::Fail,
+            WhenBusy::Cancel => Self::Cancel,
+        }
     }
 }
 

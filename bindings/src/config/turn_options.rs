@@ -1,6 +1,6 @@
 //! What is otherwise for one turn than for the others of its agent.
 
-use super::{GenerationSettings, Limits, OutputType, ToolDefinition};
+use super::{GenerationSettings, Limits, OutputType, ToolDefinition, WhenBusy};
 use crate::error::StepwellError;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -38,6 +38,10 @@ pub struct TurnOptions {
     /// What the answer is to be, in the place of the configuration's.
     #[uniffi(default = None)]
     pub output: Option<OutputType>,
+    /// What happens if another turn of the thread is under way, instead of what the configuration says. It is not stored,
+    /// and a `RunMachine` has no use for it.
+    #[uniffi(default = None)]
+    pub when_busy: Option<WhenBusy>,
     /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
     #[uniffi(default)]
     pub headers: HashMap<String, String>,
@@ -56,6 +60,7 @@ impl fmt::Debug for TurnOptions {
             .field("tools", &tools)
             .field("user", &self.user)
             .field("output", &self.output)
+            .field("when_busy", &self.when_busy)
             .field("headers", &headers)
             .finish()
     }

@@ -67,7 +67,12 @@ impl From<Failure> for run::Failure {
             },
             Failure::ContextTooLong { tokens, window } => Self::ContextTooLong { tokens, window },
             Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
-            Failure::OutputInvalid { reason, text } => Self::OutputInvalid { reason, text },
+            Failure::OutputInvalid { reason, text } => Self::OutputInvalid {
+                reason,
+                text: text.into(),
+            },
+            Failure::Busy => Self::Busy,
+            Failure::ToolNotSetUp { tool, message } => Self::ToolNotSetUp { tool, message },
             Failure::NoInstructions { message } => Self::NoInstructions { message },
             Failure::NotAuthorized { message } => Self::NotAuthorized { message },
             Failure::RefusedByHook {
@@ -117,6 +122,11 @@ mod tests {
             run::Failure::RunNotCreated { message: message() },
             run::Failure::NotStored { message: message() },
             run::Failure::AttachmentRefused { message: message() },
+            run::Failure::Busy,
+            run::Failure::ToolNotSetUp {
+                tool: message(),
+                message: message(),
+            },
             run::Failure::NoInstructions { message: message() },
             run::Failure::NotAuthorized { message: message() },
         ];

@@ -115,6 +115,8 @@ kinds! {
     RefusedByHook
     /// What was said could not be stored.
     NotStored
+    /// Another turn of the thread is under way.
+    Busy
     /// The user, or the agent, stopped it.
     Stopped
 }

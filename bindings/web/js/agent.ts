@@ -12,10 +12,10 @@ import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
 import { RunRegistry } from "./registry.js";
 import { titleOf } from "./session.js";
-import type { Json, Message, OutputType, RegistryEvent, Start, ThreadKey, TurnKey, TurnOptions } from "./types.js";
+import type { Json, Message, OutputType, RegistryEvent, Start, ThreadKey, TurnKey, TurnOptions, WhenBusy } from "./types.js";
 import { StoreError } from "./store.js";
 import { type Tool, toolsByName } from "./tools.js";
-import { type Input, type Run, Turn } from "./turn.js";
+import { Busy, type Input, type Run, Turn } from "./turn.js";
 
 interface Thread extends Known {
   key: Required<ThreadKey>;
@@ -114,7 +114,7 @@ export class Agent {
 
   /**
    * Says something to the model: a text, texts and media in order (`["What is this?", await image(file)]`), or an AG-UI message.
-   * A turn of this thread that is still under way is cancelled first: the user has moved on.
+   * If another turn of this thread is under way, the turn fails at once as `busy`, unless `whenBusy` is `cancel`.
    */
   send(said: Said, options: SendOptions = {}): Turn {
     return this.#start(saying(said), options);
@@ -191,7 +191,7 @@ export class Agent {
     throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
   }
 
-  #start({ text, parts = [], ...given }: Start, { signal, tools, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
+  #start({ text, parts = [], ...given }: Start, { signal, tools, whenBusy, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
     if (signal && typeof signal.addEventListener !== "function") throw wrong("`signal` is no `AbortSignal`", "give the `signal` of an `AbortController`");
     const own = toolsByName(tools ?? []);
@@ -201,6 +201,7 @@ export class Agent {
     const { config, clock, journal } = setup;
     const thread = this.#thread;
     const { key } = thread;
+    if (this.#isBusy(whenBusy)) return this.#refused();
     const { runId, message } = given;
     if ((text !== undefined || parts.length > 0) && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
     const said: Start = text === undefined && parts.length === 0 ? given : { ...given, message: messageOf(runId, parts.length === 0 ? text! : [text ?? "", ...parts]) };
@@ -243,11 +244,15 @@ export class Agent {
    * Goes on with a turn that `Turn.rested` gave, in this page or a later one, on the thread of the snapshot. An agent with a
    * store goes on from what that has of the turn, which is at least as new.
    */
-  revive(snapshot: string, { signal }: SendOptions = {}): Turn {
+  revive(snapshot: string, { signal, whenBusy }: SendOptions = {}): Turn {
     const { durable } = this.#shared;
     const machine = this.#revived(snapshot);
     const thread = { ...this.#thread.key, thread: machine.threadId };
     const on = this.#on(this.#threadOf(thread));
+    if (on.#isBusy(whenBusy)) {
+      machine.free();
+      return on.#refused();
+    }
     if (!durable) return on.#begin(() => ({ machine, outputs: machine.pollOutputs() }), signal, true);
     const key = { thread, turn: machine.turn };
     return on.#stored(
@@ -322,6 +327,21 @@ export class Agent {
     return durable ? durable.once(() => durable.store.deleteThread(named(key)[0])) : false;
   }
 
+  /** Whether another turn keeps one from this thread. */
+  #isBusy(whenBusy: WhenBusy = this.#shared.setup.config.whenBusy ?? "fail"): boolean {
+    return whenBusy === "fail" && this.#thread.current?.isUnderWay === true;
+  }
+
+  /** A turn that has failed, since another one is under way. It has nothing of the conversation, which may be another user's. */
+  #refused(): Turn {
+    const { setup } = this.#shared;
+    const nothing = () => {};
+    const owner = { goOn: () => false, holds: () => true };
+    const turn = new Turn({ setup, owner, isRevived: false, tools: new Map(), over: nothing, left: nothing, messages: () => [], news: () => [] });
+    turn.begin(() => Promise.reject(new Busy()));
+    return turn;
+  }
+
   /** Begins a turn that the store has first. */
   #stored(turn: string, signal: AbortSignal | undefined, make: (waiting: Waiting) => Promise<Omit<Run, "writer"> & { generation: number }>, isRevived = false, tools?: Map<string, Tool>): Turn {
     const { setup, durable } = this.#shared;
@@ -385,6 +405,19 @@ export class Agent {
       ...(isInBackground ? [(machine: RunMachine) => machine.enteredBackground(setup.clock.now())] : []),
       ...(isOffline ? [(machine: RunMachine) => machine.networkLost(setup.clock.now())] : []),
     ];
+  }
+
+  /**
+   * The thread's conversation as the store has it: AG-UI messages, oldest first. For one that this page has not sent on yet; from
+   * then on `messages` gives it too, which is what an agent without a store has. Throws the store's `StoreError`.
+   */
+  async load(): Promise<Message[]> {
+    const thread = this.#thread;
+    const { last } = thread;
+    const loaded = await this.#shared.durable?.load(thread.key, last);
+    // What a turn has put there meanwhile is newer.
+    if (loaded?.last !== undefined && thread.last === last) Object.assign(thread, loaded);
+    return loaded?.messages ?? thread.messages;
   }
 
   /** Cancels the turn of this thread that is under way, if there is one. */

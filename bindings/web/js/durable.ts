@@ -134,6 +134,19 @@ export class Durable {
     }
   }
 
+  /**
+   * The conversation of a thread as the store has it, and the turn that it is as of, if that is over; nothing where the store has
+   * no more than `known`, or no such thread.
+   */
+  async load(thread: ThreadKey, known: string | undefined): Promise<Known | undefined> {
+    const record = await this.once(() => this.store.thread(thread));
+    const turn = record?.latest;
+    const isOver = !record?.unfinished;
+    if (turn == null || (isOver && turn === known)) return undefined;
+    const once: Waiting = { warn: () => {}, trouble: () => {}, signal: AbortSignal.abort() };
+    return { ...(await this.#conversation(thread, turn, once)), last: isOver ? turn : undefined };
+  }
+
   /** Stores that a turn begins, and gives its generation. */
   async begin(turn: Omit<NewTurn, "owner">, waiting: Waiting): Promise<number> {
     let tries = 0;

@@ -36,6 +36,11 @@ export function noInstructions(message: string): Outcome {
   return ask("noInstructions", { message });
 }
 
+/** How a turn ends that began while another turn of its thread was under way. */
+export function busy(): Outcome {
+  return ask("busy", {});
+}
+
 /** A content part of media: of the bytes, or of what `of` names. */
 export function mediaPart(
   of: { kind?: MediaKind; url?: string; file?: string; provider?: string; mediaType?: string; name?: string },

@@ -72,6 +72,11 @@ export interface RunConfig {
   /** What the answer is to be, if it is to be more than text. */
   output?: OutputType;
   /**
+   * What happens to a turn of an `Agent` that begins while another turn of its thread is under way; it fails if absent.
+   * A `RunMachine` is one turn, and has no use for it.
+   */
+  whenBusy?: WhenBusy;
+  /**
    * The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
    */
   hooks?: HookSpec[];
@@ -500,6 +505,19 @@ export type OutputMode =
   /** In words, in the instructions. */
   | "prompt";
 
+/** What happens to a turn that begins while another turn of its thread is under way. */
+export type WhenBusy =
+  /**
+   * The new turn fails at once as busy: nothing of it is sent, stored, or part of the conversation, and the other turn
+   * continues.
+   */
+  | "fail"
+  /**
+   * The other turn is cancelled, and the new one continues from where it stopped: for an app with one user, who has
+   * moved on.
+   */
+  | "cancel";
+
 /**
  * A hook that the app has. They are asked in their order, one after the other, and each sees what those before it have
  * changed.
@@ -593,6 +611,11 @@ export interface TurnOptions {
   user?: string;
   /** What the answer is to be, in the place of the configuration's. */
   output?: OutputType;
+  /**
+   * What happens if another turn of the thread is under way, instead of what the configuration says. It is not stored,
+   * and a `RunMachine` has no use for it.
+   */
+  whenBusy?: WhenBusy;
   /** Headers to send besides, in the place of the configuration's of their names. They are not stored. */
   headers?: Record<string, string>;
 }
@@ -1418,6 +1441,21 @@ export type Failure =
       /** The last answer, as the model wrote it. */
       text: string;
     }
+  /**
+   * Another turn of the thread is under way, and the app did not ask to cancel it: nothing was sent, and the thread is
+   * as it was.
+   */
+  | {
+      failure: "busy";
+    }
+  /** A tool cannot run as the app has set it up. The model was not told. */
+  | {
+      failure: "toolNotSetUp";
+      /** The tool. */
+      tool: string;
+      /** What is wrong. */
+      message: string;
+    }
   /** The app's own code did not make the instructions of the turn: nothing was sent. */
   | {
       failure: "noInstructions";
@@ -1820,6 +1858,8 @@ export type ProblemKind =
   | "refusedByHook"
   /** What was said could not be stored. */
   | "notStored"
+  /** Another turn of the thread is under way. */
+  | "busy"
   /** The user, or the agent, stopped it. */
   | "stopped";
 

@@ -9,7 +9,7 @@ import type { RunMachine } from "./machine.js";
 import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
-import { noInstructions, notStored } from "./session.js";
+import { busy, noInstructions, notStored } from "./session.js";
 import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
 import { shown, type Tool } from "./tools.js";
@@ -36,7 +36,7 @@ export interface Run {
 /** What a turn has of its agent. @internal */
 export interface Host {
   setup: Setup;
-  owner: Owner;
+  owner: Pick<Owner, "goOn" | "holds">;
   isRevived: boolean;
   /** The tools that are the turn's own. */
   tools: Map<string, Tool>;
@@ -49,6 +49,9 @@ export interface Host {
   /** What a new run is told of the device. */
   news(): Input[];
 }
+
+/** Another turn of the thread is under way. @internal */
+export class Busy extends Error {}
 
 /**
  * A turn under way: iterate over it for its events, of which `completed` is the last. It goes on whether anybody iterates or
@@ -119,14 +122,20 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.#stop.signal.aborted) this.cancel();
   }
 
-  /** A turn that could not be stored, or has no instructions, has not begun: nothing went out. */
+  /** A turn whose thread is busy, that could not be stored, or has no instructions, has not begun: nothing went out. */
   #notBegun(error: unknown): void {
     const isOfStore = error instanceof StoreError;
-    if (!isOfStore && !(error instanceof NoInstructions)) return this.#break(error);
+    const isBusy = error instanceof Busy;
+    if (!isOfStore && !isBusy && !(error instanceof NoInstructions)) return this.#break(error);
     if (isOfStore) this.#trouble = error;
-    const outcome = (isOfStore ? notStored : noInstructions)(error.message);
+    const outcome = isBusy ? busy() : (isOfStore ? notStored : noInstructions)(error.message);
     this.#last = { type: "completed", outcome };
     this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
+  }
+
+  /** Whether it keeps others from its thread: one that was told to stop does not. @internal */
+  get isUnderWay(): boolean {
+    return !this.#isOver && !this.#stop.signal.aborted;
   }
 
   get #isOver(): boolean {
@@ -380,7 +389,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.#outcome) {
       // The last of it is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
-      const { text, messages, usage, hop, output } = machine;
+      const { shownText: text, messages, usage, hop, output } = machine;
       this.#journal(machine, machine.endJournal());
       return this.#finish({ outcome: this.#outcome, text, messages, usage, hops: hop + 1, ...(output === null ? {} : { output }) });
     }

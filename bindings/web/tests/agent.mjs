@@ -131,8 +131,12 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, RunRegistry, 
     const first = one.send("First");
     // Its request goes out.
     await new Promise(setImmediate);
-    const second = await one.send("Second").finish();
+    const busy = await one.send("I am Bob").finish();
+    check("two users of one agent are not mixed", busy.outcome.problem?.kind === "busy" && busy.messages.length === 0 && busy.text === "" && requests.length === 1);
+    check("and who is refused is told what to do", busy.outcome.problem.advice.includes("agent.thread(id)"));
+    const second = await one.send("Second", { whenBusy: "cancel" }).finish();
     check("who sends again takes the thread over", (await first.finish()).outcome.outcome === "cancelled" && second.text === "Second.");
+    check("what was refused is nowhere", !JSON.stringify([requests.at(-1).body, one.messages]).includes("Bob"));
     check("and what was said before goes along", requests.at(-1).body.messages.map(({ content }) => content).includes("First"));
   }
   {

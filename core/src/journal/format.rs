@@ -246,7 +246,7 @@ impl Journal {
     fn take(&mut self, line: usize, content: &str) -> Result<(), JournalError> {
         let damaged = |error: serde_json::Error| JournalError::Damaged {
             line,
-            reason: error.to_string(),
+            reason: typed::unquoted(&error.to_string()),
         };
         let misplaced = |reason| Err(JournalError::Misplaced { line, reason });
         if let Ending::Closed(_) = self.ending {
@@ -349,7 +349,7 @@ impl Journal {
 
 fn head(line: &str) -> Result<Journal, JournalError> {
     let no_journal = |error: serde_json::Error| JournalError::NoJournal {
-        reason: error.to_string(),
+        reason: typed::unquoted(&error.to_string()),
     };
     let Version { stepwell_journal } = typed::from_str(line).map_err(no_journal)?;
     if stepwell_journal != VERSION {
@@ -360,7 +360,7 @@ fn head(line: &str) -> Result<Journal, JournalError> {
     let head: Head = typed::from_str(line).map_err(no_journal)?;
     let config = typed::from_value(head.config);
     let config = config.map_err(|error| JournalError::Configuration {
-        reason: error.to_string(),
+        reason: typed::unquoted(&error.to_string()),
         program: head.program.clone(),
     })?;
     Ok(Journal {

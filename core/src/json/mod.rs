@@ -13,6 +13,7 @@ mod key;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod unquoted;
 mod variant;
 pub(crate) mod words;
 
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Error, Value};
 
+pub(crate) use unquoted::unquoted;
 pub(crate) use variant::read_tagged;
 
 /// Reads a type from JSON text.

@@ -47,6 +47,20 @@ impl From<&str> for ThreadKey {
     }
 }
 
+impl From<String> for ThreadKey {
+    /// The thread of a host that has one server and no rooms.
+    fn from(thread: String) -> Self {
+        Self::new("", "", thread)
+    }
+}
+
+impl From<&String> for ThreadKey {
+    /// The thread of a host that has one server and no rooms.
+    fn from(thread: &String) -> Self {
+        Self::from(thread.as_str())
+    }
+}
+
 /// For logs: `thread`, or `server/room/thread`. Not to be taken apart again: an id may hold a slash.
 impl fmt::Display for ThreadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -38,11 +38,11 @@ pub use machine::model_check;
 
 pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
-    Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT, ContextGuard,
-    ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy,
-    Durability, EdgeRow, Effect, EffectId, Failure, HookAnswer, HookMoment, HookPlace, HookSpec,
-    HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete, Input, KilledPolicy,
-    LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
+    AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
+    ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
+    DevicePolicy, Durability, EdgeRow, Effect, EffectId, Failure, HookAnswer, HookMoment,
+    HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete, Input,
+    KilledPolicy, LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
     ParseEffectIdError, PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem,
     ProblemKind, Question, QuestionError, REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy,
     RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,

@@ -198,7 +198,7 @@ fn so_often_and_no_more() {
             panic!("{:?}", world.machine.outcome());
         };
         assert!(reason.contains("(at /days)"), "{reason}");
-        assert_eq!(text, MISFIT, "the text is kept");
+        assert_eq!(**text, *MISFIT, "the text is kept");
         assert_eq!(world.machine.hop(), 2, "asked again twice");
         assert_eq!(world.machine.output(), None);
         is_legal(&world);
@@ -345,7 +345,7 @@ fn a_host_that_never_decodes_ends_the_turn_and_the_text_is_kept() {
         panic!("{:?}", world.machine.outcome());
     };
     assert!(reason.contains("in time"), "{reason}");
-    assert_eq!(text, FITS);
+    assert_eq!(**text, *FITS);
     assert_eq!(world.machine.output(), None);
 }
 

@@ -5,7 +5,7 @@ use crate::logging::traces_content;
 use crate::metrics::Metrics;
 use stepwell_core::run::TextOptions;
 use stepwell_io::serve::parts::offered_by;
-use stepwell_io::{Agent, AgentBuilder, RunId};
+use stepwell_io::{Agent, AgentBuilder, RunId, WhenBusy};
 
 /// What the agents of all turns begin with that share a state with their client.
 pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
@@ -19,6 +19,8 @@ pub(super) fn without_state(backend: &Backend, metrics: &Metrics) -> AgentBuilde
         .client(backend.client.clone())
         .observer(move |_: &RunId| metrics.turn())
         .trace_content(traces_content())
+        // A client that sends while its turn is under way has moved on.
+        .when_busy(WhenBusy::Cancel)
         .configure(|config| {
             config.limits = backend.limits;
             // Clients show each message by itself.

@@ -5,7 +5,7 @@ use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Error, Ident, ItemFn, ReturnType};
+use syn::{Error, Ident, ItemFn, Path, ReturnType};
 
 /// A type of the function's name, which knows the tool. A function is a value and this is no value, so both can be there.
 pub(crate) fn tool(
@@ -13,21 +13,27 @@ pub(crate) fn tool(
     function: &Function,
     options: &Options,
 ) -> syn::Result<TokenStream> {
+    let io = &options.library()?;
     let (visibility, ident) = (&item.vis, &item.sig.ident);
     let name = name(ident, options)?;
     let about = format!("The tool `{name}`, for `stepwell_io::tools!`.");
-    let arguments = arguments(function);
-    let made = made(item, function, &definition(&name, function, options));
+    let arguments = arguments(io, function);
+    let made = made(
+        io,
+        item,
+        function,
+        &definition(io, &name, function, options),
+    );
     Ok(quote! {
         #[doc = #about]
         #[allow(non_camel_case_types)]
         #visibility struct #ident {}
 
-        impl ::stepwell_io::ToolFunction for #ident {
-            fn tool() -> ::stepwell_io::AgentTool {
+        impl #io::ToolFunction for #ident {
+            fn tool() -> #io::AgentTool {
                 #arguments
                 #[allow(unused_imports)]
-                use ::stepwell_io::__private::ReturnsValue as _;
+                use #io::__private::ReturnsValue as _;
                 #made
             }
         }
@@ -55,7 +61,7 @@ fn name(function: &Ident, options: &Options) -> syn::Result<String> {
     }
 }
 
-fn definition(name: &str, function: &Function, options: &Options) -> TokenStream {
+fn definition(io: &Path, name: &str, function: &Function, options: &Options) -> TokenStream {
     let description = &function.description;
     let flags = [
         (options.requires_approval, quote!(.requires_approval())),
@@ -68,7 +74,7 @@ fn definition(name: &str, function: &Function, options: &Options) -> TokenStream
     let timeout = options.timeout.iter();
     let label = options.label.iter();
     quote! {
-        ::stepwell_io::Tool::new(#name, #description)
+        #io::Tool::new(#name, #description)
             #(#flags)*
             #(.timeout(#timeout))*
             #(.label(#label))*
@@ -76,7 +82,7 @@ fn definition(name: &str, function: &Function, options: &Options) -> TokenStream
 }
 
 /// The type that the model's arguments are read as. Its name is one that no type of the function's is likely to have.
-fn arguments(function: &Function) -> TokenStream {
+fn arguments(io: &Path, function: &Function) -> TokenStream {
     let arguments: Vec<&Argument> = own_arguments(function).collect();
     let deny = (!is_flattened(&arguments)).then(|| quote!(#[serde(deny_unknown_fields)]));
     let fields = arguments.iter().map(|argument| {
@@ -87,10 +93,12 @@ fn arguments(function: &Function) -> TokenStream {
         } = argument;
         quote!(#(#attributes)* #name: #kind)
     });
+    let path = |module: &str| format!("{}::__private::{module}", spelled(io));
+    let (serde, schemars) = (path("serde"), path("schemars"));
     quote! {
-        #[derive(::stepwell_io::__private::serde::Deserialize, ::stepwell_io::__private::schemars::JsonSchema)]
-        #[serde(crate = "::stepwell_io::__private::serde")]
-        #[schemars(crate = "::stepwell_io::__private::schemars")]
+        #[derive(#io::__private::serde::Deserialize, #io::__private::schemars::JsonSchema)]
+        #[serde(crate = #serde)]
+        #[schemars(crate = #schemars)]
         #deny
         struct __Arguments {
             #(#fields),*
@@ -109,7 +117,7 @@ fn own_arguments(function: &Function) -> impl Iterator<Item = &Argument> {
 }
 
 /// What makes the tool of its definition and a closure that calls the function.
-fn made(item: &ItemFn, function: &Function, tool: &TokenStream) -> TokenStream {
+fn made(io: &Path, item: &ItemFn, function: &Function, tool: &TokenStream) -> TokenStream {
     let ident = &item.sig.ident;
     let (arguments, context) = (hygienic("arguments"), hygienic("context"));
     let values = function.parameters.iter().map(|parameter| match parameter {
@@ -140,20 +148,59 @@ fn made(item: &ItemFn, function: &Function, tool: &TokenStream) -> TokenStream {
     let answer = quote_spanned!(place=> .answer());
     if item.sig.asyncness.is_some() {
         quote! {
-            ::stepwell_io::__private::asynchronous(#tool, |#arguments: __Arguments, #context| async move {
-                ::stepwell_io::__private::Returned(#called.await)#answer
+            #io::__private::asynchronous(#tool, |#arguments: __Arguments, #context| async move {
+                #io::__private::Returned(#called.await)#answer
             })
         }
     } else {
         quote! {
-            ::stepwell_io::__private::blocking(#tool, |#arguments: __Arguments, #context| {
-                ::stepwell_io::__private::Returned(#called)#answer
+            #io::__private::blocking(#tool, |#arguments: __Arguments, #context| {
+                #io::__private::Returned(#called)#answer
             })
         }
     }
 }
 
+/// A path as it is written.
+fn spelled(path: &Path) -> String {
+    let names: Vec<_> = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string())
+        .collect();
+    let leading = path.leading_colon.map_or("", |_| "::");
+    format!("{leading}{}", names.join("::"))
+}
+
 /// The name of a variable that no name of the function's can be taken for.
 fn hygienic(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    fn made_of(options: TokenStream) -> String {
+        let mut item: ItemFn = parse_quote! {
+            /// The number of a person.
+            async fn number(name: String, call: &ToolContext) -> u32 { 7 }
+        };
+        let function = Function::read(&mut item).unwrap();
+        let options: Options = syn::parse2(options).unwrap();
+        tool(&item, &function, &options).unwrap().to_string()
+    }
+
+    #[test]
+    fn the_code_names_the_library_as_the_app_does() {
+        let usual = made_of(quote!());
+        assert!(usual.contains(":: stepwell_io :: ToolFunction"), "{usual}");
+        let renamed = made_of(quote!(idempotent, crate = "llm::io"));
+        let code = renamed.replace("for `stepwell_io::tools!`", "");
+        assert!(!code.contains("stepwell_io"), "{code}");
+        assert!(code.contains("llm :: io :: ToolFunction"), "{code}");
+        let serde = "crate = \"llm::io::__private::serde\"";
+        assert!(code.contains(serde), "{code}");
+    }
 }

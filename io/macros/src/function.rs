@@ -77,8 +77,8 @@ fn parameter(input: &mut FnArg) -> syn::Result<Parameter> {
     let typed = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
-            let message = "a tool is a function of its own, not a method: for code that has something beside its \
-                           arguments, give `AgentBuilder::typed_tool` a closure";
+            let message = "a tool is a function of its own, not a method: what it needs beside its arguments it takes from \
+                           a `ToolContext` (`call.deps()`), or it is a closure, for `AgentBuilder::typed_tool`";
             return Err(Error::new(receiver.span(), message));
         }
     };

@@ -1,8 +1,9 @@
 //! What stands in the brackets of `#[tool(…)]`.
 
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Error, Expr, Ident, LitStr, Token};
+use syn::{Error, Expr, Ident, LitStr, Path, Token, parse_quote};
 
 /// The options of a tool.
 #[derive(Default)]
@@ -13,10 +14,22 @@ pub(crate) struct Options {
     pub(crate) repeatable: bool,
     pub(crate) timeout: Option<Expr>,
     pub(crate) label: Option<Expr>,
+    /// Where `stepwell-io` is, if not under its own name.
+    pub(crate) library: Option<LitStr>,
 }
 
 const NAMES: &str =
-    "`name`, `requires_approval`, `idempotent`, `repeatable`, `timeout` and `label`";
+    "`name`, `requires_approval`, `idempotent`, `repeatable`, `timeout`, `label` and `crate`";
+
+impl Options {
+    /// The path of `stepwell-io`.
+    pub(crate) fn library(&self) -> syn::Result<Path> {
+        match &self.library {
+            Some(path) => path.parse_with(Path::parse_mod_style),
+            None => Ok(parse_quote!(::stepwell_io)),
+        }
+    }
+}
 
 /// `name`, or `name = value`.
 struct Setting {
@@ -26,7 +39,8 @@ struct Setting {
 
 impl Parse for Setting {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let name = input.parse()?;
+        // One of them is a keyword.
+        let name = input.call(Ident::parse_any)?;
         let equals: Option<Token![=]> = input.parse()?;
         let value = equals.map(|_| input.parse()).transpose()?;
         Ok(Self { name, value })
@@ -44,11 +58,12 @@ impl Parse for Options {
                 return Err(Error::new(setting.name.span(), message));
             }
             match name.as_str() {
-                "name" => options.name = Some(setting.text()?),
+                "name" => options.name = Some(setting.text("\"get_weather\"")?),
                 "requires_approval" => options.requires_approval = setting.flag()?,
                 "idempotent" => options.idempotent = setting.flag()?,
                 "repeatable" => options.repeatable = setting.flag()?,
                 "timeout" => options.timeout = Some(setting.value("Duration::from_secs(10)")?),
+                "crate" => options.library = Some(setting.text("\"llm\"")?),
                 "label" => options.label = Some(setting.value("|arguments| …")?),
                 _ => {
                     let message = format!("a tool has no option `{name}`: there are {NAMES}");
@@ -80,9 +95,12 @@ impl Setting {
         })
     }
 
-    fn text(self) -> syn::Result<LitStr> {
-        let value = self.value("\"get_weather\"")?;
-        syn::parse2(quote::ToTokens::to_token_stream(&value))
-            .map_err(|_| Error::new_spanned(&value, "the name of a tool is a string in quotes"))
+    fn text(self, example: &str) -> syn::Result<LitStr> {
+        let name = self.name.clone();
+        let value = self.value(example)?;
+        syn::parse2(quote::ToTokens::to_token_stream(&value)).map_err(|_| {
+            let message = format!("`{name}` is a string in quotes: `{name} = {example}`");
+            Error::new_spanned(&value, message)
+        })
     }
 }

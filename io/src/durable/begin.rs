@@ -6,6 +6,7 @@ use super::take_over::take_over;
 use super::{StoreSetup, StoredTurn};
 use crate::setup::Setup;
 use crate::store::{Claimed, NewTurn, Presence, StoreError, TurnKey, Unfinished};
+use crate::when_busy::WhenBusy;
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -37,6 +38,7 @@ pub(crate) struct Beginning<'a> {
     pub(crate) stored: &'a StoreSetup,
     pub(crate) notices: &'a Notices,
     pub(crate) cancel: &'a CancellationToken,
+    pub(crate) when_busy: WhenBusy,
     /// How long the conversation took to be made of stored turns, if it was.
     pub(crate) history_took: &'a OnceLock<Duration>,
 }
@@ -55,8 +57,8 @@ impl<'a> Beginning<'a> {
     }
 
     /// What the store has before the turn `new`. `known` is what this process knows: the thread's last turn, and the
-    /// conversation after it. A turn of the thread that nobody has brought to its end is stopped first, as one of this
-    /// process would be.
+    /// conversation after it. A turn of the thread that has not come to its end is stopped first, as one of this process
+    /// would be; one that another host drives only where the app says so.
     pub(crate) async fn before(
         &self,
         new: &TurnKey,
@@ -86,6 +88,13 @@ impl<'a> Beginning<'a> {
                 let turn = new.turn.clone();
                 return Err(StoreError::Exists { turn });
             }
+            if self.when_busy == WhenBusy::Fail && self.is_under_way(unfinished).await? {
+                return Err(StoreError::Busy {
+                    turn: unfinished.key.turn.clone(),
+                    generation: unfinished.generation,
+                    owner: unfinished.owner.clone(),
+                });
+            }
             let history = take_over(self, unfinished, now).await?;
             stopped = Some((unfinished.key.turn.clone(), history));
         }
@@ -104,6 +113,20 @@ impl<'a> Beginning<'a> {
             }
         };
         Ok(Before { history, parent })
+    }
+
+    /// Whether another host drives a turn. What this one has left unfinished rests: else it had the thread here.
+    async fn is_under_way(&self, turn: &Unfinished) -> Result<bool, StoreError> {
+        if turn.owner == self.stored.owner {
+            return Ok(false);
+        }
+        let store = &self.stored.store;
+        let orphans = || store.orphans();
+        let orphans = self
+            .patience()
+            .call(self.notices, self.cancel, orphans)
+            .await?;
+        Ok(!orphans.iter().any(|orphan| orphan.key == turn.key))
     }
 
     /// The conversation as of a stored turn.

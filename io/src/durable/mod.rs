@@ -3,6 +3,7 @@
 mod attendance;
 mod begin;
 mod history;
+mod load;
 mod patience;
 mod recover;
 mod resend;

@@ -216,6 +216,7 @@ fn told(failure: &Failure) -> (&'static str, String) {
         ),
         Failure::TimedOut { deadline } => ("model_timeout", deadline.to_string()),
         Failure::LimitReached { limit } => (limit.name(), limit.to_string()),
+        Failure::Busy => ("busy", failure.to_string()),
         Failure::ContextTooLong { .. } => ("context_too_long", failure.to_string()),
         Failure::NotAuthorized { .. } => plain(
             "model_unauthorized",

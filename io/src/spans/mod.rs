@@ -201,6 +201,7 @@ fn failure_name(failure: &Failure) -> &'static str {
         Failure::Reported { .. } => "reported",
         Failure::TimedOut { .. } => "timeout",
         Failure::OutputInvalid { .. } => "output_invalid",
+        Failure::ToolNotSetUp { .. } => "tool_not_set_up",
         _ => "_OTHER",
     }
 }

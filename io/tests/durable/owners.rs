@@ -2,6 +2,7 @@
 
 use crate::*;
 use stepwell_io::store::{Generation, NewTurn};
+use stepwell_io::{ProblemKind, WhenBusy};
 
 #[tokio::test]
 async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
@@ -110,4 +111,37 @@ async fn a_host_goes_on_from_what_another_has_added() {
     let turns = turns(&store).await;
     assert_eq!(turns[2].parent, Some(turns[1].id.clone()));
     assert_legal(&server);
+}
+
+#[tokio::test]
+async fn two_agents_on_one_store_do_not_mix_their_turns() {
+    let server = serve([asks(&["a"]), says("All right."), says("And you?")]).await;
+    let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
+    let host = || agent(&server, &store).tool(work(), hangs(&calls));
+    let (first, second) = (host().build().unwrap(), host().build().unwrap());
+    let left = first.send("I am Alice");
+    begun(&calls, 1).await;
+    let stored = turns(&store).await;
+
+    let (_, refused) = watch(second.send("I am Bob")).await;
+    let Outcome::Failed { failure } = &refused.outcome else {
+        panic!("{:?}", refused.outcome);
+    };
+    assert_eq!(*failure, Failure::Busy);
+    let refused = refused.whole().unwrap_err();
+    assert_eq!(refused.problem.kind, ProblemKind::Busy);
+    assert_eq!(turns(&store).await, stored, "nothing is stored of it");
+    assert_eq!(server.requests().len(), 1);
+
+    // An app that says so stops what another host drives.
+    let turn = second.turn("Leave it").when_busy(WhenBusy::Cancel);
+    let (_, finished) = watch(turn.send().unwrap()).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let said = contents(&server.requests()[1], "user");
+    assert_eq!(said, ["I am Alice", "Leave it"]);
+    assert!(first.conversation().messages().is_empty());
+    drop(left);
+    // What nobody drives any more holds up nobody.
+    let (_, finished) = watch(first.send("Hello")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
 }

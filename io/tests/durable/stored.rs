@@ -2,8 +2,8 @@
 
 use crate::*;
 use std::sync::Mutex;
-use stepwell_io::Start;
 use stepwell_io::store::Generation;
+use stepwell_io::{Start, WhenBusy};
 
 #[tokio::test]
 async fn a_turn_is_in_the_store_as_it_went() {
@@ -98,7 +98,8 @@ async fn a_turn_that_loses_its_thread_is_closed_before_the_next_begins() {
         .unwrap();
     let first = agent.send("Do it");
     begun(&calls, 1).await;
-    let (_, second) = watch(agent.send("Leave it")).await;
+    let second = agent.turn("Leave it").when_busy(WhenBusy::Cancel).send();
+    let (_, second) = watch(second.unwrap()).await;
     assert_eq!(second.outcome, Outcome::Success);
     assert_eq!(watch(first).await.1.outcome, Outcome::Cancelled);
     let turns = turns(&store).await;

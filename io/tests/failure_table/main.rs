@@ -7,6 +7,7 @@
 mod schema;
 
 mod approvals;
+mod busy;
 mod cancel;
 mod clocks;
 mod cuts;

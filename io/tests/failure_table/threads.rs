@@ -2,14 +2,14 @@
 
 use crate::cancel::Place;
 use crate::*;
-use stepwell_io::{RegistryEvent, ThreadKey};
+use stepwell_io::{RegistryEvent, ThreadKey, WhenBusy};
 
-fn events(agent: &Agent) -> Vec<RegistryEvent> {
+pub(crate) fn events(agent: &Agent) -> Vec<RegistryEvent> {
     std::iter::from_fn(|| agent.registry().poll_event()).collect()
 }
 
 /// What happened to the runs: `started 1`, `continued 1.1`, `completed 1.1`.
-fn names(events: &[RegistryEvent]) -> Vec<String> {
+pub(crate) fn names(events: &[RegistryEvent]) -> Vec<String> {
     let name = |event: &RegistryEvent| match event {
         RegistryEvent::RunStarted { handle } => Some(format!("started {handle}")),
         RegistryEvent::RunContinued { handle } => Some(format!("continued {handle}")),
@@ -38,7 +38,8 @@ async fn the_user_sends_again_in_any_state_and_the_new_turn_owns_the_thread() {
         let mut first = agent.send("A hard question");
         place.reached(&mut first, &server, &calls).await;
         // Nobody takes the events of the first turn: the second waits for neither it nor its tools.
-        let (_, second) = watch(agent.send("Forget it")).await;
+        let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
+        let (_, second) = watch(second.expect("it has no options")).await;
         assert_eq!(second.outcome, Outcome::Success, "{what}");
         assert_eq!(second.conversation.text(), "Sure.", "{what}");
         let (_, first) = watch(first).await;
@@ -101,6 +102,7 @@ async fn turns_run_in_the_order_in_which_they_were_sent() {
         .expect("the mock starts on loopback");
     let agent = Dialect::Chat
         .agent(&server)
+        .when_busy(WhenBusy::Cancel)
         .build()
         .expect("the agent is set up");
     let sender = agent.clone();

@@ -2,7 +2,7 @@ use super::{agent, lookup, messages, secret_number, serve, watch};
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{Event, Outcome, RunEvent};
+use stepwell_io::{Event, Outcome, RunEvent, WhenBusy};
 use stepwell_mock_llm::{Delivery, Hop, Script};
 use tokio::sync::{Notify, oneshot};
 
@@ -121,7 +121,8 @@ async fn who_sends_again_has_moved_on() {
     let first = agent.send("A hard question");
     server.wait_until(|requests| requests.len() == 1).await;
     // The first turn is held, and nobody takes its events: the second waits for neither.
-    let (_, second) = watch(agent.send("Forget it")).await;
+    let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
+    let (_, second) = watch(second.expect("it has no options")).await;
     assert_eq!(second.outcome, Outcome::Success);
     assert_eq!(second.conversation.text(), "Sure.");
     let (_, first) = watch(first).await;

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
 use stepwell_io::{
-    DepsError, Outcome, Question, QuestionError, RunEvent, Tool, ToolContext, ToolFailureKind,
-    ToolInvocation, UserAnswer,
+    DepsError, Event, Failure, Outcome, ProblemKind, Question, QuestionError, RunEvent, Tool,
+    ToolContext, ToolFailureKind, ToolInvocation, UserAnswer,
 };
 use stepwell_mock_llm::{Hop, Script};
 
@@ -36,8 +36,7 @@ async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
         .deps(Depot { city: "Bergen" })
         .tool(ship(), |call: ToolContext| async move {
             let depot: &Depot = call.deps()?;
-            let wrong = call.deps::<String>().err();
-            assert!(matches!(wrong, Some(DepsError::OtherType { .. })));
+            assert!(call.find_deps::<String>().is_none());
             assert_eq!((call.attempt, call.call.hop), (1, 0));
             assert_eq!(call.thread_id, "thread-1");
             assert_eq!(call.turn, call.run_id);
@@ -56,6 +55,83 @@ async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
     };
     assert_eq!(results(1), Some(json!("Bergen")));
     assert_eq!(results(3), Some(json!("Oslo")));
+}
+
+#[tokio::test]
+async fn a_value_of_another_type_fails_the_turn_and_the_model_is_not_told() {
+    let server = serve(script()).await;
+    let agent = agent(&server)
+        .deps(std::sync::Arc::new(Depot { city: "Bergen" }))
+        .tool(ship(), |call: ToolContext| async move {
+            // Whatever the tool makes of it.
+            Ok::<_, Infallible>(match call.deps::<Depot>() {
+                Ok(depot) => depot.city.to_owned(),
+                Err(error) => error.to_string(),
+            })
+        })
+        .build()
+        .expect("the agent is set up");
+    let (events, finished) = watch(agent.send("Ship it")).await;
+    let Outcome::Failed {
+        failure: Failure::ToolNotSetUp { tool, message },
+    } = &finished.outcome
+    else {
+        panic!("{:?}", finished.outcome);
+    };
+    assert_eq!(tool, "ship");
+    assert!(
+        message.contains("Arc<") && message.contains("Depot"),
+        "{message}"
+    );
+    let last = events.last();
+    assert_eq!(last, Some(&RunEvent::Completed(finished.outcome.clone())));
+    let failed = finished.whole().expect_err("it has failed");
+    assert_eq!(failed.problem.kind, ProblemKind::AppFailed);
+    assert_eq!(server.requests().len(), 1, "the model is not told");
+    // The thread goes on, and what the model is shown then has no type's name.
+    watch(agent.send("Well?")).await;
+    let asked = server.requests()[1].body.to_string();
+    assert!(
+        !asked.contains("Arc") && !asked.contains("Depot"),
+        "{asked}"
+    );
+}
+
+#[tokio::test]
+async fn the_texts_of_two_hops_do_not_run_together() {
+    let hop = Hop::new().text("Let me see.").tool_call("ship", json!({}));
+    let server = serve(Script::new().hop(hop).hop(Hop::new().text("Done."))).await;
+    let agent = agent(&server).tool(ship(), |_| async { Ok::<_, Infallible>("shipped") });
+    let agent = agent.build().expect("the agent is set up");
+    let (events, finished) = watch(agent.send("Ship it")).await;
+    let shown: String = events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::AgUi(Event::TextMessageContent(content)) => Some(content.delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(finished.text(), "Let me see.\nDone.");
+    assert_eq!(finished.text(), shown);
+}
+
+#[tokio::test]
+async fn errors_and_outcomes_print_nothing_of_the_conversation() {
+    let server = serve(Script::new().hop(Hop::error(401, "wrong key"))).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let failed = agent.send("my secret is 42").await.expect_err("a 401");
+    let source = failed.source().map(ToString::to_string);
+    assert!(source.is_some_and(|source| source.contains("wrong key")));
+    let error = stepwell_io::RunError::from(failed.clone());
+    assert!(error.source().is_some());
+    for printed in [
+        format!("{failed:?} {failed}"),
+        format!("{error:?} {error}"),
+        format!("{:?}", failed.finished),
+    ] {
+        assert!(!printed.contains("secret"), "{printed}");
+        assert!(printed.contains("wrong key"), "{printed}");
+    }
 }
 
 #[tokio::test]

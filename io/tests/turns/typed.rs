@@ -83,5 +83,5 @@ async fn without_code_for_it_the_turn_fails_and_says_so() {
         panic!("{:?}", finished.outcome);
     };
     assert!(reason.contains("no code"), "{reason}");
-    assert_eq!(text, r#"{"days":3}"#);
+    assert_eq!(&*text, r#"{"days":3}"#);
 }

@@ -203,7 +203,8 @@ final class Agent {
     return durable != null && await durable.once(() => durable.store.deleteThread(key));
   }
 
-  /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
+  /// Says something to the model. If another turn of this thread is under way, the turn fails at once as busy, unless
+  /// `whenBusy` of the configuration or of the options is [WhenBusy.cancel].
   /// `options` are what is otherwise for this turn than the agent has it, `tools` what it offers beside the agent's.
   /// `parts` come behind the text, in order: what [image], [audio], [video], [document] and [file] make, and texts. An empty
   /// text is none.
@@ -287,6 +288,7 @@ final class Agent {
     final _Shared(:config, :durable, :journal, :instructionsFrom) = _shared;
     final thread = _thread;
     final Start(runId: id, :message) = start;
+    if (_isBusy(start.options.whenBusy)) return _refused();
     final own = {for (final tool in tools) tool.definition.name: tool};
     var options = start.options;
     if (tools.isNotEmpty) options = options.copyWith(tools: [for (final tool in tools) tool.definition]);
@@ -342,6 +344,10 @@ final class Agent {
     final machine = _revived(snapshot);
     final ThreadKey(:room, :server) = _thread.key;
     final on = thread(ThreadKey(machine.threadId, room: room, server: server));
+    if (on._isBusy(null)) {
+      machine.close();
+      return on._refused();
+    }
     if (durable == null) {
       return on._begin((_) => (machine: machine, outputs: machine.pollOutputs(), writer: null), isRevived: true);
     }
@@ -395,6 +401,24 @@ final class Agent {
     } on StepwellException catch (error) {
       return Recovered._(key, null, error);
     }
+  }
+
+  /// Whether another turn keeps one from this thread.
+  bool _isBusy(WhenBusy? whenBusy) =>
+      (whenBusy ?? _shared.config.whenBusy) != WhenBusy.cancel && (_thread.current?._isUnderWay ?? false);
+
+  /// A turn that has failed, since another one is under way. It has nothing of the conversation, which may be another user's.
+  Turn _refused() {
+    final host = (
+      owner: null,
+      isRevived: false,
+      tools: const <String, Tool>{},
+      outputDecoder: null,
+      messages: () => const <JsonObject>[],
+      over: (Finished finished, RunMachine? machine) {},
+      left: () {},
+    );
+    return Turn._(_shared, host).._begin((_) => Future<_Run>.error(const _Busy()));
   }
 
   /// Begins a turn that the store has first.
@@ -465,6 +489,22 @@ final class Agent {
     thread.current = turn;
     turn._begin(make);
     return turn;
+  }
+
+  /// The thread's conversation as the store has it: AG-UI messages, oldest first. For one that this process has not sent on yet;
+  /// from then on [messages] gives it too, which is what an agent without a store has. Throws its [StoreException].
+  Future<List<JsonObject>> load() async {
+    final thread = _thread;
+    final last = thread.last;
+    final loaded = await _shared.durable?.load(thread.key, last);
+    if (loaded == null) return thread.messages;
+    // What a turn has put there meanwhile is newer.
+    if (loaded.turn case final turn? when thread.last == last) {
+      thread.messages = loaded.messages;
+      thread.state = loaded.sharedState;
+      thread.last = turn;
+    }
+    return loaded.messages;
   }
 
   /// Cancels the turn of this thread that is under way, if there is one.

@@ -123,6 +123,21 @@ final class Durable {
   /// The conversation as of a stored turn.
   Future<Known> _conversation(ThreadKey thread, String turn, Waiting waiting) async {
     final turns = await _call(() => store.turns(thread), waiting);
+    return _conversationOf(turns, turn);
+  }
+
+  /// The conversation of a thread as the store has it, and the turn that it is as of, if that is over; nothing where the store
+  /// has no more than `known`, or no such thread.
+  Future<Known?> load(ThreadKey thread, String? known) async {
+    final record = await once(() => store.thread(thread));
+    final turn = record?.latest;
+    final isOver = record?.unfinished == null;
+    if (turn == null || (isOver && turn == known)) return null;
+    final (:messages, :sharedState, turn: _) = _conversationOf(await once(() => store.turns(thread)), turn);
+    return (messages: messages, sharedState: sharedState, turn: isOver ? turn : null);
+  }
+
+  Known _conversationOf(List<TurnRecord> turns, String turn) {
     try {
       final (:messages, :sharedState) = conversationOf(turns, turn);
       return (messages: messages, sharedState: sharedState, turn: turn);

@@ -34,6 +34,9 @@ JsonObject notStored(String message) => _ask('notStored', {'message': message})!
 /// How a turn ends whose instructions could not be made.
 JsonObject noInstructions(String message) => _ask('noInstructions', {'message': message})! as JsonObject;
 
+/// How a turn ends that began while another turn of its thread was under way.
+JsonObject busy() => _ask('busy', {})! as JsonObject;
+
 /// An AG-UI content part of media.
 JsonObject mediaPart(JsonObject of) => _ask('part', {'of': given(of)})! as JsonObject;
 

@@ -1545,6 +1545,9 @@ enum ProblemKind {
   /// What was said could not be stored.
   notStored,
 
+  /// Another turn of the thread is under way.
+  busy,
+
   /// The user, or the agent, stopped it.
   stopped,
 }
@@ -2000,6 +2003,7 @@ final class RunConfig {
     this.contextGuard = const ContextGuard(),
     this.agUi = const AgUiOptions(),
     this.output,
+    this.whenBusy = WhenBusy.fail,
     this.hooks = const [],
   });
 
@@ -2080,6 +2084,10 @@ final class RunConfig {
   /// What the answer is to be, if it is to be more than text.
   final OutputType? output;
 
+  /// What happens to a turn of an `Agent` that begins while another turn of its thread is under way; it fails if
+  /// absent. A `RunMachine` is one turn, and has no use for it.
+  final WhenBusy whenBusy;
+
   /// The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
   final List<HookSpec> hooks;
 
@@ -2109,6 +2117,7 @@ final class RunConfig {
     ContextGuard? contextGuard,
     AgUiOptions? agUi,
     OutputType? output,
+    WhenBusy? whenBusy,
     List<HookSpec>? hooks,
   }) =>
       RunConfig(
@@ -2136,6 +2145,7 @@ final class RunConfig {
         contextGuard: contextGuard ?? this.contextGuard,
         agUi: agUi ?? this.agUi,
         output: output ?? this.output,
+        whenBusy: whenBusy ?? this.whenBusy,
         hooks: hooks ?? this.hooks,
       );
 
@@ -2168,6 +2178,7 @@ final class RunConfig {
         'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
         'output': output?.toJson(),
+        'whenBusy': whenBusy.name,
         'hooks': [for (final each in hooks) each.toJson()],
       });
 }
@@ -3114,6 +3125,17 @@ enum OutputMode {
   prompt,
 }
 
+/// What happens to a turn that begins while another turn of its thread is under way.
+enum WhenBusy {
+  /// The new turn fails at once as busy: nothing of it is sent, stored, or part of the conversation, and the other turn
+  /// continues.
+  fail,
+
+  /// The other turn is cancelled, and the new one continues from where it stopped: for an app with one user, who has
+  /// moved on.
+  cancel,
+}
+
 /// A hook that the app has. They are asked in their order, one after the other, and each sees what those before it have
 /// changed.
 final class HookSpec {
@@ -3158,6 +3180,7 @@ final class TurnOptions {
     this.tools = const [],
     this.user,
     this.output,
+    this.whenBusy,
     this.headers = const {},
   });
 
@@ -3183,6 +3206,10 @@ final class TurnOptions {
   /// What the answer is to be, in the place of the configuration's.
   final OutputType? output;
 
+  /// What happens if another turn of the thread is under way, instead of what the configuration says. It is not stored,
+  /// and a `RunMachine` has no use for it.
+  final WhenBusy? whenBusy;
+
   /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
   final Map<String, String> headers;
 
@@ -3195,6 +3222,7 @@ final class TurnOptions {
     List<ToolDefinition>? tools,
     String? user,
     OutputType? output,
+    WhenBusy? whenBusy,
     Map<String, String>? headers,
   }) =>
       TurnOptions(
@@ -3205,6 +3233,7 @@ final class TurnOptions {
         tools: tools ?? this.tools,
         user: user ?? this.user,
         output: output ?? this.output,
+        whenBusy: whenBusy ?? this.whenBusy,
         headers: headers ?? this.headers,
       );
 
@@ -3217,6 +3246,7 @@ final class TurnOptions {
         'tools': [for (final each in tools) each.toJson()],
         'user': user,
         'output': output?.toJson(),
+        'whenBusy': whenBusy?.name,
         'headers': headers,
       });
 }

@@ -3,9 +3,15 @@ part of 'agent.dart';
 /// A run that has begun: its machine, with what that gave by then, and who stores it.
 typedef _Run = ({RunMachine machine, Outputs outputs, Writer? writer});
 
+/// Another turn of the thread is under way.
+final class _Busy implements Exception {
+  const _Busy();
+}
+
 /// What a turn has of its agent.
 typedef _Host = ({
-  Owner owner,
+  /// Nothing of a turn whose thread is busy: it never begins.
+  Owner? owner,
   bool isRevived,
 
   /// The tools that are the turn's own.
@@ -121,7 +127,7 @@ final class Turn {
     if (_waiting.isOver) cancel();
   }
 
-  /// A turn that could not be stored, or has no instructions, has not begun: nothing went out.
+  /// A turn whose thread is busy, that could not be stored, or has no instructions, has not begun: nothing went out.
   void _notBegun(Object error, StackTrace trace) {
     final JsonObject ended;
     switch (error) {
@@ -130,6 +136,8 @@ final class Turn {
         ended = notStored(message);
       case NoInstructions(:final message):
         ended = noInstructions(message);
+      case _Busy():
+        ended = busy();
       default:
         return _break(error, trace);
     }
@@ -138,11 +146,14 @@ final class Turn {
     _finish(Finished(outcome, '', _host.messages(), const TokenUsage(), 0));
   }
 
+  /// Whether it keeps others from its thread: one that was told to stop does not.
+  bool get _isUnderWay => !_isOver && !_waiting.isOver;
+
   bool get _isOver => _ended.isCompleted || _isSuspended;
 
   /// Whether the turn is to go on. One that has lost its thread stops itself.
   bool get _counts {
-    if (!_isOver && !_waiting.isOver && !_host.owner.holds) cancel();
+    if (!_isOver && !_waiting.isOver && !(_host.owner?.holds ?? true)) cancel();
     return !_waiting.isOver;
   }
 
@@ -318,7 +329,7 @@ final class Turn {
     }
     for (final event in outputs.events) {
       // Whoever took the thread over has it: this turn stops.
-      if (event is HopStarted && !_host.owner.goOn()) scheduleMicrotask(cancel);
+      if (event is HopStarted && !(_host.owner?.goOn() ?? true)) scheduleMicrotask(cancel);
       if (event is TurnCompleted) {
         _last = event;
       } else {
@@ -330,7 +341,7 @@ final class Turn {
       // The last of it is stored first.
       if (_writes > 0) return;
       _write(machine, machine.endJournal());
-      final RunMachine(:text, :messages, :usage, :hop, :output) = machine;
+      final RunMachine(shownText: text, :messages, :usage, :hop, :output) = machine;
       _finish(Finished(last.outcome, text, messages, usage, hop + 1, output: output));
     } else if (_resting.isNotEmpty && machine.isResting) {
       for (final rested in _resting) {

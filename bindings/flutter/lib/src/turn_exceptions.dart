@@ -25,6 +25,7 @@ sealed class TurnException implements Exception {
         ProblemKind.appFailed => AppFailedException(problem, finished),
         ProblemKind.refusedByHook => RefusedByHookException(problem, finished),
         ProblemKind.notStored => NotStoredException(problem, finished),
+        ProblemKind.busy => BusyException(problem, finished),
         ProblemKind.stopped => StoppedException(problem, finished),
       };
 
@@ -131,6 +132,11 @@ final class RefusedByHookException extends TurnException {
 /// What was said could not be stored.
 final class NotStoredException extends TurnException {
   const NotStoredException(super.problem, super.finished);
+}
+
+/// Another turn of the thread is under way.
+final class BusyException extends TurnException {
+  const BusyException(super.problem, super.finished);
 }
 
 /// The user, or the agent, stopped the turn.

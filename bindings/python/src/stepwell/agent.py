@@ -143,7 +143,10 @@ class Agent(AgentOptions):
     def send(
         self, text: Content, *parts: Content, output_type: Any = None, **options: Unpack[TurnOptions]
     ) -> Turn:
-        """Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
+        """Says something to the model. If another turn of the thread is under way, it fails at once with ``BusyError``.
+
+        Users and conversations each have a thread of their own, ``agent.thread(id)``. In an app with one user
+        ``when_busy="cancel"`` cancels the turn under way, since the user has moved on; ``Agent`` takes it too.
 
         It is a text, or texts and media in order: ``agent.send("What is this?", image("shark.png"))``.
 
@@ -356,6 +359,15 @@ class Agent(AgentOptions):
             except Exception:
                 logger.exception("the listener failed at %r", event)
         return await turn.finish()
+
+    async def load(self) -> list[dict[str, Json]]:
+        """The thread's conversation as the store has it: AG-UI messages, oldest first.
+
+        For one that this process has not sent on yet; from then on ``messages`` gives it too, which is what an agent without
+        a store has.
+        """
+        messages: list[dict[str, Json]] = await told(self._here(self._typed)[0].load())
+        return messages
 
     def cancel(self) -> None:
         """Cancels the turn under way, if there is one."""

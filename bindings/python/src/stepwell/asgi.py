@@ -149,8 +149,13 @@ def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
 
     For a handler of your own::
 
-        async for event in to_ag_ui(agent.send(text)):
+        thread = ThreadKey(thread=conversation_id, room=user_id)
+        async for event in to_ag_ui(agent.thread(thread).send(text)):
             yield f"data: {json.dumps(event)}\\n\\n"
+
+    Each user and each conversation needs a thread of its own, as here: what is said on a thread is seen by all who send on it,
+    and the second of two turns at once fails with ``BusyError``. The thread continues from the agent's ``store``; without one
+    it lasts as long as what ``agent.thread`` gave is kept. ``Agent.forget_thread`` releases it at once.
 
     It takes the turn's events and its result. Calls that tools defer are the client's to answer: the run ends with them
     pending, and so does the turn. Leaving the loop stops the turn.

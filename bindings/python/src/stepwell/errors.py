@@ -158,6 +158,10 @@ class NotStoredError(TurnError):
     """What was said could not be stored."""
 
 
+class BusyError(TurnError):
+    """Another turn of the thread is under way."""
+
+
 class StoppedError(TurnError):
     """The user, or the agent, stopped the turn."""
 
@@ -182,6 +186,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
     "app_failed": AppFailedError,
     "refused_by_hook": RefusedByHookError,
     "not_stored": NotStoredError,
+    "busy": BusyError,
     "stopped": StoppedError,
 }
 """The exception of each kind of problem."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ._ffi import stepwell_ffi as _ffi
 from .arguments import check
@@ -48,6 +48,9 @@ class TurnOptions(TypedDict, total=False):
     """The end user that the turn is for, as ``GenerationSettings.user``."""
     output: OutputType
     """What the answer is to be, in the place of the agent's: by a JSON Schema. ``output_type`` takes a type of the app's."""
+    when_busy: Literal["fail", "cancel"]
+    """What happens if another turn of the thread is under way, in the place of the agent's: the turn fails at once with
+    ``BusyError``, or the other turn is cancelled."""
     headers: Mapping[str, str]
     """Headers to send besides, in the place of the agent's of their names. They are not stored."""
 
@@ -62,7 +65,7 @@ def lower_options(options: TurnOptions) -> tuple[_ffi.TurnOptions, tuple[Tool[..
         check(f"`{name}` of a turn", value, hints[name])
     tools = tuple(as_tool(tool) for tool in options.get("tools", ()))
     settings, limits, output = options.get("settings"), options.get("limits"), options.get("output")
-    names = options.get("tool_names")
+    names, when_busy = options.get("tool_names"), options.get("when_busy")
     return _ffi.TurnOptions(
         instructions=options.get("instructions"),
         settings=None if settings is None else settings.lower(),
@@ -71,5 +74,6 @@ def lower_options(options: TurnOptions) -> tuple[_ffi.TurnOptions, tuple[Tool[..
         tools=[lower_tool(tool) for tool in tools],
         user=options.get("user"),
         output=None if output is None else output.lower(),
+        when_busy=None if when_busy is None else getattr(_ffi.WhenBusy, when_busy.upper()),
         headers=dict(options.get("headers", {})),
     ), tools

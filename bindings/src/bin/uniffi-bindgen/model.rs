@@ -250,9 +250,10 @@ impl Shapes {
 }
 
 /// What enums that may be absent are then.
-const ABSENT: [(&str, &str, &str); 7] = [
+const ABSENT: [(&str, &str, &str); 8] = [
     ("RunConfig", "run_ids", "Derived"),
     ("RunConfig", "credentials", "Fixed"),
+    ("RunConfig", "when_busy", "Fail"),
     ("Limits", "at_limit", "Complete"),
     ("ContextGuard", "at_limit", "Fail"),
     ("DevicePolicy", "background", "PauseClocks"),

@@ -7,8 +7,8 @@ extension Agent {
     ///
     ///     for try await event in agent.send("What is this?", try image("shark.png")) { … }
     ///
-    /// Cancelling the task cancels the turn, and so does leaving the loop. A turn that is still under way when another
-    /// begins is cancelled: the user has moved on. `options` are what is otherwise for this turn than the agent has it,
+    /// Cancelling the task cancels the turn, and so does leaving the loop. If another turn of the thread is under way, the
+    /// turn fails at once as `.busy`, unless `whenBusy` is `.cancel`. `options` are what is otherwise for this turn than the agent has it,
     /// `tools` what it offers beside the agent's.
     public func send(
         _ text: String,

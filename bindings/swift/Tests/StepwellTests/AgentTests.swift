@@ -263,3 +263,31 @@ private func residentKibibytes() -> Int {
     let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
     return line?.split(whereSeparator: { $0.isWhitespace }).dropFirst().first.flatMap { Int($0) } ?? 0
 }
+
+@Test("two users of one agent are not mixed")
+func twoUsers() async throws {
+    let mock = try MockLlm(MockLlm.call("wait", "{}"), MockLlm.text("Coffee."), MockLlm.text("Then not."))
+    let begun = Gate()
+    let wait = AgentTool("wait", "Waits.") { _ in
+        await begun.open()
+        // Until it is cancelled.
+        while !Task.isCancelled { try? await Task.sleep(nanoseconds: 1_000_000) }
+        return ""
+    }
+    let agent = try agent(mock, tools: [wait])
+    let first = try agent.startTurn(text: "I am Alice")
+    await begun.pass()
+    do {
+        _ = try await agent.sendAndWait("I am Bob")
+        Issue.record("the thread is busy")
+    } catch TurnError.Busy(let problem, let finished) {
+        #expect(problem.advice.contains("agent.thread(id)"))
+        #expect(finished.text == "" && finished.hops == 0)
+    }
+    // Each has a thread of their own.
+    #expect(try await agent.thread(key: ThreadKey(thread: "bob")).sendAndWait("I am Bob").text == "Coffee.")
+    let answer = try await agent.sendAndWait("Never mind", options: TurnOptions(whenBusy: .cancel))
+    #expect(answer.text == "Then not.")
+    #expect(try await first.finish().outcome == .cancelled)
+    #expect(!"\(agent.messages())".contains("Bob"))
+}

@@ -71,7 +71,8 @@ pub(super) fn read_any(
     snapshot: &str,
     config: Arc<RunConfig>,
 ) -> Result<(AnyRun, String), SnapshotError> {
-    let malformed = |error: serde_json::Error| SnapshotError::Malformed(error.to_string());
+    let malformed =
+        |error: serde_json::Error| SnapshotError::Malformed(json::unquoted(&error.to_string()));
     let head: Head = json::from_str(snapshot).map_err(malformed)?;
     let head = upgraded(head)?;
     let mut run = head.run;

@@ -1,5 +1,6 @@
 //! What a host and a run say to each other, and what the app wants of it: data, and nothing that moves a turn.
 
+mod answer_text;
 mod block;
 mod call;
 mod config;
@@ -24,6 +25,7 @@ mod text_options;
 mod timer_key;
 mod turn_options;
 
+pub use answer_text::AnswerText;
 pub use block::{Attached, Block, BlockContent, TurnStatus};
 pub use call::{Decision, ToolInvocation};
 pub use config::{

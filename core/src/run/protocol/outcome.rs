@@ -1,9 +1,10 @@
+use super::answer_text::AnswerText;
 use super::block::TurnStatus;
 use super::hook::HookMoment;
 use super::limit::TurnLimit;
 use crate::conversation::RunFailure;
 use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream};
-use crate::json::told_apart_by;
+use crate::json::{told_apart_by, unquoted};
 use crate::pipeline::StreamError;
 use serde::{Deserialize, Serialize};
 
@@ -230,7 +231,20 @@ pub enum Failure {
         /// What does not fit, and where.
         reason: String,
         /// The last answer, as the model wrote it.
-        text: String,
+        text: AnswerText,
+    },
+    /// Another turn of the thread is under way, and the app did not ask to cancel it: nothing was sent, and the thread is
+    /// as it was.
+    #[error("another turn of this thread is under way")]
+    Busy,
+    /// A tool cannot run as the app has set it up: the value that it wants of the app is not there, say. The model was not
+    /// told.
+    #[error("the tool `{tool}` is not set up: {message}")]
+    ToolNotSetUp {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        message: String,
     },
     /// The app's own code did not make the instructions of the turn: nothing was sent.
     #[error("the instructions could not be made: {message}")]
@@ -299,7 +313,12 @@ enum ReadFailure {
     },
     OutputInvalid {
         reason: String,
-        text: String,
+        text: AnswerText,
+    },
+    Busy,
+    ToolNotSetUp {
+        tool: String,
+        message: String,
     },
     NoInstructions {
         message: String,
@@ -364,7 +383,7 @@ impl Failure {
                 limit: (*limit).into(),
             },
             _ => Self::Stream {
-                message: error.to_string(),
+                message: unquoted(&error.to_string()),
             },
         }
     }

@@ -90,6 +90,9 @@ kinds! {
     RefusedByHook: "ask for something else, or see to the hook, which says why"
     /// What was said could not be stored.
     NotStored: "see to the store"
+    /// Another turn of the thread is under way.
+    Busy: "give each user and each conversation a thread of its own (`agent.thread(id)`), wait for the turn, or cancel it \
+        first (`when_busy`)"
     /// The user, or the agent, stopped it.
     Stopped: "send the message again if that was not meant"
 }
@@ -156,12 +159,13 @@ impl Failure {
                 deadline: Deadline::Silence | Deadline::Turn,
             } => ProblemKind::TimedOut,
             Self::NotStored { .. } => ProblemKind::NotStored,
+            Self::Busy => ProblemKind::Busy,
             Self::LimitReached { .. } => ProblemKind::LimitReached,
             Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
             Self::AttachmentRefused { .. } => ProblemKind::InvalidRequest,
             Self::OutputInvalid { .. } => ProblemKind::OutputInvalid,
             Self::NotAuthorized { .. } => ProblemKind::Authentication,
-            Self::NoInstructions { .. } => ProblemKind::AppFailed,
+            Self::NoInstructions { .. } | Self::ToolNotSetUp { .. } => ProblemKind::AppFailed,
             Self::RefusedByHook { .. } => ProblemKind::RefusedByHook,
         }
     }

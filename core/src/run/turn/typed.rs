@@ -136,7 +136,10 @@ impl Turn {
             Some(call) => self.written_arguments(call).to_owned(),
             None => self.answer_text().into_owned(),
         };
-        Failure::OutputInvalid { reason, text }
+        Failure::OutputInvalid {
+            reason,
+            text: text.into(),
+        }
     }
 
     fn take_output(&mut self, value: Value, call: Option<CallKey>) -> Next {

@@ -12,7 +12,7 @@ use stepwell_core::ThreadId;
 use stepwell_demo::{Failure, catalog};
 use stepwell_io::mcp::McpServers;
 use stepwell_io::store::Store;
-use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource};
+use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource, WhenBusy};
 use stepwell_mock_llm::MockLlm;
 
 /// The time between two pieces of what the scripted model says to a user who watches.
@@ -125,6 +125,8 @@ impl Agents {
             .store(Arc::clone(store))
             .thread_id(thread.clone())
             .trace_content(traces_content())
+            // What was left open elsewhere is stopped by what the user says here.
+            .when_busy(WhenBusy::Cancel)
             .configure(|config| {
                 settings.limit(&mut config.limits);
                 // Each call is shown on a line of its own.

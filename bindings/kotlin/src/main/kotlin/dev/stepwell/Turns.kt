@@ -17,8 +17,8 @@ import kotlinx.serialization.json.JsonElement
  * agent.send("What is this?", image("shark.png"))
  * ```
  *
- * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. A turn that is still under
- * way when another begins is cancelled: the user has moved on. [options] are what is otherwise for this turn than the agent
+ * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. If another turn of the thread
+ * is under way, the turn fails at once with [ProblemKind.BUSY], unless `whenBusy` is [WhenBusy.CANCEL]. [options] are what is otherwise for this turn than the agent
  * has it, [tools] what it offers beside the agent's.
  */
 public fun Agent.send(

@@ -4,6 +4,7 @@ import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
+import kotlin.test.assertTrue
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.runBlocking
 import org.junit.jupiter.api.Test
@@ -55,6 +56,25 @@ class TurnTest {
             val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
             assertEquals<ToolResult>(ToolResult.Finished("the tea is here"), result)
             assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
+        }
+    }
+
+    @Test
+    fun twoUsersOfOneAgentAreNotMixed() = runBlocking {
+        MockLlm(tea, MockLlm.text("Coffee."), MockLlm.text("Then not.")).use { mock ->
+            val agent = agent(mock) { awaitCancellation() }
+            val first = agent.startTurn("I am Alice")
+            first.until(ToolCallStatus.EXECUTING)
+            val busy = assertFailsWith<TurnException.Busy> { agent.sendAndWait("I am Bob") }
+            assertContains(busy.problem.advice, "agent.thread(id)")
+            assertEquals("", busy.finished.text)
+            assertEquals(0u, busy.finished.hops)
+            // Each has a thread of their own.
+            assertEquals("Coffee.", agent.thread(ThreadKey("bob")).use { it.sendAndWait("I am Bob") }.text)
+            val cancel = TurnOptions(whenBusy = WhenBusy.CANCEL)
+            assertEquals("Then not.", agent.sendAndWait("Never mind", options = cancel).text)
+            assertEquals<Outcome>(Outcome.Cancelled, first.finish().outcome)
+            assertTrue("Bob" !in agent.messages().toString())
         }
     }
 

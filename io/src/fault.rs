@@ -1,0 +1,46 @@
+use std::fmt::Display;
+use std::sync::{Arc, OnceLock};
+use stepwell_core::run::{Failure, Outcome};
+use tokio_util::sync::CancellationToken;
+
+/// A mistake of the program's that a running tool has met: it ends the turn, so that it is seen, and so that the model is
+/// not told of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    cancel: CancellationToken,
+    first: Arc<OnceLock<Failure>>,
+}
+
+impl Fault {
+    /// `cancel` stops the turn.
+    pub(crate) fn new(cancel: CancellationToken) -> Self {
+        Self {
+            cancel,
+            first: Arc::default(),
+        }
+    }
+
+    /// A tool cannot run as it is set up.
+    pub(crate) fn tool(&self, tool: &str, error: &dyn Display) {
+        tracing::error!(target: "stepwell", tool, %error, "the tool is not set up: the turn fails");
+        let failure = Failure::ToolNotSetUp {
+            tool: tool.to_owned(),
+            message: error.to_string(),
+        };
+        // A turn that was stopped before has an end of its own.
+        if !self.cancel.is_cancelled() {
+            let _ = self.first.set(failure);
+        }
+        self.cancel.cancel();
+    }
+
+    /// How the turn ends whose machine says that it ends so.
+    pub(crate) fn or(&self, outcome: &Outcome) -> Outcome {
+        match (outcome, self.first.get()) {
+            (Outcome::Cancelled, Some(failure)) => Outcome::Failed {
+                failure: failure.clone(),
+            },
+            _ => outcome.clone(),
+        }
+    }
+}

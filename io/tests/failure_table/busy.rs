@@ -1,0 +1,149 @@
+//! A turn that begins while another turn of its thread is under way.
+
+use crate::cancel::Place;
+use crate::threads::{events, names};
+use crate::*;
+use stepwell_io::{Message, ProblemKind, Start, WhenBusy};
+
+/// What the users have said in the conversation.
+fn said(finished: &Finished) -> Vec<Value> {
+    let messages = finished.conversation.messages();
+    let said = messages.iter().filter_map(|message| match message {
+        Message::User(user) => Some(json!(user.content)),
+        _ => None,
+    });
+    said.collect()
+}
+
+/// How a turn begins.
+type Way = (&'static str, fn(&Agent) -> Turn);
+
+const WAYS: [Way; 4] = [
+    ("send", |agent| agent.send("I am Bob")),
+    ("turn", |agent| {
+        agent.turn("I am Bob").send().expect("it has no options")
+    }),
+    ("start", |agent| {
+        agent.start(Start::new("bob", Message::user("bob-user", "I am Bob")))
+    }),
+    ("branch", |agent| {
+        agent.branch(
+            None,
+            Start::new("bob", Message::user("bob-user", "I am Bob")),
+        )
+    }),
+];
+
+#[tokio::test]
+async fn two_users_of_one_agent_are_not_mixed() {
+    for (place, dialect) in Place::all() {
+        for (way, begin) in WAYS {
+            let what = format!("{way}, {place:?}, {dialect:?}");
+            let server = serve([place.hop(), says("Sure.")]).await;
+            let calls = Arc::new(Semaphore::new(0));
+            let agent = place.agent(dialect, &server, &calls);
+            let mut first = agent.send("I am Alice");
+            place.reached(&mut first, &server, &calls).await;
+
+            let second = begin(&agent);
+            let handle = second.handle();
+            let (seen, second) = watch(second).await;
+            assert_eq!(*failure(&second.outcome), Failure::Busy, "{what}");
+            assert_eq!(
+                seen,
+                [RunEvent::Completed(second.outcome.clone())],
+                "{what}"
+            );
+            let told = second.clone().whole().expect_err("it has failed");
+            assert_eq!(told.problem.kind, ProblemKind::Busy, "{what}");
+            assert!(told.to_string().contains("agent.thread(id)"), "{told}");
+            assert!(second.conversation.messages().is_empty(), "{what}");
+            assert_eq!((second.hops, second.text().as_str()), (0, ""), "{what}");
+            handle.begun().await;
+            assert!(handle.usage().await.is_err(), "{what}");
+
+            // The first turn is as it was, and nothing of the second is in the conversation.
+            assert_eq!(names(&events(&agent)), ["started thread-1#1.0"], "{what}");
+            let conversation = first.handle().conversation().await;
+            let conversation = conversation.expect("the first turn is under way");
+            assert_eq!(conversation.text(), so_far(place), "{what}");
+            agent.cancel();
+            let (_, first) = watch(first).await;
+            assert_eq!(first.outcome, Outcome::Cancelled, "{what}");
+            assert_eq!(said(&first), ["I am Alice"], "{what}");
+            // A turn that was cancelled is not under way.
+            let (_, third) = watch(agent.send("And now?")).await;
+            assert_eq!(third.outcome, Outcome::Success, "{what}");
+            assert_eq!(said(&third), ["I am Alice", "And now?"], "{what}");
+            for request in server.requests() {
+                assert!(!request.body.to_string().contains("Bob"), "{what}");
+            }
+            assert_legal(&server);
+        }
+    }
+}
+
+/// What the model has said there.
+fn so_far(place: Place) -> &'static str {
+    match place {
+        Place::Streaming => "So far",
+        _ => "",
+    }
+}
+
+#[tokio::test]
+async fn an_app_that_says_so_cancels_the_turn_under_way() {
+    let server = serve([Hop::silent(), Hop::silent(), says("Sure.")]).await;
+    let agent = Dialect::Chat
+        .agent(&server)
+        .when_busy(WhenBusy::Cancel)
+        .build()
+        .expect("the agent is set up");
+    let first = agent.send("A hard question");
+    server.wait_until(|requests| requests.len() == 1).await;
+    let second = agent.send("Forget it");
+    assert_eq!(watch(first).await.1.outcome, Outcome::Cancelled);
+    server.wait_until(|requests| requests.len() == 2).await;
+    // A turn may be more careful than its agent.
+    let refused = agent.turn("Hello?").when_busy(WhenBusy::Fail).send();
+    let (_, refused) = watch(refused.expect("it has no options")).await;
+    assert_eq!(*failure(&refused.outcome), Failure::Busy);
+    let (_, third) = watch(agent.send("Hello?")).await;
+    assert_eq!(third.outcome, Outcome::Success);
+    assert_eq!(watch(second).await.1.outcome, Outcome::Cancelled);
+    assert_eq!(said(&third), ["A hard question", "Forget it", "Hello?"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_dropped_or_suspended_keeps_no_other_from_its_thread() {
+    let server = serve([Hop::silent(), Hop::silent(), says("Sure.")]).await;
+    let agent = Dialect::Chat.agent(&server).build();
+    let agent = agent.expect("the agent is set up");
+    drop(agent.send("Dropped"));
+    let turn = agent.send("Suspended");
+    server.wait_until(|requests| requests.len() == 1).await;
+    turn.suspend().await.expect("it is under way");
+    let turn = agent.send("Hello");
+    server.wait_until(|requests| requests.len() == 2).await;
+    drop(turn);
+    let (_, finished) = watch(agent.send("Hello again")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+}
+
+#[tokio::test]
+async fn a_stored_turn_does_not_come_back_to_a_busy_thread() {
+    let server = serve([asks(&["a"]), Hop::silent()]).await;
+    let calls = Arc::new(Semaphore::new(0));
+    let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
+    let agent = agent.build().expect("the agent is set up");
+    let turn = agent.send("Go on");
+    begun(&calls, 1).await;
+    let snapshot = turn.suspend().await.expect("it is under way");
+    let other = agent.send("Something else");
+    server.wait_until(|requests| requests.len() == 2).await;
+    let revived = agent.revive(&snapshot).expect("it was just written");
+    let (_, revived) = watch(revived).await;
+    assert_eq!(*failure(&revived.outcome), Failure::Busy);
+    agent.cancel();
+    assert_eq!(watch(other).await.1.outcome, Outcome::Cancelled);
+}
