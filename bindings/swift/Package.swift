@@ -15,6 +15,7 @@ let isSystemLibrary = true
 let isSystemLibrary = Context.environment["STEPWELL_SYSTEM_LIBRARY"] != nil
 #endif
 let built = "StepwellFFI.xcframework"
+let privacy = "PrivacyInfo.xcprivacy"
 let isBuilt = FileManager.default.fileExists(atPath: Context.packageDirectory + "/" + built)
 let release = "https://github.com/stepwell/stepwell/releases/download/v\(version)/\(built).zip"
 let library: Target =
@@ -35,6 +36,9 @@ let package = Package(
         .target(
             name: "Stepwell",
             dependencies: ["StepwellFFI"],
+            // What the library asks of Apple's systems, for the App Store; elsewhere it would be a bundle for nothing.
+            exclude: isSystemLibrary ? [privacy] : [],
+            resources: isSystemLibrary ? [] : [.copy(privacy)],
             linkerSettings: (isSystemLibrary ? [.linkedLibrary("stepwell_ffi")] : []) + [
                 .linkedFramework("Security", .when(platforms: [.iOS, .macOS])),
                 .linkedFramework("SystemConfiguration", .when(platforms: [.iOS, .macOS])),

@@ -6,8 +6,10 @@ pub(crate) mod python;
 pub(crate) mod shapes;
 mod sources;
 pub(crate) mod swift;
+mod swift_docs;
 mod swift_names;
 mod swift_payloads;
+mod swift_tasks;
 
 use crate::{context::Context, log::Log};
 use anyhow::bail;

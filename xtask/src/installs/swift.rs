@@ -5,7 +5,10 @@ use super::{Install, trial::Trial};
 use crate::{
     packages::swift as package,
     process,
-    tools::{apt, mock_llm, swift::Swift},
+    tools::{
+        apt, mock_llm,
+        swift::{OLDEST, Swift},
+    },
 };
 use std::{fs, path::Path, process::Command};
 
@@ -15,7 +18,7 @@ pub(crate) const INSTALL: Install = Install {
     page: "docs/swift.md",
     make: package::make,
     run: |trial, package| {
-        let mut swift = Swift::ensure(trial.context, trial.log)?;
+        let mut swift = Swift::ensure(trial.context, trial.log, OLDEST)?;
         swift.see(trial.project());
         swift.see(trial.home());
         let model = mock_llm::start(trial.context, trial.log, None)?;

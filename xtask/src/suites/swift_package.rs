@@ -3,29 +3,36 @@ use crate::{
     bindings::swift,
     context::Context,
     log::Log,
-    tools::{first_contact, mock_llm, swift::Swift},
+    tools::{
+        first_contact, mock_llm,
+        swift::{NEWEST, OLDEST, Swift},
+    },
 };
 use anyhow::{Context as _, ensure};
 use std::{
     fs,
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 pub(super) const SUITE: Suite = Suite {
     name: "swift-package",
-    about: "the Swift package: the Swift package and the example's turn: compiled and tested; the first program run",
+    about: "the Swift package: compiled and tested with two compilers; the example's turn tested, the first programs run",
     run,
 };
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let swift = Swift::ensure(context, log)?;
+    let swift = Swift::ensure(context, log, OLDEST)?;
     swift::generate(context, log)?;
     let program = mock_llm::build(context, log)?;
-    log.run_crash_prone(
-        package(context, &swift, "test", &swift::package(context)).env(mock_llm::VARIABLE, program),
-    )?;
+    let test = |log: &mut Log, swift: &Swift| {
+        log.run_crash_prone(
+            package(context, swift, "test", &swift::package(context))
+                .env(mock_llm::VARIABLE, &program),
+        )
+    };
+    test(log, &swift)?;
     hello(context, log, &swift)?;
     let chat = context.root.join("examples/ios");
     let contacts = first_contact::start(context, log)?;
@@ -40,7 +47,46 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         "Sources/Chat/ChatView.swift",
         "Sources/ChatTurn/BackgroundTransport.swift",
     ]))?;
-    page(context, log, &swift)
+    page(context, log, &swift)?;
+    if let Swift::AtHand = swift {
+        return Ok(());
+    }
+    let newest = Swift::ensure(context, log, NEWEST)?;
+    let (major, minor) = newest.version()?;
+    ensure!(
+        (major, minor) >= (6, 2),
+        "the newest Swift is {major}.{minor}: it should know isolated conformances"
+    );
+    test(log, &newest)?;
+    isolation(context, log, &newest)
+}
+
+/// A type that is decoded on its actor alone is refused as arguments, and as an answer.
+fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
+    let package = swift::package(context);
+    let check = |arguments: &[&str]| {
+        let mut command = swift.program("swiftc", &package);
+        command
+            .args(["-typecheck", "-swift-version", "6"])
+            .args(arguments)
+            .arg("-I")
+            .arg(scratch(context, swift).join("debug/Modules"))
+            .arg("-I")
+            .arg(package.join("Sources/StepwellFFI"))
+            .arg("Tests/Isolation/Isolated.swift");
+        command
+    };
+    log.run(&mut check(&[]))?;
+    let output = check(&["-default-isolation", "MainActor"]).output()?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let refused = text
+        .lines()
+        .filter(|line| line.contains("Isolated.swift") && line.contains("error:"));
+    ensure!(
+        !output.status.success() && refused.filter(|line| line.contains("isolated")).count() == 2,
+        "types that are isolated to the main actor should be refused twice:\n{text}"
+    );
+    Ok(())
 }
 
 /// What the package's own page shows parses; what the guide shows is among the tests.
@@ -51,7 +97,7 @@ fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     for block in blocks.filter_map(|rest| rest.split("```").next()) {
         source += &format!("func shown() async throws {{\n{block}}}\n");
     }
-    let file = context.scratch().join(SCRATCH).join("Shown.swift");
+    let file = scratch(context, swift).join("Shown.swift");
     fs::write(&file, source)?;
     log.run(
         swift
@@ -61,8 +107,10 @@ fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     )
 }
 
-/// Where SwiftPM builds: the package once for its own tests and for what depends on it.
-const SCRATCH: &str = "swift-build";
+/// Where SwiftPM builds with one compiler: the package once for its own tests and for what depends on it.
+fn scratch(context: &Context, swift: &Swift) -> PathBuf {
+    context.scratch().join(swift.build_folder())
+}
 
 /// A command of SwiftPM, for a package that is linked with the library of the dev profile. Swift 6.0's SwiftPM now and
 /// then aborts or ends by a memory fault of its own while it builds, so it may run twice.
@@ -75,7 +123,7 @@ fn package(context: &Context, swift: &Swift, command: &str, folder: &Path) -> Co
     }
     program
         .arg("--scratch-path")
-        .arg(context.scratch().join(SCRATCH))
+        .arg(scratch(context, swift))
         .args(swift.flags())
         .args(["-Xlinker", &format!("-L{}", context.debug().display())])
         .env("LD_LIBRARY_PATH", context.debug())
@@ -105,7 +153,7 @@ const PRICED: &str =
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
     log.run_crash_prone(&mut package(context, swift, "build", &folder))?;
-    let built = context.scratch().join(SCRATCH).join("debug");
+    let built = scratch(context, swift).join("debug");
     let start_with = |name: &str, arguments: &[&str]| {
         swift
             .program(&built.join(name).to_string_lossy(), &folder)

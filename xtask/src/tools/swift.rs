@@ -1,4 +1,4 @@
-//! The Swift toolchain: the one at hand, or that of a later Debian, unpacked in `target/xtask/swift` for itself alone.
+//! The Swift toolchains: the one at hand, or those of two later Debians, each unpacked in a folder of `target/xtask`.
 
 use super::{Unavailable, apt::alone};
 use crate::{context::Context, log::Log, process};
@@ -10,16 +10,35 @@ use std::{
     process::Command,
 };
 
-/// The first Debian with Swift 6 among its packages.
-const RELEASE: &str = "trixie";
-const PACKAGES: &[&str] = &[
-    "swiftlang",
-    "gcc",
-    "libc6-dev",
-    "libstdc++-14-dev",
-    "dash",
-    "git",
-];
+/// A release of Debian with Swift 6 among its packages.
+#[derive(Clone, Copy)]
+pub(crate) struct Release {
+    name: &'static str,
+    /// The flags that its toolchain needs.
+    flags: &'static [&'static str],
+}
+
+/// Debian 13, with Swift 6.0: the oldest compiler that the package supports.
+pub(crate) const OLDEST: Release = Release {
+    name: "trixie",
+    // Its library for observation lacks a function that no program calls.
+    flags: &["-Xlinker", "--allow-shlib-undefined"],
+};
+/// Debian's development release, with Swift 6.2 or later: its compiler knows isolated conformances, and checks more.
+pub(crate) const NEWEST: Release = Release {
+    name: "sid",
+    // Its module for tests that use Foundation has no library.
+    flags: &[
+        "-Xlinker",
+        "--allow-shlib-undefined",
+        "-Xswiftc",
+        "-Xfrontend",
+        "-Xswiftc",
+        "-disable-cross-import-overlays",
+    ],
+};
+
+const PACKAGES: &[&str] = &["swiftlang", "g++", "libc6-dev", "dash", "git"];
 /// Where Debian keeps Swift's programs.
 const PROGRAMS: &str = "/usr/libexec/swift/bin";
 
@@ -27,17 +46,25 @@ const PROGRAMS: &str = "/usr/libexec/swift/bin";
 pub(crate) enum Swift {
     /// They are on the path.
     AtHand,
-    /// They lie in a Debian of their own, with the folders that they are to see.
-    Unpacked { root: PathBuf, seen: Vec<PathBuf> },
+    /// They lie in a Debian of their own, with the folders that they may see.
+    Unpacked {
+        release: Release,
+        root: PathBuf,
+        seen: Vec<PathBuf>,
+    },
 }
 
 impl Swift {
-    /// Takes the toolchain at hand, or sets one up where that is possible.
-    pub(crate) fn ensure(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
+    /// Returns the toolchain at hand, or that of a Debian release, which is unpacked where that is possible.
+    pub(crate) fn ensure(
+        context: &Context,
+        log: &mut Log,
+        release: Release,
+    ) -> anyhow::Result<Self> {
         if process::exists("swiftc") {
             return Ok(Self::AtHand);
         }
-        let root = context.scratch().join("swift");
+        let root = context.scratch().join(format!("swift-{}", release.name));
         let swift = Self::Unpacked {
             // The certificates are for the library's HTTP client.
             seen: vec![
@@ -46,6 +73,7 @@ impl Swift {
                 "/etc/ssl".into(),
             ],
             root: root.clone(),
+            release,
         };
         let stamp = root.join("unpacked");
         if fs::read_to_string(&stamp).is_ok_and(|packages| packages == PACKAGES.join(" "))
@@ -62,8 +90,8 @@ impl Swift {
         if log.read(process::command("id").arg("-u"))?.trim() != "0" {
             return Err(lacking("only root may set up Debian's").into());
         }
-        log.say(&format!("unpacking the Swift of Debian {RELEASE}"))?;
-        if let Err(error) = unpack(log, &root) {
+        log.say(&format!("unpacking the Swift of Debian {}", release.name))?;
+        if let Err(error) = unpack(log, &root, release) {
             return Err(lacking(&format!("Debian's cannot be had ({error})")).into());
         }
         if !swift.works() {
@@ -88,7 +116,7 @@ impl Swift {
                 command.current_dir(folder);
                 command
             }
-            Self::Unpacked { root, seen } => {
+            Self::Unpacked { root, seen, .. } => {
                 // The mounts are gone with the command.
                 let mut script = String::from(
                     "set -e; mount --rbind /proc \"$1/proc\"; mount --rbind /dev \"$1/dev\"; ",
@@ -117,21 +145,30 @@ impl Swift {
         }
     }
 
-    /// What it needs to be told. Debian's compiler, which checks itself, breaks off over the generator's code when it
-    /// looks for values that leave their region; all other checks of Swift 6 stay. And its library for observation lacks
-    /// a function that nobody calls.
+    /// The flags that this toolchain needs.
     pub(crate) fn flags(&self) -> &'static [&'static str] {
         match self {
             Self::AtHand => &[],
-            Self::Unpacked { .. } => &[
-                "-Xswiftc",
-                "-Xllvm",
-                "-Xswiftc",
-                "-sil-disable-pass=transfer-non-sendable",
-                "-Xlinker",
-                "--allow-shlib-undefined",
-            ],
+            Self::Unpacked { release, .. } => release.flags,
         }
+    }
+
+    /// The name of the folder for what this toolchain builds.
+    pub(crate) fn build_folder(&self) -> String {
+        match self {
+            Self::AtHand => "swift-build".to_owned(),
+            Self::Unpacked { release, .. } => format!("swift-build-{}", release.name),
+        }
+    }
+
+    /// The version of the compiler, as `(6, 2)`.
+    pub(crate) fn version(&self) -> anyhow::Result<(u32, u32)> {
+        let output = self
+            .program("swiftc", Path::new("/"))
+            .arg("--version")
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        parsed(&text).with_context(|| format!("`swiftc --version` gives no version: {text}"))
     }
 
     fn works(&self) -> bool {
@@ -141,8 +178,14 @@ impl Swift {
     }
 }
 
+/// The first two numbers of "Swift version 6.2.3 (swift-6.2.3-RELEASE)".
+fn parsed(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split_once("Swift version ")?.1.split(['.', ' ', '-']);
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
 /// A Debian of just these packages and what they need.
-fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
+fn unpack(log: &mut Log, root: &Path, release: Release) -> anyhow::Result<()> {
     if root.exists() {
         fs::remove_dir_all(root)?;
     }
@@ -154,7 +197,8 @@ fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
     fs::write(
         apt.join("sources.list"),
         format!(
-            "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {RELEASE} main\n"
+            "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n",
+            release.name
         ),
     )?;
     let option = |name: &str, value: &OsStr| format!("{name}={}", value.to_string_lossy());
@@ -220,4 +264,18 @@ fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
         }
     }
     fs::remove_dir_all(&apt).context("cannot remove the downloaded packages")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parsed;
+
+    #[test]
+    fn reads_the_version_of_a_compiler() {
+        let debian = "Swift version 6.0.3 (swift-6.0.3-RELEASE)\nTarget: x86_64-pc-linux-gnu";
+        assert_eq!(parsed(debian), Some((6, 0)));
+        let apple = "swift-driver version: 1.127.14 Apple Swift version 6.2 (swiftlang-6.2.0.19.9)";
+        assert_eq!(parsed(apple), Some((6, 2)));
+        assert_eq!(parsed("command not found"), None);
+    }
 }

@@ -81,7 +81,7 @@ private final class Looking: Hook {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            return .failed(.init(message: String(describing: error)))
+            return .failed(.init(message: sentence(of: error)))
         }
     }
 }

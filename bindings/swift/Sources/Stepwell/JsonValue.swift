@@ -6,7 +6,7 @@ import Foundation
 ///     let schema: JsonValue = ["type": "object", "properties": ["name": ["type": "string"]]]
 ///
 /// A string literal is a JSON string; text that holds JSON is read with `init(parsing:)`. Equal values are those of equal
-/// text. The order of an object's keys, and numbers of any size, stay as they are.
+/// text: `{"a":1}` and `{ "a": 1 }` differ. The order of an object's keys, and numbers of any size, stay as they are.
 public struct JsonValue: Hashable, Sendable {
     /// The JSON text.
     public let text: String
@@ -60,8 +60,9 @@ extension JsonValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
         self.init(text: String(value))
     }
 
+    /// A number; what is infinite or no number is `null`, as in JavaScript: JSON has no word for it.
     public init(floatLiteral value: Double) {
-        self.init(text: String(value))
+        self.init(text: value.isFinite ? String(value) : "null")
     }
 
     public init(stringLiteral value: String) {

@@ -10,10 +10,10 @@ import Foundation
 ///     }
 ///
 /// A property that is optional may be left out, all others are required. Known are text, numbers, truth values, `Date`
-/// (ISO 8601), `URL`, `UUID`, arrays, dictionaries with text as keys, enums of text or integers that are `CaseIterable`,
-/// and types made of these. A type that decodes itself by hand may look at values that are not there yet: then say what
+/// (ISO 8601), `URL`, `UUID`, `Data` (Base64), arrays, dictionaries with text or integers as keys, enums of text or integers
+/// that are `CaseIterable`, and types made of these. A type that decodes itself by hand may look at values that are not there yet: then say what
 /// it takes with `parameters`.
-public protocol ToolArguments: Decodable {
+public protocol ToolArguments: DecodableAnywhere {
     /// What each property means, for the model, by its name in JSON.
     static var descriptions: [String: String] { get }
 }
@@ -65,10 +65,10 @@ struct Place: CustomStringConvertible {
 
 /// A JSON Schema, with its properties in the order in which the type decodes them.
 indirect enum Schema {
-    case plain(type: String, format: String?)
+    case plain(type: String, words: [String] = [])
     case choice(type: String, json: [String])
     case list(Schema, unique: Bool)
-    case map(Schema)
+    case map(Schema, keys: MapKeys)
     case object([(name: String, schema: Schema, description: String?, required: Bool)])
 
     /// A schema, and a value of the type for those who decode on.
@@ -91,15 +91,23 @@ indirect enum Schema {
         } catch let error as SchemaError {
             throw error
         } catch {
-            let reason = "\(type)\(place) decodes itself in a way that does not tell what it takes: \(error)"
+            let reason = "\(type)\(place) decodes itself in a way that does not tell what it takes: \(sentence(of: error))"
             throw SchemaError(description: "\(reason); \(advice)")
         }
-        return (recorder.schema ?? .object([]), sample)
+        let schema = recorder.schema ?? .object([])
+        try recorder.checkDescriptions(of: type, in: schema)
+        return (schema, sample)
     }
 
     private static func simple(_ type: any Decodable.Type) -> (Schema, any Decodable)? {
-        func plain(_ name: String, _ sample: any Decodable, format: String? = nil) -> (Schema, any Decodable) {
-            (.plain(type: name, format: format), sample)
+        func plain(_ name: String, _ sample: any Decodable, _ words: String...) -> (Schema, any Decodable) {
+            (.plain(type: name, words: words), sample)
+        }
+        /// A type with less room than JSON's integers have without loss says how much.
+        func integer<Integer: FixedWidthInteger & Decodable>(_: Integer.Type) -> (Schema, any Decodable) {
+            let least = Integer.isSigned && Integer.bitWidth == 64 ? [] : ["\"minimum\":\(Integer.min)"]
+            let most = Integer.bitWidth == 64 ? [] : ["\"maximum\":\(Integer.max)"]
+            return (.plain(type: "integer", words: least + most), Integer.zero)
         }
         switch type {
         case is String.Type: return plain("string", "")
@@ -107,19 +115,11 @@ indirect enum Schema {
         case is Double.Type: return plain("number", 0.0)
         case is Float.Type: return plain("number", Float(0))
         case is Decimal.Type: return plain("number", Decimal(0))
-        case is Int.Type: return plain("integer", 0)
-        case is Int8.Type: return plain("integer", Int8(0))
-        case is Int16.Type: return plain("integer", Int16(0))
-        case is Int32.Type: return plain("integer", Int32(0))
-        case is Int64.Type: return plain("integer", Int64(0))
-        case is UInt.Type: return plain("integer", UInt(0))
-        case is UInt8.Type: return plain("integer", UInt8(0))
-        case is UInt16.Type: return plain("integer", UInt16(0))
-        case is UInt32.Type: return plain("integer", UInt32(0))
-        case is UInt64.Type: return plain("integer", UInt64(0))
-        case is Date.Type: return plain("string", Date(timeIntervalSince1970: 0), format: "date-time")
-        case is URL.Type: return plain("string", URL(fileURLWithPath: "/"), format: "uri")
-        case is UUID.Type: return plain("string", UUID(), format: "uuid")
+        case let type as any (FixedWidthInteger & Decodable).Type: return integer(type)
+        case is Date.Type: return plain("string", Date(timeIntervalSince1970: 0), #""format":"date-time""#)
+        case is URL.Type: return plain("string", URL(fileURLWithPath: "/"), #""format":"uri""#)
+        case is UUID.Type: return plain("string", UUID(), #""format":"uuid""#)
+        case is Data.Type: return plain("string", Data(), #""contentEncoding":"base64""#)
         default: return nil
         }
     }
@@ -141,14 +141,20 @@ indirect enum Schema {
 
     private var fields: [String] {
         switch self {
-        case .plain(let type, let format):
-            return ["\"type\":\(quoted(type))"] + (format.map { ["\"format\":\(quoted($0))"] } ?? [])
+        case .plain(let type, let words):
+            return ["\"type\":\(quoted(type))"] + words
         case .choice(let type, let values):
             return ["\"type\":\(quoted(type))", "\"enum\":[\(values.joined(separator: ","))]"]
         case .list(let items, let unique):
             return ["\"type\":\"array\"", "\"items\":\(items.json)"] + (unique ? ["\"uniqueItems\":true"] : [])
-        case .map(let values):
-            return ["\"type\":\"object\"", "\"additionalProperties\":\(values.json)"]
+        case .map(let values, let keys):
+            let names =
+                switch keys {
+                case .text: [String]()
+                case .integers: [#""propertyNames":{"pattern":"^-?[0-9]+$"}"#]
+                case .cases(let names): ["\"propertyNames\":{\"enum\":[\(names.map(quoted).joined(separator: ","))]}"]
+                }
+            return ["\"type\":\"object\"", "\"additionalProperties\":\(values.json)"] + names
         case .object(let properties):
             let described = properties.map { property in
                 let description = property.description.map { ["\"description\":\(quoted($0))"] } ?? []

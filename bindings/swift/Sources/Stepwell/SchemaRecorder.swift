@@ -1,7 +1,9 @@
 /// A decoder without data: it writes down what a type asks it for, and gives it values that mean nothing.
 final class Recorder: Decoder {
     private let descriptions: [String: String]
-    fileprivate let isMap: Bool
+    fileprivate let mapKeys: MapKeys?
+    /// Why a dictionary has no schema.
+    fileprivate let isUnknownMap: Bool
     fileprivate let isSet: Bool
     fileprivate let place: Place
     fileprivate(set) var schema: Schema?
@@ -10,26 +12,47 @@ final class Recorder: Decoder {
 
     init(_ type: any Decodable.Type, place: Place) {
         descriptions = (type as? any ToolArguments.Type)?.descriptions ?? [:]
-        isMap = type is any TextMap.Type
+        mapKeys = (type as? any Map.Type)?.objectKeys
+        isUnknownMap = type is any Map.Type && mapKeys == nil
         isSet = type is any UniqueList.Type
         self.place = place
     }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try refuseUnknownMap()
         if schema == nil { schema = .object([]) }
         return KeyedDecodingContainer(Properties<Key>(recorder: self))
     }
 
-    func unkeyedContainer() -> any UnkeyedDecodingContainer { Elements(recorder: self) }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try refuseUnknownMap()
+        return Elements(recorder: self)
+    }
+
+    private func refuseUnknownMap() throws {
+        if isUnknownMap { throw cannot("a dictionary\(place) whose keys are neither text nor integers nor known cases") }
+    }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { Whole(recorder: self) }
 
     fileprivate func add(_ name: String, _ property: Schema, required: Bool) {
-        guard !isMap else { return schema = .map(property) }
+        if let mapKeys { return schema = .map(property, keys: mapKeys) }
         var properties: [(name: String, schema: Schema, description: String?, required: Bool)] = []
         if case .object(let before) = schema { properties = before.filter { $0.name != name } }
         properties.append((name, property, descriptions[name], required))
         schema = .object(properties)
+    }
+
+    /// A description of what the type has not is a slip that the model would never be told of.
+    func checkDescriptions(of type: any Decodable.Type, in schema: Schema) throws {
+        guard case .object(let properties) = schema else { return }
+        let names = properties.map(\.name)
+        if let stray = descriptions.keys.filter({ !names.contains($0) }).sorted().first {
+            let known = names.isEmpty ? "it has none" : "it has `\(names.joined(separator: "`, `"))`"
+            throw SchemaError(
+                description: "\(type).descriptions has `\(stray)`, which is no property in JSON (\(known)); "
+                    + "use the names of its coding keys")
+        }
     }
 
     fileprivate func cannot(_ what: String) -> SchemaError {
@@ -37,9 +60,40 @@ final class Recorder: Decoder {
     }
 }
 
-/// Dictionaries whose keys are text: objects in JSON.
-private protocol TextMap {}
-extension Dictionary: TextMap where Key == String {}
+/// The keys of a dictionary that is an object in JSON.
+enum MapKeys: Equatable {
+    case text
+    case integers
+    case cases([String])
+
+    /// A key that stands for all of them.
+    fileprivate var sample: String? {
+        switch self {
+        case .text: "key"
+        case .integers: "0"
+        case .cases(let names): names.first
+        }
+    }
+}
+
+private protocol Map {
+    /// Nothing if its keys cannot be known.
+    static var objectKeys: MapKeys? { get }
+}
+
+extension Dictionary: Map {
+    fileprivate static var objectKeys: MapKeys? {
+        if Key.self == String.self { return .text }
+        if Key.self == Int.self { return .integers }
+        // Others are objects only if they say so; else JSON has a list of keys and values in turn.
+        guard Key.self is any CodingKeyRepresentable.Type, let cases = Key.self as? any CaseIterable.Type else { return nil }
+        return .cases(names(cases))
+    }
+}
+
+private func names<Key: CaseIterable>(_ type: Key.Type) -> [String] {
+    type.allCases.compactMap { ($0 as? any CodingKeyRepresentable)?.codingKey.stringValue }
+}
 
 /// Lists whose values are all different.
 private protocol UniqueList {}
@@ -58,7 +112,7 @@ private struct Properties<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let recorder: Recorder
     var codingPath: [any CodingKey] { recorder.codingPath }
     /// A dictionary asks what there is: one value tells of all.
-    var allKeys: [Key] { recorder.isMap ? [Key(stringValue: "key")].compactMap { $0 } : [] }
+    var allKeys: [Key] { recorder.mapKeys?.sample.flatMap(Key.init(stringValue:)).map { [$0] } ?? [] }
 
     func contains(_ key: Key) -> Bool { true }
 

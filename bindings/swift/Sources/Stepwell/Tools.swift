@@ -79,8 +79,9 @@ extension AgentTool {
     ///     }
     ///
     /// The JSON Schema of the arguments is read off the type (see `ToolArguments`), or is `parameters`. Throws
-    /// `SchemaError` if it cannot be read.
-    public init<Arguments: Decodable, Output: Encodable>(
+    /// `SchemaError` if it cannot be read. The arguments are decoded on any thread: a type whose `init(from:)` is isolated to
+    /// an actor does not compile here (with Swift 6.2 or later).
+    public init<Arguments: DecodableAnywhere, Output: EncodableAnywhere>(
         _ name: String,
         _ description: String,
         parameters: JsonValue? = nil,
@@ -100,7 +101,7 @@ extension AgentTool {
     }
 
     /// The same for a closure that says how far it is, shows what it has so far, or asks the user.
-    public init<Arguments: Decodable, Output: Encodable>(
+    public init<Arguments: DecodableAnywhere, Output: EncodableAnywhere>(
         _ name: String,
         _ description: String,
         parameters: JsonValue? = nil,
@@ -146,7 +147,7 @@ private final class Code: ToolHandler {
         } catch let declared as ToolError {
             throw declared
         } catch {
-            throw ToolError.Unexpected(reason: String(describing: error))
+            throw ToolError.Unexpected(reason: sentence(of: error))
         }
     }
 }

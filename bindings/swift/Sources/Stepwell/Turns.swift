@@ -1,3 +1,5 @@
+import Foundation
+
 extension Agent {
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
     /// the last event is `.completed`.
@@ -7,8 +9,9 @@ extension Agent {
     ///
     ///     for try await event in agent.send("What is this?", try image("shark.png")) { … }
     ///
-    /// Cancelling the task cancels the turn, and so does leaving the loop. If another turn of the thread is under way, the
-    /// turn fails at once as `.busy`, unless `whenBusy` is `.cancel`. `options` are what is otherwise for this turn than the agent has it,
+    /// The sequence is one turn: iterating over it again throws, and sends nothing. Cancelling the task cancels the turn, and
+    /// so does leaving the loop. If another turn of the thread is under way, the turn fails at once as `.busy`, unless
+    /// `whenBusy` is `.cancel`. `options` are what is otherwise for this turn than the agent has it,
     /// `tools` what it offers beside the agent's.
     public func send(
         _ text: String,
@@ -24,7 +27,8 @@ extension Agent {
     /// `startTurn(text:).finish()` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile: it is
     /// told that there is no answer, and where it asks once more, the turn is cancelled. `send` shows it.
     ///
-    /// - Throws: `TurnError` where the answer is not whole; its cases say why, as `.Authentication` does.
+    /// - Throws: `TurnError` where the answer is not complete: its `kind` says why, and its cases do, as `.Authentication`.
+    ///   `CancellationError` where the task was cancelled; a turn that `Turn.cancel` stopped is a `TurnError.Stopped`.
     public func sendAndWait(
         _ text: String,
         _ parts: ContentPart...,
@@ -35,12 +39,16 @@ extension Agent {
     }
 
     /// Waits for the whole answer of a turn.
-    func whole(_ turn: Turn) async throws -> Finished {
+    func whole(_ begin: @autoclosure () throws -> Turn) async throws -> Finished {
+        // A task that is cancelled already sends nothing.
+        try Task.checkCancellation()
+        let turn = try begin()
         let finished = try await withTaskCancellationHandler {
             try await turn.finish()
         } onCancel: {
             turn.cancel()
         }
+        if case .cancelled = finished.outcome { try Task.checkCancellation() }
         return try requireWhole(finished: finished)
     }
 }
@@ -64,31 +72,35 @@ extension Event {
 }
 
 extension Turn {
-    /// What happens from here on in a turn that is under way, such as those of `Agent.recover`. To be iterated over once;
-    /// cancelling the task cancels the turn, and so does leaving the loop.
+    /// The events from here on of a turn that is under way, such as those of `Agent.recover`, to be iterated over once.
+    /// Cancelling the task cancels the turn, and so does leaving the loop.
     public func events() -> TurnEvents {
         TurnEvents { self }
     }
 }
 
-/// The events of a turn.
+/// The events of one turn, to be iterated over once: a second iteration throws `StepwellError.Misuse`, and sends nothing.
 public struct TurnEvents: AsyncSequence, Sendable {
     public typealias Element = Event
 
-    fileprivate let begin: @Sendable () throws -> Turn
+    private let once: Once
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(begin: begin)
+    fileprivate init(_ begin: @escaping @Sendable () throws -> Turn) {
+        once = Once(begin)
     }
 
-    /// Begins the turn with its first call, and cancels it when it is let go of.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(once)
+    }
+
+    /// Begins the turn with its first call, and cancels it when it is released.
     public final class AsyncIterator: AsyncIteratorProtocol {
-        private let begin: @Sendable () throws -> Turn
+        private let once: Once
         private var turn: Turn?
         private var ready: ArraySlice<Event> = []
 
-        fileprivate init(begin: @escaping @Sendable () throws -> Turn) {
-            self.begin = begin
+        fileprivate init(_ once: Once) {
+            self.once = once
         }
 
         deinit {
@@ -99,7 +111,7 @@ public struct TurnEvents: AsyncSequence, Sendable {
             if let event = ready.popFirst() {
                 return event
             }
-            let turn = try self.turn ?? begin()
+            let turn = try self.turn ?? once.begin()
             self.turn = turn
             // The generated code waits on when its task is cancelled, so the turn has to be told.
             let events = await withTaskCancellationHandler {
@@ -110,5 +122,29 @@ public struct TurnEvents: AsyncSequence, Sendable {
             ready = events[...]
             return ready.popFirst()
         }
+    }
+}
+
+/// Begins a turn, for the first iterator that asks.
+private final class Once: @unchecked Sendable {
+    /// Guards `make`.
+    private let lock = NSLock()
+    private var make: (@Sendable () throws -> Turn)?
+
+    init(_ make: @escaping @Sendable () throws -> Turn) {
+        self.make = make
+    }
+
+    func begin() throws -> Turn {
+        let make = lock.withLock {
+            defer { self.make = nil }
+            return self.make
+        }
+        guard let make else {
+            throw StepwellError.Misuse(
+                reason: "the events of this turn were taken already",
+                advice: "iterate over them once; for another turn call `send` again")
+        }
+        return try make()
     }
 }

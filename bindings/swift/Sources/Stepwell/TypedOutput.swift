@@ -16,8 +16,9 @@ extension Agent {
     /// `parts` come behind the text, as for `send`.
     ///
     /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `TurnError` where the answer is not whole, or
-    ///   does not fit: `.OutputInvalid`, with its text.
-    public func run<Answer: Decodable>(
+    ///   does not fit: `.OutputInvalid`, with its text. `CancellationError` where the
+    ///   task was cancelled.
+    public func run<Answer: DecodableAnywhere>(
         _ text: String, _ type: Answer.Type = Answer.self, parts: [ContentPart] = []
     ) async throws -> Answer {
         let agent = try withOutput(output: outputType(of: type), decoder: Decoding<Answer>())
@@ -36,26 +37,13 @@ public func outputType<Answer: Decodable>(of type: Answer.Type) throws -> Output
 }
 
 /// Decodes the typed answers, before they count.
-private final class Decoding<Answer: Decodable>: OutputDecoder {
+private final class Decoding<Answer: DecodableAnywhere>: OutputDecoder {
     func decode(value: JsonValue) async throws -> String? {
         do {
             _ = try decodeArguments(Answer.self, from: value)
             return nil
         } catch {
-            return reason(of: error)
+            return sentence(of: error)
         }
     }
-}
-
-/// What does not fit, and where, for the model to read.
-private func reason(of error: any Error) -> String {
-    let context: DecodingError.Context
-    switch error as? DecodingError {
-    case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found), .dataCorrupted(let found):
-        context = found
-    default:
-        return String(describing: error)
-    }
-    let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }
-    return path.isEmpty ? context.debugDescription : "\(context.debugDescription) (at \(path.joined(separator: ".")))"
 }

@@ -10,13 +10,20 @@ import Foundation
 ///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, client: URLSessionTransport())
 ///
 /// There is no limit of time for an answer: a model may think for minutes, and the turn has clocks of its own, see
-/// `Timeouts`. No redirect is followed: the request holds the key.
+/// `Timeouts`. No redirect is followed: the request holds the key. A connection that is faster than its reader is paused;
+/// on Linux, whose `URLSession` would send a paused request again, it fails with 64 MiB unread.
 public final class URLSessionTransport: HttpTransport {
     private let session: URLSession
+    private let hasUserAgent: Bool
     private let answers = Answers()
 
-    /// A transport with a session of its own; it ends when nobody holds the transport any more.
-    public init(configuration: URLSessionConfiguration = .ephemeral) {
+    /// A transport with a session of its own, which ends when the transport is released.
+    ///
+    /// - Throws: `StepwellError.Configuration` for a background configuration, whose tasks give no answer piece by piece.
+    public init(configuration: URLSessionConfiguration = .ephemeral) throws {
+        try Self.refuseBackground(identifier: configuration.identifier)
+        hasUserAgent =
+            configuration.httpAdditionalHeaders?.keys.contains { ($0 as? String)?.lowercased() == "user-agent" } ?? false
         session = URLSession(configuration: configuration, delegate: answers, delegateQueue: nil)
     }
 
@@ -24,17 +31,20 @@ public final class URLSessionTransport: HttpTransport {
         session.finishTasksAndInvalidate()
     }
 
+    /// Only background configurations have an identifier.
+    static func refuseBackground(identifier: String?) throws {
+        guard let identifier else { return }
+        throw StepwellError.Configuration(
+            reason: "the background session `\(identifier)` gives no answer piece by piece",
+            advice: "give another configuration; for the background see `RunMachine` and examples/ios")
+    }
+
     public func send(request: HttpRequest, answer: HttpAnswer) async throws {
-        guard let url = URL(string: request.url) else { throw URLError(.badURL) }
-        var sent = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: .day)
-        sent.httpMethod = request.method
-        sent.httpBody = request.body
-        for header in request.headers { sent.addValue(header.value, forHTTPHeaderField: header.name) }
-        let task = session.dataTask(with: sent)
-        let pieces = answers.of(task)
+        let task = session.dataTask(with: try Self.sent(request, hasUserAgent: hasUserAgent))
+        let backlog = answers.backlog(of: task)
         try await withTaskCancellationHandler {
             task.resume()
-            for try await piece in pieces {
+            while let piece = try await backlog.next() {
                 switch piece {
                 case .head(let status, let headers): try answer.opened(status: status, headers: headers)
                 case .body(let bytes):
@@ -45,29 +55,40 @@ public final class URLSessionTransport: HttpTransport {
             task.cancel()
         }
     }
+
+    /// The request as it goes out: with the library's `User-Agent`, unless the app or its configuration has one.
+    static func sent(_ request: HttpRequest, hasUserAgent: Bool) throws -> URLRequest {
+        guard let url = URL(string: request.url) else { throw URLError(.badURL) }
+        var sent = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: .day)
+        sent.httpMethod = request.method
+        sent.httpBody = request.body
+        for header in request.headers { sent.addValue(header.value, forHTTPHeaderField: header.name) }
+        if !hasUserAgent, sent.value(forHTTPHeaderField: "User-Agent") == nil {
+            sent.setValue("stepwell/\(version()) (Swift)", forHTTPHeaderField: "User-Agent")
+        }
+        return sent
+    }
 }
 
 extension TimeInterval {
     fileprivate static let day: TimeInterval = 24 * 60 * 60
 }
 
-private enum Piece: Sendable {
-    case head(status: UInt16, headers: [HttpHeader])
-    case body(Data)
-}
-
-/// Hands what comes for each task of a session on.
+/// Hands the answers of a session's tasks on.
 private final class Answers: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    private typealias Pieces = AsyncThrowingStream<Piece, any Error>
-
     /// Guards `open`.
     private let lock = NSLock()
-    private var open: [Int: Pieces.Continuation] = [:]
+    private var open: [Int: Backlog] = [:]
 
-    func of(_ task: URLSessionTask) -> AsyncThrowingStream<Piece, any Error> {
-        let (pieces, continuation) = Pieces.makeStream()
-        lock.withLock { open[task.taskIdentifier] = continuation }
-        return pieces
+    func backlog(of task: URLSessionTask) -> Backlog {
+        #if canImport(FoundationNetworking)
+            // A task that is resumed there begins again: the request would be sent, and paid for, twice.
+            let backlog = Backlog(limits: .failing)
+        #else
+            let backlog = Backlog(limits: .pausing, pause: { task.suspend() }, resume: { task.resume() })
+        #endif
+        lock.withLock { open[task.taskIdentifier] = backlog }
+        return backlog
     }
 
     func urlSession(
@@ -79,13 +100,13 @@ private final class Answers: NSObject, URLSessionDataDelegate, @unchecked Sendab
                 guard let name = name as? String, let value = value as? String else { return nil }
                 return HttpHeader(name: name.lowercased(), value: value)
             }
-            tell(dataTask, .head(status: UInt16(clamping: response.statusCode), headers: headers))
+            add(.head(status: UInt16(clamping: response.statusCode), headers: headers), to: dataTask)
         }
         completionHandler(.allow)
     }
 
     func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        tell(dataTask, .body(data))
+        add(.body(data), to: dataTask)
     }
 
     func urlSession(
@@ -96,11 +117,11 @@ private final class Answers: NSObject, URLSessionDataDelegate, @unchecked Sendab
     }
 
     func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let continuation = lock.withLock { open.removeValue(forKey: task.taskIdentifier) }
-        continuation?.finish(throwing: error)
+        lock.withLock { open.removeValue(forKey: task.taskIdentifier) }?.finish(throwing: error)
     }
 
-    private func tell(_ task: URLSessionTask, _ piece: Piece) {
-        _ = lock.withLock { open[task.taskIdentifier] }?.yield(piece)
+    private func add(_ piece: Backlog.Piece, to task: URLSessionTask) {
+        guard let backlog = lock.withLock({ open[task.taskIdentifier] }) else { return }
+        if !backlog.add(piece) { task.cancel() }
     }
 }

@@ -150,6 +150,64 @@ func leavingTheLoop() async throws {
     #expect(text(events) == "Again")
 }
 
+@Test("a cancelled task is a CancellationError, a cancelled turn is a stopped one")
+func cancellationIsThrown() async throws {
+    let mock = try MockLlm(MockLlm.call("wait", "{}"), MockLlm.call("wait", "{}"))
+    for cancelsTask in [true, false] {
+        let begun = Gate()
+        let wait = AgentTool("wait", "Waits.") { _ in
+            await begun.open()
+            while !Task.isCancelled { try? await Task.sleep(nanoseconds: 1_000_000) }
+            return ""
+        }
+        let agent = try agent(mock, tools: [wait])
+        if cancelsTask {
+            let task = Task { try await agent.sendAndWait("Go") }
+            await begun.pass()
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            continue
+        }
+        let turn = try agent.startTurn(text: "Go")
+        let task = Task { try await agent.whole(turn) }
+        await begun.pass()
+        turn.cancel()
+        let error = await thrown(TurnError.self) { try await task.value }
+        #expect(error?.kind == .stopped)
+    }
+}
+
+@Test("a task that is cancelled already sends nothing")
+func cancelledBefore() async throws {
+    let mock = try MockLlm(MockLlm.text("Hello"))
+    let agent = try agent(mock)
+    let gate = Gate()
+    let task = Task {
+        await gate.pass()
+        return try await agent.sendAndWait("Go")
+    }
+    task.cancel()
+    await gate.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await agent.sendAndWait("Now").text == "Hello")
+}
+
+@Test("a sequence is one turn, however often it is iterated over")
+func aSequenceIsOneTurn() async throws {
+    let mock = try MockLlm(MockLlm.text("One"), MockLlm.text("Two"))
+    let agent = try agent(mock)
+    let events = agent.send("Go")
+    #expect(text(try await all(events)) == "One")
+    let error = await thrown(StepwellError.self) { try await all(events) }
+    guard case .Misuse(_, let advice) = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    #expect(advice.contains("`send`"))
+    // Nothing was sent meanwhile.
+    #expect(try await agent.sendAndWait("And?").text == "Two")
+    let turn = try agent.startTurn(text: "More").events()
+    _ = try await all(turn)
+    await #expect(throws: StepwellError.self) { try await all(turn) }
+}
+
 @Test("the user is asked before a tool runs")
 func theUserIsAsked() async throws {
     final class No: Approver {

@@ -1,4 +1,5 @@
 // What `docs/swift.md` shows beside its first program, to be compiled; the suite `docs` compares.
+import Foundation
 import Stepwell
 
 enum Guide {
@@ -46,6 +47,39 @@ enum Guide {
         }
         let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [ship], answerer: Choose())
         return agent
+    }
+
+    static func telling(
+        agent: Agent, text: String, show: (String) -> Void, offerAgain: (String) -> Void
+    ) async {
+        do {
+            show(try await agent.sendAndWait(text).text)
+        } catch let error as TurnError where error.isRetryable {
+            offerAgain(error.localizedDescription)
+        } catch is CancellationError {
+            // The user has left the screen.
+        } catch {
+            show(error.localizedDescription)
+        }
+    }
+
+    /// What shows questions, in any app.
+    protocol Screen: Sendable {
+        func ask(_ id: UUID, _ question: String, _ answer: CheckedContinuation<Bool, Never>)
+        func withdraw(_ id: UUID)
+    }
+
+    struct Asking {
+        let screen: any Screen
+
+        func confirm(_ question: String) async -> Bool {
+            let id = UUID()
+            return await withTaskCancellationHandler {
+                await withCheckedContinuation { screen.ask(id, question, $0) }
+            } onCancel: {
+                screen.withdraw(id)
+            }
+        }
     }
 
     static func keeping(file: String, key: String, weather: AgentTool, show: (Event) -> Void) async throws {

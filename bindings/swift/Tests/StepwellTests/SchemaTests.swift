@@ -117,6 +117,70 @@ func whatCannotBeRead() throws {
     _ = try AgentTool("chase", "Chases.", parameters: [:]) { (_: Node) in "" }
 }
 
+private struct Picture: ToolArguments {
+    let bytes: Data
+    let age: UInt8
+    let depth: Int16?
+    let size: UInt64
+    let count: Int
+    let names: [Int: String]
+    let weights: [Place: Double]?
+
+    enum Place: String, Decodable, CaseIterable, CodingKeyRepresentable { case home, work }
+}
+
+@Test("bytes, small integers and dictionaries have schemas that their decoder keeps")
+func bytesAndKeys() throws {
+    let expected = #"""
+        {"type":"object","properties":{
+          "bytes":{"type":"string","contentEncoding":"base64"},
+          "age":{"type":"integer","minimum":0,"maximum":255},
+          "depth":{"type":"integer","minimum":-32768,"maximum":32767},
+          "size":{"type":"integer","minimum":0},
+          "count":{"type":"integer"},
+          "names":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^-?[0-9]+$"}},
+          "weights":{"type":"object","additionalProperties":{"type":"number"},"propertyNames":{"enum":["home","work"]}}
+        },"required":["bytes","age","size","count","names"]}
+        """#
+    let schema = try jsonSchema(of: Picture.self)
+    #expect(try same(schema.text, expected), "\(schema)")
+    let picture = try decodeArguments(
+        Picture.self,
+        from: JsonValue(
+            parsing: #"{"bytes":"SGk=","age":255,"size":1,"count":-1,"names":{"-3":"x"},"weights":{"home":0.5}}"#))
+    #expect(picture.bytes == Data("Hi".utf8))
+    #expect(picture.names == [-3: "x"])
+    #expect(picture.weights == [.home: 0.5])
+}
+
+@Test("a dictionary whose keys cannot be known, and a description of nothing, are errors")
+func slipsAreTold() async {
+    struct ById: ToolArguments { let names: [UUID: String] }
+    struct Misspelt: ToolArguments {
+        let city: String
+        static let descriptions = ["citty": "Where."]
+    }
+    let keys = await thrown(SchemaError.self) { try jsonSchema(of: ById.self) }
+    #expect(keys?.description.contains("names") == true)
+    let slip = await thrown(SchemaError.self) { try jsonSchema(of: Misspelt.self) }
+    #expect(slip?.description.contains("`citty`") == true)
+    #expect(slip?.description.contains("`city`") == true)
+}
+
+@Test("what does not fit a type is told in a sentence")
+func whatDoesNotFit() async throws {
+    struct Age: Decodable { let age: UInt8 }
+    let error = await thrown(DecodingError.self) { try decodeArguments(Age.self, from: ["age": 300]) }
+    let reason = sentence(of: try #require(error))
+    #expect(reason.lowercased().contains("number"), "\(reason)")
+}
+
+@Test("a number that JSON has no word for is null")
+func noNumber() {
+    #expect(JsonValue(floatLiteral: .infinity).text == "null")
+    #expect(JsonValue(floatLiteral: .nan).text == "null")
+}
+
 @Test("JSON is written as a literal, and read as a type")
 func jsonValues() throws {
     let literal: JsonValue = ["name": "\"Ä\"\n", "list": [1, 2.5, true, nil], "none": [:]]

@@ -9,9 +9,11 @@ private func agent(_ baseUrl: String, client: any HttpTransport) throws -> Agent
 
 /// Counts what goes through another transport.
 private final class Counting: HttpTransport, @unchecked Sendable {
-    private let inner = URLSessionTransport()
+    private let inner: URLSessionTransport
     private let lock = NSLock()
     private var urls: [String] = []
+
+    init() throws { inner = try URLSessionTransport() }
 
     var sent: [String] { lock.withLock { urls } }
 
@@ -24,7 +26,7 @@ private final class Counting: HttpTransport, @unchecked Sendable {
 @Test("every request goes through the app's client")
 func theAppsClient() async throws {
     let mock = try MockLlm(MockLlm.text("Hello"))
-    let client = Counting()
+    let client = try Counting()
     let finished = try await agent(mock.baseUrl, client: client).sendAndWait("Hi")
     #expect(finished.text == "Hello")
     #expect(client.sent == ["\(mock.baseUrl)/chat/completions"])
@@ -64,4 +66,75 @@ func givenUp() async throws {
         if case .textMessageContent = event { break }
     }
     for await _ in endless.givenUp {}
+}
+
+@Test("requests have the library's User-Agent, unless the app has one")
+func userAgent() throws {
+    func sent(_ headers: [HttpHeader], hasUserAgent: Bool = false) throws -> String? {
+        let request = HttpRequest(method: "POST", url: "http://model.example/v1", headers: headers, body: Data())
+        return try URLSessionTransport.sent(request, hasUserAgent: hasUserAgent).value(forHTTPHeaderField: "user-agent")
+    }
+    #expect(try sent([]) == "stepwell/\(version()) (Swift)")
+    #expect(try sent([HttpHeader(name: "user-agent", value: "mine/1")]) == "mine/1")
+    #expect(try sent([], hasUserAgent: true) == nil)
+}
+
+@Test("a background session is refused")
+func backgroundSession() throws {
+    try URLSessionTransport.refuseBackground(identifier: nil)
+    #expect(throws: StepwellError.self) { try URLSessionTransport.refuseBackground(identifier: "downloads") }
+}
+
+/// Counts how often a connection was paused and resumed.
+private final class Connection: @unchecked Sendable {
+    private let lock = NSLock()
+    private var told: [String] = []
+
+    var log: [String] { lock.withLock { told } }
+
+    func add(_ what: String) { lock.withLock { told.append(what) } }
+}
+
+@Test("a connection that is faster than its reader is paused until that has caught up")
+func pausing() async throws {
+    let connection = Connection()
+    let backlog = Backlog(
+        limits: .init(pauseBytes: 10, resumeBytes: 4, maxBytes: 100),
+        pause: { connection.add("pause") }, resume: { connection.add("resume") })
+    let piece = Backlog.Piece.body(Data(repeating: 1, count: 4))
+    for _ in 0..<4 { #expect(backlog.add(piece)) }
+    #expect(connection.log == ["pause"])
+    for _ in 0..<2 { #expect(try await backlog.next() == piece) }
+    #expect(connection.log == ["pause"])
+    #expect(try await backlog.next() == piece)
+    #expect(connection.log == ["pause", "resume"])
+    backlog.finish(throwing: nil)
+    #expect(try await backlog.next() == piece)
+    #expect(try await backlog.next() == nil)
+}
+
+@Test("a connection that cannot be paused fails where too much is unread")
+func failing() async throws {
+    let backlog = Backlog(limits: .init(pauseBytes: .max, resumeBytes: 0, maxBytes: 10))
+    #expect(backlog.add(.body(Data(repeating: 1, count: 10))))
+    #expect(!backlog.add(.body(Data([1]))))
+    backlog.finish(throwing: nil)
+    await #expect(throws: URLError.self) { try await backlog.next() }
+}
+
+@Test("a reader that waits gets what arrives, and the error at the end")
+func waiting() async throws {
+    let backlog = Backlog(limits: .pausing)
+    let reader = Task {
+        var bytes = Data()
+        while case .body(let piece)? = try await backlog.next() { bytes += piece }
+        return bytes
+    }
+    for byte in [UInt8](0..<100) { #expect(backlog.add(.body(Data([byte])))) }
+    backlog.finish(throwing: nil)
+    #expect(try await reader.value == Data(0..<100))
+    let broken = Backlog(limits: .pausing)
+    let waits = Task { try await broken.next() }
+    broken.finish(throwing: URLError(.networkConnectionLost))
+    await #expect(throws: URLError.self) { try await waits.value }
 }

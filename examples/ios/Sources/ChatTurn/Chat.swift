@@ -43,6 +43,8 @@ public final class Chat {
     private let background: (any Transport)?
     private var machine: RunMachine?
     private var messages: JsonValue = []
+    /// What came for an earlier process's run before `takeUp`: the system may deliver an answer as soon as the app starts.
+    private var early: [(effect: String, event: StreamEvent)] = []
     private var isInBackground = false
     private var isOffline = false
     /// The answers to an agent's questions, which it wants together.
@@ -70,8 +72,12 @@ public final class Chat {
         background?.onEvent = { [weak self] effect, event in self?.streamed(effect, event) }
     }
 
-    /// Takes up what an earlier process left; `pending` are the effects that the system still carries out for it.
+    /// Takes up what an earlier process left; `pending` are the effects that the system still carries out for it. Those
+    /// whose answer is here already are no longer among them, and are not asked for again either.
     public func takeUp(pending: Set<String>) {
+        let early = self.early
+        self.early = []
+        let pending = pending.union(early.map(\.effect))
         guard let stored = store.load() else { return }
         lines = stored.lines
         do {
@@ -87,8 +93,9 @@ public final class Chat {
             carryOut(try machine.pollOutputs())
             if machine.state() == .interrupted { ask(machine.interrupts()) }
             tellDevice()
+            for (effect, event) in early { streamed(effect, event) }
         } catch {
-            notice("\(error)")
+            notice(error.localizedDescription)
             store.save(ChatStore.Stored(messages: messages.text, lines: lines, snapshot: nil))
         }
     }
@@ -105,7 +112,7 @@ public final class Chat {
             carryOut(try machine.start(start: Start(runId: UUID().uuidString, text: text), now: .now))
         } catch {
             isRunning = false
-            notice("\(error)")
+            notice(error.localizedDescription)
         }
     }
 
@@ -184,7 +191,7 @@ public final class Chat {
         do {
             carryOut(try input(machine, .now))
         } catch {
-            notice("\(error)")
+            notice(error.localizedDescription)
         }
     }
 
@@ -283,6 +290,7 @@ public final class Chat {
     private var refusals: [String: (status: UInt16, retryAfter: Duration?, body: Data)] = [:]
 
     private func streamed(_ effect: String, _ event: StreamEvent) {
+        guard machine != nil else { return early.append((effect, event)) }
         switch event {
         case .opened(let status, let contentType, let retryAfter):
             if (200..<300).contains(status) {

@@ -116,6 +116,26 @@ func aNewProcessTakesUpTheAnswer() async {
     #expect(world.background.requests.count == 1)
 }
 
+@Test("an answer that is there before the run is taken up is not asked for again")
+@MainActor
+func theAnswerIsEarly() async {
+    let world = World()
+    let chat = world.chat()
+    chat.send("What time is it?")
+    chat.enteredBackground()
+    world.foreground.answer([asksForTime])
+    await until { world.background.requests.count == 1 }
+
+    let next = world.chat()
+    // The delegate delivers it while the app asks what is pending: nothing is, then.
+    world.background.answer([said("It is noon."), end])
+    next.takeUp(pending: [])
+    #expect(!next.isRunning)
+    #expect(next.lines.map(\.text) == ["What time is it?", "time: noon", "It is noon."])
+    #expect(world.background.requests.count == 1)
+    #expect(world.foreground.requests.count == 1)
+}
+
 @Test("a request that died with its process goes out again")
 @MainActor
 func aRequestThatDied() async {

@@ -1,0 +1,119 @@
+import Foundation
+
+// What apps show and log of an error: a sentence and what to do about it, never the conversation.
+
+extension TurnError {
+    /// What kept the turn from a complete answer.
+    public var problem: Problem { parts.problem }
+
+    /// The turn as it ended: the text so far, the messages and the cost.
+    public var finished: Finished { parts.finished }
+
+    /// The kind of the problem, for an app to act on.
+    public var kind: ProblemKind { problem.kind }
+
+    /// Whether the same message may succeed another time.
+    public var isRetryable: Bool { problem.retryable }
+
+    private var parts: (problem: Problem, finished: Finished) {
+        switch self {
+        case .Authentication(let problem, let finished), .RateLimit(let problem, let finished),
+            .InvalidRequest(let problem, let finished), .NotFound(let problem, let finished),
+            .ServerError(let problem, let finished), .Overloaded(let problem, let finished),
+            .ContextTooLong(let problem, let finished), .ContentFiltered(let problem, let finished),
+            .Refused(let problem, let finished), .Cut(let problem, let finished),
+            .LimitReached(let problem, let finished), .ConnectionFailed(let problem, let finished),
+            .TimedOut(let problem, let finished), .Unreadable(let problem, let finished),
+            .OutputInvalid(let problem, let finished), .AgentFailed(let problem, let finished),
+            .AppFailed(let problem, let finished), .RefusedByHook(let problem, let finished),
+            .NotStored(let problem, let finished), .Busy(let problem, let finished),
+            .Stopped(let problem, let finished):
+            (problem, finished)
+        }
+    }
+}
+
+extension TurnError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var errorDescription: String? { problem.message }
+    public var recoverySuggestion: String? { problem.advice }
+    public var debugDescription: String { "TurnError.\(kind): \(description)" }
+    /// The problem alone: crash reports and loggers walk through an error's mirror.
+    public var customMirror: Mirror { Mirror(self, children: ["problem": problem]) }
+}
+
+extension StepwellError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+    /// What went wrong.
+    public var reason: String { parts.reason }
+
+    /// What to do about it.
+    public var advice: String { parts.advice }
+
+    public var errorDescription: String? { reason }
+    public var recoverySuggestion: String? { advice }
+    public var debugDescription: String { "StepwellError: \(description)" }
+
+    private var parts: (reason: String, advice: String) {
+        switch self {
+        case .Configuration(let reason, let advice), .InvalidArgument(let reason, let advice),
+            .Misuse(let reason, let advice), .Snapshot(let reason, let advice), .Broken(let reason, let advice),
+            .Journal(let reason, let advice), .Store(let reason, let advice), .Stale(let reason, let advice),
+            .Unavailable(let reason, let advice):
+            (reason, advice)
+        }
+    }
+}
+
+extension StoreError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+    public var errorDescription: String? { description }
+    public var debugDescription: String { "StoreError: \(description)" }
+}
+
+extension ToolError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+    public var errorDescription: String? { description }
+    public var debugDescription: String { "ToolError: \(description)" }
+}
+
+extension CallbackError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+    public var errorDescription: String? { description }
+    public var debugDescription: String { "CallbackError: \(description)" }
+}
+
+extension HookRefusal: LocalizedError {
+    public var errorDescription: String? { reason }
+}
+
+extension SchemaError: LocalizedError {
+    public var errorDescription: String? { description }
+}
+
+/// An error of the app's code in a sentence, for the model or for an outcome. A bridged `NSError` describes itself with its
+/// `userInfo`, which holds addresses with their queries: its own sentence is taken.
+func sentence(of error: any Error) -> String {
+    if let error = error as? any LocalizedError, let description = error.errorDescription {
+        return description
+    }
+    if let error = error as? DecodingError {
+        return reason(of: error)
+    }
+    if error is any CustomNSError || type(of: error) is NSError.Type {
+        let error = error as NSError
+        return "\(error.localizedDescription) (\(error.domain) \(error.code))"
+    }
+    return String(describing: error)
+}
+
+/// What does not fit a type, and where, for the model to read.
+func reason(of error: DecodingError) -> String {
+    let context: DecodingError.Context
+    switch error {
+    case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found), .dataCorrupted(let found):
+        context = found
+    @unknown default:
+        return "it does not fit the type"
+    }
+    // What is decoded here is JSON: the decoder says otherwise of a number that its type has no room for.
+    let isNumber = context.debugDescription == "The given data was not valid JSON."
+    let text = isNumber ? "a number is beyond what its type holds" : context.debugDescription
+    let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }
+    return path.isEmpty ? text : "\(text) (at \(path.joined(separator: ".")))"
+}
