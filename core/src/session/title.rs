@@ -1,4 +1,4 @@
-use crate::event::Message;
+use crate::event::{ContentPart, Message, MessageContent};
 use crate::tool::one_line;
 
 /// The most characters of a title.
@@ -9,10 +9,33 @@ const LONGEST: usize = 60;
 #[must_use]
 pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     let said = messages.into_iter().find_map(|message| match message {
-        Message::User(message) => Some(message.content.to_text()),
+        Message::User(message) => Some(own_words(&message.content)),
         _ => None,
     });
     said.map_or_else(String::new, |text| one_line(&plain(&text), LONGEST))
+}
+
+/// What the user wrote themselves, without the text files that go with it; of files alone, the name of the first.
+fn own_words(content: &MessageContent) -> String {
+    let MessageContent::Parts(parts) = content else {
+        return content.to_text();
+    };
+    let texts = parts.iter().filter_map(|part| match part {
+        ContentPart::Text(part) => Some(part.text.as_str()),
+        _ => None,
+    });
+    let (files, said): (Vec<_>, Vec<_>) = texts.partition(|text| file_name(text).is_some());
+    if said.iter().all(|text| text.trim().is_empty()) {
+        let name = files.first().and_then(|file| file_name(file));
+        return name.unwrap_or_default().to_owned();
+    }
+    said.join("\n")
+}
+
+/// The name of a text file, if that is what a text is: its name and a colon, and then its text between fences.
+fn file_name(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once(":\n```")?;
+    (!name.contains('\n') && rest.ends_with("```")).then_some(name)
 }
 
 /// The beginning of a text without the marks of Markdown and HTML.
@@ -93,6 +116,29 @@ mod tests {
         ] {
             let expected = expected.replace("  ", " ");
             assert_eq!(title([&Message::user("m", text)]), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_goes_with_a_message_is_no_title() {
+        let part = |text: &str| serde_json::json!({ "type": "text", "text": text });
+        let file = part("notes.txt:\n```\nline 1\nline 2\n```");
+        for (parts, expected) in [
+            (vec![part("Look"), file.clone()], "Look"),
+            (
+                vec![part("Look at"), file.clone(), part("this")],
+                "Look at this",
+            ),
+            (vec![file], "notes.txt"),
+            (
+                vec![part("In Rust:\n```\nfn\n``` is a word")],
+                "In Rust: fn is a word",
+            ),
+            (vec![], ""),
+        ] {
+            let message = serde_json::json!({ "id": "m", "role": "user", "content": parts });
+            let message: Message = serde_json::from_value(message).unwrap();
+            assert_eq!(title([&message]), expected);
         }
     }
 

@@ -4,7 +4,7 @@ import { isJournal, openJournal } from "./inspect";
 import { newId } from "./place";
 import { server } from "./server";
 import { problem } from "./session";
-import type { Content, ContentPart } from "./view";
+import { filePart, type Content, type ContentPart } from "./view";
 
 export interface Attachment {
   id: string;
@@ -41,6 +41,7 @@ const sizeOf = ({ part }: Attachment): number => part.text?.length ?? part.sourc
 
 /** Takes files, wherever they come from: a journal is played back, the rest goes with the message. */
 export async function take(files: Iterable<File>): Promise<void> {
+  const refused: string[] = [];
   for (const file of files) {
     if (await isJournal(file)) {
       await openJournal(file);
@@ -49,9 +50,10 @@ export async function take(files: Iterable<File>): Promise<void> {
     try {
       await attach(file);
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
+      refused.push(error instanceof Error ? error.message : String(error));
     }
   }
+  if (refused.length > 0) problem.value = refused.join(" ");
 }
 
 async function attach(file: File): Promise<void> {
@@ -64,7 +66,7 @@ async function attach(file: File): Promise<void> {
     part = { type: kind[1], source: { type: "data", value: await base64(file), mimeType: file.type } };
   } else if (TEXT.test(file.type) || TEXT_NAME.test(name)) {
     if (file.size > LONGEST_TEXT) throw new Error(`${name} is too long: a text has ${LONGEST_TEXT >> 10} kB at most.`);
-    part = { type: "text", text: quoted(name, await file.text()) };
+    part = filePart({ name, text: await file.text() });
   } else {
     throw new Error(`${name} cannot be sent: the model takes no ${file.type || "files of this kind"}.`);
   }
@@ -81,13 +83,6 @@ function base64(file: File): Promise<string> {
     reader.onerror = () => failed(new Error(`${file.name} cannot be read.`));
     reader.readAsDataURL(file);
   });
-}
-
-/** A text file, so that the model and the user see what is of the file. */
-function quoted(name: string, text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${name}:\n${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
 /** What is sent: the words alone, or with what goes with them. */

@@ -1,7 +1,9 @@
 // Where the user writes.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { announce } from "./announce";
 import { accepted, attachments, contentOf, take } from "./attachments";
 import { Icon } from "./icons";
+import { toQuestion } from "./focus";
 import { goTo, place } from "./place";
 import { displaced, problem, running, say, state, stop, stopping } from "./session";
 import { ofTab } from "./storage";
@@ -17,8 +19,12 @@ export function Composer() {
   const chooser = useRef<HTMLInputElement>(null);
   const turn = running.value;
   const isAsked = (turn?.questions.length ?? 0) > 0;
+  const [isEarly, setEarly] = useState(false);
   const isReady = state.value === "new" || state.value === "ready";
 
+  useEffect(() => {
+    if (!turn) setEarly(false);
+  }, [turn]);
   // What was begun to be written is there again after a reload.
   useLayoutEffect(() => setText(ofTab.get(draftOf(thread)) ?? ""), [thread]);
   useLayoutEffect(() => {
@@ -36,7 +42,12 @@ export function Composer() {
   const send = async (): Promise<void> => {
     const said = text.trim();
     const attached = attachments.value;
-    if ((said === "" && attached.length === 0) || turn || !isReady) return;
+    if ((said === "" && attached.length === 0) || !isReady) return;
+    if (turn) {
+      setEarly(true);
+      announce(EARLY);
+      return;
+    }
     write("");
     attachments.value = [];
     if (await say(contentOf(said, attached))) return;
@@ -94,7 +105,7 @@ export function Composer() {
           dir="auto"
           aria-label="Message"
           aria-describedby="composer-hint"
-          placeholder={isAsked ? "Answer the question above first" : "Write a message"}
+          placeholder={isAsked ? "Answer above first" : "Write a message"}
           value={text}
           onInput={(event) => write(event.currentTarget.value)}
           onPaste={(event) => {
@@ -121,11 +132,26 @@ export function Composer() {
           </button>
         )}
       </div>
-      <p id="composer-hint" class="hint">
-        {stopping.value !== null && turn ? "Stopping…" : turn ? "Esc stops the answer." : "Enter sends, Shift and Enter begin a new line."}
+      <p id="composer-hint" class={`hint ${isAsked ? "asked" : isEarly ? "early" : ""}`}>
+        {isAsked ? (
+          <button type="button" onClick={toQuestion}>
+            Go to the question
+          </button>
+        ) : (
+          hint(turn !== null, isEarly)
+        )}
       </p>
     </form>
   );
+}
+
+/** Said of a message that cannot be sent yet. */
+const EARLY = "Not sent: the answer is still coming. Esc stops it.";
+
+function hint(isAnswering: boolean, isEarly: boolean): string {
+  if (!isAnswering) return "Enter sends, Shift and Enter begin a new line.";
+  if (stopping.value !== null) return "Stopping…";
+  return isEarly ? EARLY : "Esc stops the answer.";
 }
 
 /** What goes with the message. */

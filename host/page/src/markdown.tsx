@@ -13,8 +13,8 @@ const ADDRESSES = /^(?:https?:|mailto:)/i;
 /** The HTML that people write in Markdown, and that says nothing but how a word looks. */
 const PLAIN_TAG = /^<(?:br ?\/?|\/?(?:sub|sup|kbd|mark|u|s|b|i|small))>$/i;
 
-/** A formula, between the signs that models put around one. A dollar before a number is one of money. */
-const FORMULA = /^(?:\\\(([^]{1,2000}?)\\\)|\$(?![\s$])((?:\\.|[^\\\n$])*[^\\\s$])\$(?![\w$]))/;
+/** A formula, between the signs that models put around one. A dollar before a number, or two around words, are of money. */
+const FORMULA = /^(?:\$\$(?=[^$]*[\\^_=+])([^$]{1,2000}?)\$\$|\\\[([^]{1,2000}?)\\\]|\\\(([^]{1,2000}?)\\\)|\$(?![\s$])((?:\\.|[^\\\n$])*[^\\\s$])\$(?![\w$]))/;
 const FORMULA_ALONE = /^ {0,3}(?:\$\$([^]{1,10000}?)\$\$|\\\[([^]{1,10000}?)\\\])[ \t]*(?:\n+|$)/;
 
 function formulas(level: "block" | "inline", rule: RegExp): TokenizerAndRendererExtension {
@@ -23,16 +23,18 @@ function formulas(level: "block" | "inline", rule: RegExp): TokenizerAndRenderer
     name,
     level,
     start: (source) => {
-      const at = source.search(level === "block" ? /(?:^|\n) {0,3}(?:\$\$|\\\[)/ : /\$|\\\(/);
+      const at = source.search(level === "block" ? /(?:^|\n) {0,3}(?:\$\$|\\\[)/ : /\$|\\[([]/);
       return at < 0 ? undefined : at;
     },
     tokenizer: (source) => {
       const found = rule.exec(source);
       if (!found) return undefined;
-      return { type: name, raw: found[0], text: (found[1] ?? found[2] ?? "").trim() };
+      const text = found.slice(1).find((group) => group !== undefined) ?? "";
+      return { type: name, raw: found[0], text: text.trim() };
     },
-    renderer: ({ text }) => {
-      const code = `<code class="math${level === "block" ? " display" : ""}">${escaped(String(text))}</code>`;
+    renderer: ({ raw, text }) => {
+      const isDisplay = level === "block" || /^(?:\$\$|\\\[)/.test(raw);
+      const code = `<code class="math${isDisplay ? " display" : ""}">${escaped(String(text))}</code>`;
       return level === "block" ? `<p>${code}</p>` : code;
     },
   };

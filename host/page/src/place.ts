@@ -31,7 +31,9 @@ export function addressOf(thread: string | null, turn: string | null = null): st
 export function goTo(thread: string | null, turn: string | null, isShown = false): void {
   const address = addressOf(thread, turn);
   if (isShown) {
-    if (location.hash !== address) history.pushState(null, "", address);
+    // A session that was begun takes the place of the empty one.
+    if (place.value.thread === null) history.replaceState(null, "", address);
+    else if (location.hash !== address) history.pushState(null, "", address);
     place.value = { thread, turn };
   } else if (location.hash === address) {
     onMove();

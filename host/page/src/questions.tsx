@@ -1,7 +1,8 @@
 // Questions to the user: whether a tool may run, or what an agent wants to know. `tool_question.tsx` has those of running tools.
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Ends, JsonForm, Problem } from "./answer_form";
 import type { Answer } from "./api";
+import { connection } from "./connection";
 import { toComposer } from "./focus";
 import { answer } from "./session";
 import type { Call, Question } from "./view";
@@ -11,6 +12,11 @@ import { visible, Visible } from "./visible";
 export function useAnswer(turn: string, question: Question, leave: () => void) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
+  const { value: reached } = connection;
+  // That the server was away is no longer so.
+  useEffect(() => {
+    if (reached === "found") setProblem(null);
+  }, [reached]);
   const give = async (given: Omit<Answer, "interruptId">): Promise<void> => {
     setBusy(true);
     setProblem(null);

@@ -51,6 +51,8 @@ let showing = new AbortController();
 let shownAt = 0;
 /** The turn at the end of what is shown, if it is over. */
 let shownEnd: { thread: string; turn: string; log: Log } | null = null;
+/** Whether the list had the session that is shown. */
+let isListed = false;
 
 /** Shows what the address names. */
 export async function show(): Promise<void> {
@@ -59,6 +61,7 @@ export async function show(): Promise<void> {
   const { signal } = showing;
   const { thread } = place.value;
   shownEnd = null;
+  isListed = false;
   batch(() => {
     problem.value = null;
     displaced.value = null;
@@ -201,7 +204,13 @@ export function compare(): void {
   const { thread, turn } = place.value;
   if (thread === null || state.value === "loading") return;
   const record = threads.value?.find((other) => other.threadId === thread);
-  if (!record) return;
+  if (!record) {
+    // It was deleted, or others are newer by now: the server says which.
+    if (isListed && state.value === "ready" && !starting) void load(showing.signal);
+    isListed = false;
+    return;
+  }
+  isListed = true;
   markShown();
   if (running.value || followed || starting || record.updatedAt <= shownAt) return;
   if (turn !== null && record.unfinishedTurn === null) {

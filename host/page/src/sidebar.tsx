@@ -172,11 +172,12 @@ function Entry(props: {
         {needsUser && <span class="unseen">(needs you)</span>}
         {hasNews && <span class="unseen">(unread)</span>}
       </a>
+      {/* By keys, in the session that is open: three stops for each one would be many. */}
       <span class="entry-actions">
-        <button type="button" class="quiet" aria-label={`Rename ${title}`} title="Rename" onClick={() => onRename(true)}>
+        <button type="button" class="quiet" tabIndex={isCurrent ? 0 : -1} aria-label={`Rename ${title}`} title="Rename" onClick={() => onRename(true)}>
           <Icon name="pencil" />
         </button>
-        <button type="button" class="quiet" aria-label={`Delete ${title}`} title="Delete" onClick={onRemove}>
+        <button type="button" class="quiet" tabIndex={isCurrent ? 0 : -1} aria-label={`Delete ${title}`} title="Delete" onClick={onRemove}>
           <Icon name="trash" />
         </button>
       </span>

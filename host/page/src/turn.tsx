@@ -11,7 +11,8 @@ import { OpenQuestion } from "./questions";
 import { branches, goOn, retry, sayAnew, showBranch, siblings } from "./session";
 import { ToolCard } from "./tool_card";
 import type { Branch } from "./api";
-import { isLimit, pictureOf, soundOf, textOf, withText, type Content, type ContentPart, type Message, type Turn } from "./view";
+import { fileOf, isLimit, pictureOf, saidIn, soundOf, textOf, withText, type Content, type ContentPart, type Message, type TextFile, type Turn } from "./view";
+import { visible, Visible } from "./visible";
 
 export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean }) => {
   const isRunning = turn.status === "streaming";
@@ -68,20 +69,53 @@ function isWaiting(answers: Message[]): boolean {
 /** So long may a message be before it is folded. */
 const LONG = { characters: 1_500, lines: 15 };
 
+/** A text file that goes with a message. Its text is there for who opens it. */
+function FileChip({ name, text }: TextFile) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="file" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Icon name="attach" />
+        <bdi>
+          <Visible text={name} />
+        </bdi>
+        <span class="size">{sizeIn(text)}</span>
+        <span class="tool-chevron">
+          <Icon name="chevron" />
+        </span>
+      </summary>
+      {isOpen && (
+        <pre class="data" tabIndex={0} role="region" aria-label={`The text of ${visible(name)}`} dir="auto">
+          <Visible text={text} />
+        </pre>
+      )}
+    </details>
+  );
+}
+
+function sizeIn(text: string): string {
+  const bytes = new Blob([text]).size;
+  return bytes < 1024 ? `${bytes} B` : `${Math.round(bytes / 1024)} kB`;
+}
+
 /** What the user said. Long pastes are folded. */
 function Bubble({ content }: { content: Content }) {
-  const text = textOf(content);
+  const text = saidIn(content);
+  const files = typeof content === "string" ? [] : content.flatMap((part) => fileOf(part) ?? []);
   const parts = typeof content === "string" ? [] : content.filter((part) => part.text === undefined);
   const [isOpen, setOpen] = useState(false);
   const isLong = text.length > LONG.characters || text.split("\n").length > LONG.lines;
   return (
     <div class="bubble" dir="auto">
-      <div class={isLong && !isOpen ? "folded" : ""}>{text}</div>
+      {text !== "" && <div class={isLong && !isOpen ? "folded" : ""}>{text}</div>}
       {parts.map((part, index) => {
         const picture = pictureOf(part);
         if (picture !== null) return <img key={index} class="picture" alt="A picture that you sent" src={picture} />;
         return <p key={index} class="nothing">{`A file: ${part.source?.mimeType ?? part.type}`}</p>;
       })}
+      {files.map((file, index) => (
+        <FileChip key={index} {...file} />
+      ))}
       {isLong && (
         <button type="button" class="button small unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Show less" : "Show all of it"}
@@ -108,7 +142,7 @@ function Elsewhere({ turn, beside }: { turn: Turn; beside: Branch[] }) {
 function Said({ turn, message, isLast }: { turn: Turn; message: Message; isLast: boolean }) {
   const [isEditing, setEditing] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
-  const text = textOf(message.content);
+  const text = saidIn(message.content);
   const beside = siblings(turn);
   // Whoever stands in the tree is known only once it was read.
   const place = branches.value.length === 0 ? -1 : beside.findIndex((branch) => branch.id === turn.id);

@@ -162,10 +162,34 @@ export function textOf(content: Content): string {
   return content.map((part) => part.text ?? "").filter(Boolean).join("\n");
 }
 
-/** The same with another text: what is no text stays. */
+/** A text file that goes with a message: a text part of its own, which the model reads as it stands. */
+export interface TextFile {
+  name: string;
+  text: string;
+}
+
+/** Returns the text part of a text file: its name and, between fences, what is in it. */
+export function filePart({ name, text }: TextFile): ContentPart {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return { type: "text", text: `${name}:\n${fence}\n${text.replace(/\n$/, "")}\n${fence}` };
+}
+
+/** Returns the text file that a part is, as `filePart` writes it; null if it is none. */
+export function fileOf({ text }: ContentPart): TextFile | null {
+  const found = text === undefined ? null : /^([^\n]{1,300}):\n(`{3,})\n([^]*)\n\2$/.exec(text);
+  return found && { name: found[1]!, text: found[3]! };
+}
+
+/** Returns what the user wrote themselves, without what goes with it. */
+export function saidIn(content: Content): string {
+  return typeof content === "string" ? content : textOf(content.filter((part) => fileOf(part) === null));
+}
+
+/** Returns the content with another text: what goes with it stays. */
 export function withText(content: Content, text: string): Content {
   if (typeof content === "string") return text;
-  return [...(text === "" ? [] : [{ type: "text", text }]), ...content.filter((part) => part.text === undefined)];
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...content.filter((part) => part.text === undefined || fileOf(part) !== null)];
 }
 
 /** Pictures that cannot hold a script. */

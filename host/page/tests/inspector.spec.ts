@@ -30,6 +30,23 @@ async function drop(page: Page, name: string, text: string): Promise<void> {
 
 const journalOf = (name: string): string => readFileSync(join(import.meta.dirname, "../../../core/tests/journals", name), "utf8");
 
+/** What of the chart lies over something else, or is cut. */
+function overlaps(chart: Element): string[] {
+  const states = [...chart.querySelectorAll<SVGGElement>(".state")].map((state) => ({
+    name: state.textContent ?? "",
+    box: state.querySelector("rect")!.getBoundingClientRect(),
+    text: state.querySelector("text")!.getBoundingClientRect(),
+  }));
+  const wrong = states.filter(({ box, text }) => text.left < box.left || text.right > box.right).map(({ name }) => `${name} is cut`);
+  for (const [index, one] of states.entries()) {
+    for (const other of states.slice(index + 1)) {
+      const [a, b] = [one.box, other.box];
+      if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) wrong.push(`${one.name} over ${other.name}`);
+    }
+  }
+  return wrong;
+}
+
 test.describe("of a server that keeps journals", () => {
   test.use({ serverArguments: [...recorded.serverArguments] as never });
 
@@ -46,6 +63,10 @@ test.describe("of a server that keeps journals", () => {
     const hops = panel(page).getByRole("region", { name: "Hops" });
     await expect(hops.getByRole("row")).toHaveCount(4);
     await expect(hops.getByRole("row").nth(1)).toContainText("calculator");
+    for (const width of [1200, 760, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await chart(page).evaluate(overlaps), `at ${width} pixels`).toEqual([]);
+    }
     await look(page, "inspector-run");
 
     await tab(page, "Events").click();

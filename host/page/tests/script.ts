@@ -61,6 +61,13 @@ fn depth(steps: u32) -> f64 {
 - [x] measured
 - [ ] drawn`;
 
+/** As many columns as no screen is wide. */
+const COLUMNS = Array.from({ length: 14 }, (_, column) => `measurement${column}`);
+const WIDE = [COLUMNS, COLUMNS.map(() => "---"), COLUMNS.map((_, column) => `${column * 1000}`)].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+/** Formulas between words, and dollars that are none. */
+const INLINE = "So $$\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}$$ holds, \\[x^2\\] too, and it costs $$ and more $$ to draw.";
+
 export const SCRIPT = {
   repeat: true,
   lenient: true,
@@ -82,6 +89,8 @@ export const SCRIPT = {
     { keyword: "loop", hops: [1, 2, 3, 4].map((round) => says(text(`Round ${round}.`), call("lab__note", { name: `round ${round}` }))) },
     { keyword: "fail", hops: [{ steps: [text("This does not end "), { error_event: { message: "the model was told to fail", code: "scripted" } }] }] },
     { keyword: "spoof", hops: [says(call("lab__send", { name: SPOOF })), says(text("That is settled."))] },
+    { keyword: "wide", hops: [says(text(WIDE))] },
+    { keyword: "inline", hops: [says(text(INLINE))] },
     { keyword: "formula", hops: [says(text(FORMULAS))] },
     { keyword: "paint", hops: [says(call("lab__paint", {})), says(text("There it is."))] },
     {

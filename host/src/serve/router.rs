@@ -18,6 +18,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// How long a browser may remember what it may do.
@@ -44,10 +45,12 @@ pub(super) fn router(server: Arc<Server>) -> Router {
             authorization::check,
         ))
         .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
-    // The page asks for the token itself.
+    // The page asks for the token itself. It alone is compressed: an event stream would wait in the compressor, and what a
+    // user said has nothing to do with its length.
     let page = Router::new()
         .route("/", get(page::index))
         .route("/page/{file}", get(page::file))
+        .route_layer(CompressionLayer::new())
         .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
     let origins = &server.serving.origins;
     let cors = (!origins.is_empty()).then(|| cors(origins));

@@ -1,6 +1,6 @@
 //! The web page as it is served; what it does is tested in a browser.
 
-use crate::server::{Server, refusal};
+use crate::server::{Server, asks, refusal};
 
 #[tokio::test]
 async fn the_page_is_served_with_all_that_it_names() {
@@ -47,4 +47,42 @@ async fn the_page_is_not_served_by_a_strangers_name() {
     let request = server.request("GET", "/").header("host", "evil.example");
     let refused = refusal(request.send().await.expect("an answer")).await;
     assert_eq!(refused, (421, "wrong_host".to_owned()));
+}
+
+#[tokio::test]
+async fn the_page_is_compressed_and_nothing_else_is() {
+    let server = Server::start(&[]);
+    let packed = |request: reqwest::RequestBuilder| request.header("accept-encoding", "gzip, br");
+    let page = server.get("/").await.text().await.expect("text");
+    let script = page.split('"').find(|text| text.contains(".js"));
+    let script = format!("/{}", script.expect("the page names a script"));
+    for path in ["/", &script] {
+        let whole = server.get(path).await;
+        assert!(whole.headers().get("content-encoding").is_none(), "{path}");
+        let whole = whole.bytes().await.expect("bytes");
+        let request = packed(server.request("GET", path));
+        let response = request.send().await.expect("an answer");
+        assert_eq!(response.headers()["content-encoding"], "gzip", "{path}");
+        assert_eq!(response.headers()["vary"], "accept-encoding", "{path}");
+        let packed = response.bytes().await.expect("bytes");
+        assert!(packed.starts_with(&[0x1f, 0x8b]), "{path}");
+        assert!(
+            packed.len() < whole.len() * 2 / 3,
+            "{path}: {}",
+            packed.len()
+        );
+    }
+    let stream = packed(server.post(&asks("run", "hello"))).send().await;
+    let stream = stream.expect("an answer");
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    assert!(stream.headers().get("content-encoding").is_none());
+    assert!(stream.text().await.expect("text").contains("RUN_FINISHED"));
+    let threads = packed(server.request("GET", "/threads")).send().await;
+    assert!(
+        threads
+            .expect("an answer")
+            .headers()
+            .get("content-encoding")
+            .is_none()
+    );
 }

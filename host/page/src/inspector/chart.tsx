@@ -2,9 +2,10 @@
 // that led there.
 import chart from "stepwell:statechart";
 
-const WIDTH = 400;
 const ROW = 74;
-const BOX = { width: 118, height: 32 };
+const BOX = { width: 112, height: 32 };
+/** Between two boxes of a row. */
+const GAP = 14;
 
 interface Place {
   x: number;
@@ -12,8 +13,8 @@ interface Place {
   row: number;
 }
 
-/** A row for each number of moves from the beginning; where a run ends stands last. */
-function layout(): Map<string, Place> {
+/** Returns a row for each number of moves from the beginning; where a run ends is last. */
+function rowsOf(): string[][] {
   const rows: string[][] = [];
   const known = new Set<string>(chart.final);
   for (let row = [chart.initial]; row.length > 0; ) {
@@ -23,8 +24,16 @@ function layout(): Map<string, Place> {
     row = [...new Set(next)];
   }
   rows.push(chart.final);
+  return rows;
+}
+
+const ROWS = rowsOf();
+/** As wide as the longest row. */
+const WIDTH = Math.max(...ROWS.map(({ length }) => length)) * (BOX.width + GAP);
+
+function layout(): Map<string, Place> {
   const places = new Map<string, Place>();
-  rows.forEach((row, at) => {
+  ROWS.forEach((row, at) => {
     row.forEach((state, index) => places.set(state, { x: (WIDTH * (2 * index + 1)) / (2 * row.length), y: ROW * at + BOX.height / 2 + 8, row: at }));
   });
   return places;
