@@ -76,6 +76,9 @@ pub struct Pipeline {
     /// What the answer has brought.
     #[serde(default)]
     meter: Meter,
+    /// Whether an event was applied that brings something to show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_content: bool,
     /// So many frames came before the body that is read.
     #[serde(default, skip_serializing_if = "is_zero")]
     frames_before: u64,
@@ -127,6 +130,7 @@ impl Pipeline {
             verifier: verifier(dialect),
             frames: 0,
             meter: Meter::default(),
+            has_content: false,
             frames_before: 0,
             rejoin: None,
         }
@@ -169,6 +173,7 @@ impl Pipeline {
             verifier: verifier(dialect),
             frames: 0,
             meter: Meter::default(),
+            has_content: false,
             frames_before: 0,
             rejoin: None,
         }
@@ -205,6 +210,7 @@ impl Pipeline {
             verifier,
             frames,
             meter,
+            has_content,
             rejoin,
             ..
         } = self;
@@ -214,6 +220,7 @@ impl Pipeline {
             listener,
             frame: *frames,
             meter,
+            has_content,
             rejoin: rejoin.as_deref_mut(),
         };
         let received = framer.receive(bytes, |frame| {
@@ -257,6 +264,7 @@ impl Pipeline {
             verifier,
             frames,
             meter,
+            has_content,
             rejoin,
             ..
         } = self;
@@ -266,6 +274,7 @@ impl Pipeline {
             listener,
             frame: *frames,
             meter,
+            has_content,
             rejoin: rejoin.as_deref_mut(),
         };
         let is_cut = framer.is_cut();
@@ -317,10 +326,17 @@ impl Pipeline {
         &self.verifier
     }
 
-    /// Whether anything of the stream has been decoded. From then on it cannot be tried again without a trace.
+    /// Whether a frame of the stream has been decoded.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.frames > 0
+    }
+
+    /// Whether the stream has brought anything that an app can have shown: text, a call, state, a custom event. That the
+    /// run or a message begins is not content, so an answer without any can be asked for again.
+    #[must_use]
+    pub fn has_content(&self) -> bool {
+        self.has_content
     }
 
     /// The id of the last event, if the stream gives ids that can stand in a `Last-Event-ID` header.

@@ -119,6 +119,13 @@ impl Index {
         }
     }
 
+    /// The last message, which asks for no call, is gone from `at`.
+    pub(super) fn remove_last(&mut self, id: &str, at: usize) {
+        if self.message(id) == Some(at) {
+            self.messages.remove(id);
+        }
+    }
+
     pub(super) fn add_call(&mut self, id: ToolCallId, at: (usize, usize)) {
         let before = self.put_call(id.clone(), at);
         if before.is_some_and(|before| before > at) {

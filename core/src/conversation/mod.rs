@@ -237,6 +237,20 @@ impl Conversation {
         self.brought = None;
     }
 
+    /// Drops what the hop's stream said of itself, and the messages from `start` on that it began and put nothing in.
+    /// Returns them, newest first.
+    pub(crate) fn drop_empty_stream(&mut self, start: usize) -> Vec<Message> {
+        self.summary = HopSummary::default();
+        let mut dropped = Vec::new();
+        while self.messages.len() > start
+            && let Some(last) = self.messages.pop_if(|last| is_empty(last))
+        {
+            self.index.remove_last(last.id(), self.messages.len());
+            dropped.push(last);
+        }
+        dropped
+    }
+
     /// The live call with the provider's id; the last one, if it was used twice.
     #[must_use]
     pub fn call_by_id(&self, id: &str) -> Option<&LiveCall> {
@@ -278,5 +292,18 @@ impl Conversation {
             self.insert_result(message);
         }
         self.calls.clear();
+    }
+}
+
+/// Whether a message has begun and holds nothing yet.
+fn is_empty(message: &Message) -> bool {
+    match message {
+        Message::Assistant(said) => {
+            said.content.as_deref().is_none_or(str::is_empty) && said.tool_calls.is_empty()
+        }
+        Message::Reasoning(thought) => {
+            thought.content.is_empty() && thought.encrypted_value.is_none()
+        }
+        _ => false,
     }
 }

@@ -36,7 +36,7 @@ pub(crate) use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};
-pub(crate) use error::{excerpt, is_transient_in_stream};
+pub(crate) use error::{excerpt, is_transient_in_stream, wait_in_words};
 pub use limit::AnswerLimit;
 pub(crate) use limit::ITEM;
 pub(crate) use offer::Offer;

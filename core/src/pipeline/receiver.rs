@@ -18,6 +18,7 @@ pub(super) struct Receiver<'a> {
     pub(super) listener: &'a mut dyn Listener,
     pub(super) frame: u64,
     pub(super) meter: &'a mut Meter,
+    pub(super) has_content: &'a mut bool,
     pub(super) rejoin: Option<&'a mut Rejoin>,
 }
 
@@ -113,7 +114,10 @@ impl Receiver<'_> {
         }
         let applied = match event {
             EventRef::Whole(event) => self.apply_whole(event),
-            piece => self.conversation.apply(piece),
+            delta => {
+                *self.has_content = true;
+                self.conversation.apply(delta)
+            }
         };
         if let Applied::Ignored(reason) = &applied {
             self.listener.warning(reason);
@@ -122,6 +126,7 @@ impl Receiver<'_> {
     }
 
     fn apply_whole(&mut self, event: &Event) -> Applied {
+        *self.has_content |= is_content(event);
         if let Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_) =
             event
         {
@@ -141,6 +146,19 @@ impl Receiver<'_> {
         self.verifier
             .end(&mut |finding| listener.finding(&finding, frame))
     }
+}
+
+/// Whether an event brings something that an app can have shown: not that the run, or a message, begins or is over.
+fn is_content(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::RunStarted(_)
+            | Event::RunFinished(_)
+            | Event::RunError(_)
+            | Event::TextMessageStart(_)
+            | Event::ReasoningStart(_)
+            | Event::ReasoningMessageStart(_)
+    )
 }
 
 /// A piece of a call that is not open is said by the call's id, so that the host can tell which.

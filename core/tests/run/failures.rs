@@ -126,11 +126,13 @@ fn no_connection_is_tried_again() {
 }
 
 #[test]
-fn an_empty_body_that_ended_as_it_should_is_a_truncated_answer() {
+fn an_empty_body_is_truncated_after_the_last_attempt() {
     for dialect in BOTH {
-        let nothing = Answer::Body(Some("text/event-stream"), Vec::new());
-        let world = World::of(dialect).answers(nothing).turn();
+        let mut world = World::of(dialect);
+        world.otherwise = Some(Answer::Body(Some("text/event-stream"), Vec::new()));
+        let world = world.turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
+        assert_eq!(world.seen.requests().len(), 4);
     }
 }
 
@@ -380,10 +382,11 @@ fn a_body_that_is_no_stream_and_has_no_end_is_closed() {
 }
 
 #[test]
-fn heartbeats_and_nothing_else_are_a_truncated_answer() {
-    let world = World::chat()
-        .says([Say::Heartbeat, Say::Heartbeat, Say::Cut])
-        .turn();
+fn heartbeats_alone_are_truncated_after_the_last_attempt() {
+    let mut world = World::chat();
+    world.otherwise = Some(Answer::Says(vec![Say::Heartbeat, Say::Heartbeat, Say::Cut]));
+    let world = world.turn();
+    assert_eq!(world.seen.requests().len(), 4);
     assert_eq!(*world.outcome(), Outcome::Truncated);
 }
 
@@ -404,7 +407,9 @@ fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
 #[test]
 fn the_words_of_an_error_in_the_stream_say_whether_to_try_again_may_help() {
     for (words, may_help) in [("overloaded", true), ("the prompt is too long", false)] {
-        let world = World::ag_ui().says([Say::Error(words.into())]).turn();
+        let mut world = World::ag_ui();
+        world.otherwise = Some(Answer::Says(vec![Say::Error(words.into())]));
+        let world = world.turn();
         assert_eq!(failure(&world).is_transient(), may_help, "{words}");
     }
 }

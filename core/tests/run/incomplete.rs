@@ -74,6 +74,8 @@ fn chat(reason: &str) -> String {
 fn anthropic(reason: &str) -> String {
     format!(
         "data: {{\"type\":\"message_start\",\"message\":{{\"model\":\"m\",\"usage\":{{}}}}}}\n\n\
+         data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{\"type\":\"text\",\"text\":\"A\"}}}}\n\n\
+         data: {{\"type\":\"content_block_stop\",\"index\":0}}\n\n\
          data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"{reason}\"}},\"usage\":{{}}}}\n\n"
     )
 }
@@ -98,19 +100,26 @@ fn ollama(reason: &str) -> String {
 fn cohere(reason: &str) -> String {
     format!(
         "data: {{\"type\":\"message-start\",\"id\":\"1\",\"delta\":{{\"message\":{{\"role\":\"assistant\"}}}}}}\n\n\
+         data: {{\"type\":\"content-start\",\"index\":0,\"delta\":{{\"message\":{{\"content\":{{\"type\":\"text\",\"text\":\"A\"}}}}}}}}\n\n\
+         data: {{\"type\":\"content-end\",\"index\":0}}\n\n\
          data: {{\"type\":\"message-end\",\"delta\":{{\"finish_reason\":\"{reason}\"}}}}\n\n"
     )
 }
 
 fn responses(end: &str) -> String {
     format!(
-        "data: {{\"type\":\"response.created\",\"response\":{{\"model\":\"m\"}}}}\n\ndata: {end}\n\n"
+        "data: {{\"type\":\"response.created\",\"response\":{{\"model\":\"m\"}}}}\n\n\
+         data: {{\"type\":\"response.output_text.delta\",\"item_id\":\"i\",\"output_index\":0,\"content_index\":0,\"delta\":\"A\"}}\n\n\
+         data: {end}\n\n"
     )
 }
 
 fn ag_ui(reason: &str) -> String {
     format!(
         "data: {{\"type\":\"RUN_STARTED\",\"threadId\":\"thread\",\"runId\":\"run\"}}\n\n\
+         data: {{\"type\":\"TEXT_MESSAGE_START\",\"messageId\":\"a\",\"role\":\"assistant\"}}\n\n\
+         data: {{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"a\",\"delta\":\"A\"}}\n\n\
+         data: {{\"type\":\"TEXT_MESSAGE_END\",\"messageId\":\"a\"}}\n\n\
          data: {{\"type\":\"RUN_FINISHED\",\"threadId\":\"thread\",\"runId\":\"run\",\"metadata\":{{\"stopReason\":\"{reason}\"}}}}\n\n"
     )
 }

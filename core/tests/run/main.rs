@@ -51,6 +51,7 @@ mod rejoin;
 mod repeats;
 mod restore;
 mod resume_stream;
+mod retry_in_stream;
 mod rules;
 mod steering;
 mod store;

@@ -90,6 +90,11 @@ impl ApiErrorKind {
     }
 }
 
+/// The wait that the words of an error ask for.
+pub(crate) fn wait_in_words(message: &str) -> Option<Duration> {
+    wait::in_words(message)
+}
+
 /// Whether a failure that a stream reported may pass by itself.
 pub(crate) fn is_transient_in_stream(
     kind: Option<ApiErrorKind>,

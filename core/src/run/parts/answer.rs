@@ -149,16 +149,28 @@ impl Answer {
         self.fault.take()
     }
 
-    /// Whether anything was seen of the stream, and whether all that counts was.
-    pub(crate) fn progress(&self) -> (bool, bool) {
-        let (has_begun, is_over) = match &self.body {
-            Body::Stream(pipeline) => (
-                pipeline.has_begun(),
-                pipeline.phase() != Phase::Active || pipeline.is_done(),
-            ),
-            Body::Unexpected => (true, true),
+    /// Whether a frame of the stream was read.
+    pub(crate) fn has_begun(&self) -> bool {
+        match &self.body {
+            Body::Stream(pipeline) => pipeline.has_begun(),
+            Body::Unexpected => true,
+        }
+    }
+
+    /// Whether the app can have seen anything of the answer.
+    pub(crate) fn has_content(&self) -> bool {
+        matches!(&self.body, Body::Stream(pipeline) if pipeline.has_content())
+    }
+
+    /// Whether all that counts was said, so that a connection that breaks now takes nothing away.
+    pub(crate) fn is_done(&self) -> bool {
+        let is_over = match &self.body {
+            Body::Stream(pipeline) => {
+                pipeline.has_begun() && (pipeline.phase() != Phase::Active || pipeline.is_done())
+            }
+            Body::Unexpected => true,
         };
-        (has_begun, (has_begun && is_over) || self.fault.is_some())
+        is_over || self.fault.is_some()
     }
 
     /// Whether a body that has ended as it should broke off in the midst of the answer.
@@ -245,11 +257,11 @@ mod tests {
     fn it_says_when_all_that_counts_was_said() {
         let mut answer = answer(Some("Text/Event-Stream; charset=utf-8"));
         let mut conversation = Conversation::default();
-        assert_eq!(answer.progress(), (false, false));
+        assert!(!answer.has_begun() && !answer.is_done());
         let piece = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
         let read = answer.receive(piece, &mut conversation, &mut ());
         assert_eq!(read, Reading::Open);
-        assert_eq!(answer.progress(), (true, false));
+        assert!(answer.has_begun() && answer.has_content() && !answer.is_done());
         assert!(answer.is_broken_off() && !answer.can_resume(Resumption::Never));
         let last = b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
         let read = answer.receive(last, &mut conversation, &mut ());

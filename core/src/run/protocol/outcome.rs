@@ -3,10 +3,11 @@ use super::block::TurnStatus;
 use super::hook::HookMoment;
 use super::limit::TurnLimit;
 use crate::conversation::RunFailure;
-use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream};
+use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream, wait_in_words};
 use crate::json::{told_apart_by, unquoted};
 use crate::pipeline::StreamError;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -394,6 +395,16 @@ impl Failure {
         match self {
             Self::Api { error } => Some(error.kind),
             Self::Reported { kind, .. } => *kind,
+            _ => None,
+        }
+    }
+
+    /// The wait that the provider asks for before the next try, in a field of the error or in its words.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Api { error } => error.retry_after,
+            Self::Reported { error, .. } => wait_in_words(&error.message),
             _ => None,
         }
     }

@@ -117,6 +117,9 @@ impl Run<Streaming> {
         }
         let stream = self.open_effect();
         self.turn.withdraw_stream(stream);
+        if self.turn.broken_stream().is_none() {
+            self.turn.drop_stream();
+        }
         let attempt = self.turn.open_again(self.state.answer().attempt());
         self.goto(on::Reopen, Opening::new(attempt)).into()
     }

@@ -3,6 +3,7 @@ use super::any_run::next;
 use super::data::{Reviewing, Streaming, Waiting};
 use super::edges::on;
 use crate::conversation::RunFailure;
+use crate::dialect::Dialect;
 use crate::event::RunOutcome;
 use crate::pipeline::StreamEnd;
 use crate::run::parts::Reading;
@@ -106,20 +107,29 @@ impl Run<Streaming> {
 
     /// The body has ended: as it should, because [`receive`](Self::receive) said that it is over, or because the answer
     /// is, and the stream was left open long enough ([`TimerKey::Closing`]).
+    ///
+    /// A stream that failed before it brought any content is retried as a request that was refused with a status is:
+    /// providers commit to a 200 before they know that they are overloaded.
     pub fn end(mut self, now: Timestamp) -> Ended {
         self.turn.tick(now);
         self.turn.withdraw_stream(self.open_effect());
         if let Some(failure) = self.state.answer_mut().take_fault() {
-            return self.fail(failure).into();
+            return self.failed(failure);
         }
         if let Some(waiting) = self.plan_resumption() {
             return self.goto(on::Retry, waiting).into();
         }
         match self.turn.end_answer(self.state.answer_mut()) {
-            Err(failure) => self.fail(failure).into(),
+            Err(failure) => self.failed(failure),
             Ok(StreamEnd::Truncated) => {
-                self.turn.mark_as_refused();
-                self.finish(Outcome::Truncated).into()
+                let message = "the body ended before the answer began".to_owned();
+                match self.plan_retry_without_content(Failure::Connection { message }) {
+                    Ok(waiting) => self.goto(on::Retry, waiting).into(),
+                    Err(_) => {
+                        self.turn.mark_as_refused();
+                        self.finish(Outcome::Truncated).into()
+                    }
+                }
             }
             Ok(StreamEnd::Errored) => {
                 let error = self.turn.conversation().summary().failure.clone();
@@ -127,10 +137,33 @@ impl Run<Streaming> {
                     message: "the stream reported a failure".to_owned(),
                     code: None,
                 });
-                self.fail(Failure::reported(error)).into()
+                self.failed(Failure::reported(error))
             }
-            Ok(StreamEnd::Finished) => self.finished(),
+            Ok(StreamEnd::Finished) => match self.failure_of_stop() {
+                Some(failure) if !self.state.answer().has_content() => self.failed(failure),
+                _ => self.finished(),
+            },
         }
+    }
+
+    /// The stream has failed: the next try is planned, or the turn is over.
+    fn failed(mut self, failure: Failure) -> Ended {
+        match self.plan_retry_without_content(failure) {
+            Ok(waiting) => self.goto(on::Retry, waiting).into(),
+            Err(failure) => self.fail(failure).into(),
+        }
+    }
+
+    /// Plans the next try of an answer of which the app has seen nothing; gives the failure back if there was content,
+    /// or the policy has no further try.
+    fn plan_retry_without_content(&mut self, failure: Failure) -> Result<Waiting, Failure> {
+        if self.state.answer().has_content() {
+            return Err(failure);
+        }
+        let wait = failure.retry_after();
+        let waiting = self.plan_retry(self.state.answer().attempt(), failure, wait)?;
+        self.turn.drop_stream();
+        Ok(waiting)
     }
 
     /// The connection broke within the body.
@@ -143,8 +176,8 @@ impl Run<Streaming> {
     /// The host died while the answer came. What was shown of one that cannot be resumed stays, marked as cut, and it is
     /// asked for anew.
     pub(super) fn host_died(mut self, now: Timestamp) -> Lost {
-        let (has_begun, is_done) = self.state.answer().progress();
-        if !has_begun || is_done || self.turn.can_resume(self.state.answer()) {
+        let answer = self.state.answer();
+        if !self.is_seen() || answer.is_done() || self.turn.can_resume(answer) {
             let message = "the host stopped while the answer came".to_owned();
             return self.lost(message, now);
         }
@@ -166,26 +199,43 @@ impl Run<Streaming> {
     }
 
     fn broken(mut self, failure: Failure) -> Lost {
-        let (has_begun, is_done) = self.state.answer().progress();
-        if is_done {
+        if self.state.answer().is_done() {
             // All that counts was said before the connection broke.
             let now = self.turn.clocks().now();
             return self.end(now).into();
         }
         self.turn.withdraw_stream(self.open_effect());
-        if has_begun && !self.keep_for_resumption() {
+        let is_resumed = self.state.answer().has_begun() && self.keep_for_resumption();
+        if !is_resumed && self.is_seen() {
             return self.fail(failure).into();
         }
         match self.plan_next_try(failure) {
-            Ok(waiting) => self.goto(on::Retry, waiting).into(),
+            Ok(waiting) => {
+                if !is_resumed {
+                    self.turn.drop_stream();
+                }
+                self.goto(on::Retry, waiting).into()
+            }
             Err(failure) => self.fail(failure).into(),
+        }
+    }
+
+    /// Whether asking for the answer again would leave a trace: the app has seen some of it, or it is that of an agent,
+    /// which may have begun to work.
+    fn is_seen(&self) -> bool {
+        let answer = self.state.answer();
+        match self.turn.config().endpoint.dialect {
+            Dialect::AgUi => answer.has_begun(),
+            _ => answer.has_content(),
         }
     }
 
     /// Whether the stream can be opened again without a gap or a repetition. If it has begun, it is kept for that.
     pub(super) fn can_open_again(&mut self) -> bool {
-        let (has_begun, is_done) = self.state.answer().progress();
-        !is_done && (!has_begun || self.keep_for_resumption())
+        if self.state.answer().is_done() {
+            return false;
+        }
+        (self.state.answer().has_begun() && self.keep_for_resumption()) || !self.is_seen()
     }
 
     fn keep_for_resumption(&mut self) -> bool {
@@ -210,6 +260,12 @@ impl Run<Streaming> {
             self.state.answer_mut().put_back(pipeline);
         }
         plan.ok()
+    }
+
+    /// The failure that the provider's word for why it stopped stands for.
+    fn failure_of_stop(&self) -> Option<Failure> {
+        let stop_reason = self.turn.conversation().summary().stop_reason.as_deref();
+        stop_reason.and_then(Failure::of_stop)
     }
 
     fn finished(mut self) -> Ended {

@@ -4,7 +4,9 @@ use super::Turn;
 use crate::CallKey;
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{HopIds, Resumption};
-use crate::event::{EventRef, Finding, Message};
+use crate::event::{
+    Event, EventRef, Finding, Message, ReasoningEnd, ReasoningMessageEnd, TextMessageEnd,
+};
 use crate::pipeline::{Listener, Pipeline, StreamEnd};
 use crate::run::parts::{Answer, Presenter, Reading, StreamNotes, StreamOf};
 use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, TimerKey};
@@ -136,6 +138,32 @@ impl Turn {
     pub(super) fn record_usage(&mut self) {
         let usage = &self.conversation.summary().usage;
         self.recorder.record_usage(self.hop, usage);
+    }
+
+    /// A stream that brought no content is asked for again. What it said of itself, its cost too, is not the answer's,
+    /// and the messages that it began are taken back; the app is told that they are over.
+    pub(in crate::run) fn drop_stream(&mut self) {
+        let start = self.stream_start();
+        self.presenter.moving(&self.conversation);
+        for message in self.conversation.drop_empty_stream(start) {
+            let message_id = message.id().clone();
+            let common = None;
+            if let Message::Reasoning(_) = message {
+                self.event(RunEvent::AgUi(Event::from(ReasoningMessageEnd {
+                    message_id: message_id.clone(),
+                    common: None,
+                })));
+                self.event(RunEvent::AgUi(Event::from(ReasoningEnd {
+                    message_id,
+                    common,
+                })));
+            } else {
+                self.event(RunEvent::AgUi(Event::from(TextMessageEnd {
+                    message_id,
+                    common,
+                })));
+            }
+        }
     }
 
     /// Whether the backend can resume the stream.

@@ -415,7 +415,7 @@ fn a_journal_with_a_whole_snapshot_is_not_redacted() {
 
 #[test]
 fn a_journal_with_a_binary_stream_is_not_redacted() {
-    let mut world = World::ag_ui()
+    let mut world = World::with(Dialect::AgUi, |config| config.retry.attempts = 2)
         .journaled()
         .answers(Answer::Unreachable)
         .answers(Answer::Body(Some(protobuf::MEDIA_TYPE), Vec::new()))

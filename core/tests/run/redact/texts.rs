@@ -27,7 +27,10 @@ fn redacted(dialect: Dialect, body: &str) -> String {
 #[track_caller]
 fn redacted_by(seed: u64, dialect: Dialect, body: &str) -> String {
     let answer = Answer::Stream(body.as_bytes().to_vec(), Then::Ends);
-    let mut world = World::of(dialect).journaled().answers(answer).turn();
+    let mut world = World::with(dialect, |config| config.retry.attempts = 1)
+        .journaled()
+        .answers(answer)
+        .turn();
     let journal = parsed(&written(&mut world));
     assert_eq!(received(&journal), body);
     let redacted = journal.redact(seed).expect("it goes the same way");
@@ -174,7 +177,10 @@ fn the_ids_of_events_are_hidden_and_stay_apart() {
 fn an_id_that_is_no_text_is_hidden_like_any_bytes() {
     let mut body = b"id: zebra\xff7\ndata: {}\n\n".to_vec();
     let answer = Answer::Stream(body.clone(), Then::Ends);
-    let mut world = World::chat().journaled().answers(answer).turn();
+    let mut world = World::with(Dialect::OpenAiChat, |config| config.retry.attempts = 1)
+        .journaled()
+        .answers(answer)
+        .turn();
     let journal = parsed(&written(&mut world));
     let redacted = journal.redact(5).expect("it goes the same way");
     body.splice(4..11, *b"xxxxx?0");

@@ -177,6 +177,7 @@ impl Reference {
         self.phase = Phase::Waiting;
     }
 
+    /// The body ended, or the connection broke, before the answer did.
     fn broken(&mut self, end: End) {
         match self.phase {
             Phase::Streaming { done: true, .. } => self.ended(),
@@ -187,13 +188,11 @@ impl Reference {
 
     fn ended(&mut self) {
         (self.silence, self.closing) = (None, None);
-        if self.phase
-            != (Phase::Streaming {
-                begun: true,
-                done: true,
-            })
-        {
-            return self.over("truncated");
+        match self.phase {
+            Phase::Streaming { done: true, .. } => {}
+            Phase::Streaming { begun: true, .. } => return self.over("truncated"),
+            // Nothing was shown: it is asked for again.
+            _ => return self.try_again(true, None, "truncated"),
         }
         if self.calls.is_empty() {
             return self.over("success");
