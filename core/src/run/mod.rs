@@ -40,7 +40,7 @@ pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
     ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
-    DevicePolicy, Durability, EdgeRow, Effect, EffectId, Failure, HookAnswer, HookMoment,
+    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EmptyAnswerPolicy, Failure, HookAnswer, HookMoment,
     HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete, Input,
     KilledPolicy, LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
     ParseEffectIdError, PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem,

@@ -23,6 +23,7 @@ mod disk;
 mod dispose;
 mod durability;
 mod edges;
+mod empty_answer;
 mod failures;
 mod hooks;
 mod host;

@@ -57,6 +57,16 @@ fn instructions(turn: &Turn) -> Option<Cow<'_, str>> {
 fn messages(turn: &Turn) -> Cow<'_, [Message]> {
     match &turn.changed_request().messages {
         Some(changed) => Cow::Borrowed(changed),
-        None => without_refused(without_cut(turn.window().kept(turn.asked_messages()))),
+        None => {
+            let kept = without_refused(without_cut(turn.window().kept(turn.asked_messages())));
+            match turn.empty_answer_note() {
+                None => kept,
+                Some(note) => {
+                    let mut messages = kept.into_owned();
+                    messages.push(note);
+                    Cow::Owned(messages)
+                }
+            }
+        }
     }
 }

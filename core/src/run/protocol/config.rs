@@ -31,6 +31,9 @@ pub struct RunConfig {
     pub limits: Limits,
     /// When a failed request is tried again.
     pub retry: RetryPolicy,
+    /// What happens when the model ends without text, a tool call or media.
+    #[serde(default)]
+    pub empty_answer: EmptyAnswerPolicy,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// Who makes the ids of the hops' runs.
@@ -77,6 +80,7 @@ impl RunConfig {
             settings: GenerationSettings::default(),
             limits: Limits::default(),
             retry: RetryPolicy::default(),
+            empty_answer: EmptyAnswerPolicy::default(),
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
@@ -121,6 +125,22 @@ impl RunConfig {
             quirks: Quirks::default(),
         }))
     }
+}
+
+/// What happens when a model ends its answer without text, a tool call or media. Reasoning alone is no answer. Runs of
+/// AG-UI agents are never taken for empty: they may do their work by state or events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum EmptyAnswerPolicy {
+    /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is no success.
+    #[default]
+    Fail,
+    /// The turn is a success. For apps in which a tool is the answer.
+    Accept,
+    /// The model is asked once more in the turn, with a sentence that says so and that no history keeps. A second empty
+    /// answer ends the turn as `Fail` does.
+    AskAgain,
 }
 
 /// How far a run may go; `None` is without a limit.

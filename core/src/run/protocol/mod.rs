@@ -29,7 +29,8 @@ pub use answer_text::AnswerText;
 pub use block::{Attached, Block, BlockContent, TurnStatus};
 pub use call::{Decision, ToolInvocation};
 pub use config::{
-    Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+    Durability, EmptyAnswerPolicy, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig,
+    RunIds, Timeouts,
 };
 pub(crate) use context::NEARLY_FULL;
 pub use context::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};

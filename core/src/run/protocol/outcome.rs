@@ -82,15 +82,20 @@ pub enum Incomplete {
     /// The agent, or the provider, came to a limit of its own.
     #[error("the agent, or the provider, stopped the answer at a limit of its own")]
     Limit,
+    /// The model ended without text, a tool call or media; see
+    /// [`EmptyAnswerPolicy`](crate::run::EmptyAnswerPolicy).
+    #[error("the answer is empty: it has no text, no tool call and no media")]
+    Empty,
 }
 
 impl Incomplete {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Length,
         Self::ContentFilter,
         Self::Refusal,
         Self::Limit,
+        Self::Empty,
     ];
 
     /// Its name, as a stop reason: `length`, …
@@ -101,6 +106,7 @@ impl Incomplete {
             Self::ContentFilter => "content_filter",
             Self::Refusal => "refusal",
             Self::Limit => "limit",
+            Self::Empty => "empty",
         }
     }
 

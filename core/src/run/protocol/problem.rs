@@ -72,6 +72,8 @@ kinds! {
     Refused: "ask in other words"
     /// The answer was cut off at the model's limit of tokens.
     Cut: "ask for less at once, or allow an answer more tokens"
+    /// The model ended without text, a tool call or media.
+    EmptyAnswer: "send the message again, or say that an empty answer is fine"
     /// A limit of the turn was reached, or one of the agent's own.
     LimitReached: "raise the limit, or send another message to go on"
     /// The model's server cannot be reached, or the connection broke.
@@ -133,6 +135,7 @@ impl Incomplete {
             Self::ContentFilter => ProblemKind::ContentFiltered,
             Self::Refusal => ProblemKind::Refused,
             Self::Limit => ProblemKind::LimitReached,
+            Self::Empty => ProblemKind::EmptyAnswer,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::active::Active;
 use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening};
 use super::edges::{Edge, on};
 use crate::event::RunOutcome;
-use crate::run::protocol::{Failure, Outcome, RunEvent, StateKind};
+use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, StateKind};
 use crate::run::turn::rounds::Next;
 use crate::run::turn::typed::Judgement;
 
@@ -68,6 +68,14 @@ impl<S: Whole> Run<S> {
             }
             if !self.turn.is_paused() {
                 let outcome = self.turn.answered_outcome();
+                let is_empty = Outcome::Incomplete {
+                    reason: Incomplete::Empty,
+                };
+                if outcome == is_empty && self.turn.ask_again_after_empty_answer() {
+                    self.leave_stream();
+                    self.turn.settle_round();
+                    return self.ask_next(on::Continue);
+                }
                 if outcome != Outcome::Success || !self.turn.expects_output() {
                     return self.finish(outcome).into();
                 }

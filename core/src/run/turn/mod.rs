@@ -7,6 +7,7 @@ mod canonical;
 mod cut;
 mod device;
 pub(super) mod effects;
+mod empty;
 mod end;
 pub(super) mod hooks;
 mod questions;
@@ -16,8 +17,8 @@ mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Questions,
-    Recorder, Steering, TypedAnswer,
+    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, EmptyAnswer, Network, Presenter,
+    Questions, Recorder, Steering, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
@@ -59,6 +60,7 @@ pub(super) struct Turn {
     window: ContextWindow,
     steering: Steering,
     typed: TypedAnswer,
+    empty: EmptyAnswer,
     questions: Questions,
     /// What hooks have put in the place of the hop's request.
     changed_request: ChangedRequest,
@@ -102,6 +104,7 @@ impl Turn {
             window: ContextWindow::default(),
             steering: Steering::default(),
             typed: TypedAnswer::default(),
+            empty: EmptyAnswer::default(),
             questions: Questions::default(),
             changed_request: ChangedRequest::default(),
             beginnings: Beginnings::default(),
@@ -184,6 +187,7 @@ impl Turn {
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.typed.begin_hop();
+        self.empty.begin_hop();
         self.presenter.begin_hop(hop);
         self.beginnings.begin_hop(&self.conversation);
         let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;

@@ -6,8 +6,8 @@ use crate::dialect::HopIds;
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::run::parts::{
-    Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network,
-    Presenter, Questions, Recorder, Spent, Steering, TypedAnswer,
+    Access, Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, EmptyAnswer,
+    Network, Presenter, Questions, Recorder, Spent, Steering, TypedAnswer,
 };
 use crate::run::protocol::{ChangedRequest, RunConfig, TurnLimit, TurnOptions, TurnStatus};
 use crate::{CallKey, RunId, Timestamp};
@@ -88,6 +88,12 @@ struct Stored {
         skip_serializing_if = "TypedAnswer::is_untouched"
     )]
     typed: TypedAnswer,
+    #[serde(
+        rename = "empty_answer",
+        default,
+        skip_serializing_if = "EmptyAnswer::is_untouched"
+    )]
+    empty: EmptyAnswer,
     #[serde(
         getter = "options",
         default,
@@ -179,6 +185,7 @@ impl From<Stored> for Turn {
             window: stored.window,
             steering: stored.steering,
             typed: stored.typed,
+            empty: stored.empty,
             questions: stored.questions,
             changed_request: stored.changed_request,
             beginnings: Beginnings::restored(stored.anchor, stored.hop_anchor),

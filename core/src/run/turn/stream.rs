@@ -252,7 +252,11 @@ impl Turn {
         let reason = if brought.skip(self.stream_start()).any(refuses) {
             Some(Incomplete::Refusal)
         } else {
-            stop_reason.and_then(Incomplete::of)
+            let is_empty =
+                || !self.expects_output() && self.minds_empty_answer() && self.is_answer_empty();
+            stop_reason
+                .and_then(Incomplete::of)
+                .or_else(|| is_empty().then_some(Incomplete::Empty))
         };
         match reason {
             Some(reason) => Outcome::Incomplete { reason },

@@ -1,0 +1,53 @@
+use serde::{Deserialize, Serialize};
+
+/// How a turn stands with answers that had nothing in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct EmptyAnswer {
+    /// The model was asked once more in this turn; it is not asked a second time.
+    was_asked_again: bool,
+    /// The next hop is the one that asks once more.
+    #[serde(skip)]
+    is_asked_next: bool,
+    /// The hop's request tells the model that its answer was empty.
+    is_noted: bool,
+}
+
+impl EmptyAnswer {
+    pub(crate) fn is_untouched(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn begin_hop(&mut self) {
+        self.is_noted = std::mem::take(&mut self.is_asked_next);
+    }
+
+    /// The next hop asks once more. Returns false if that was done before in this turn.
+    pub(crate) fn ask_again(&mut self) -> bool {
+        self.is_asked_next = !self.was_asked_again;
+        self.was_asked_again = true;
+        self.is_asked_next
+    }
+
+    /// Whether the hop's request tells the model that its answer was empty.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.is_noted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_once_in_a_turn() {
+        let mut empty = EmptyAnswer::default();
+        assert!(empty.is_untouched());
+        assert!(empty.ask_again());
+        empty.begin_hop();
+        assert!(empty.is_noted());
+        assert!(!empty.ask_again());
+        empty.begin_hop();
+        assert!(!empty.is_noted() && !empty.is_untouched());
+    }
+}

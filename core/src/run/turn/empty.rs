@@ -1,0 +1,59 @@
+//! An answer with nothing in it: neither text, nor a call, nor media.
+
+use super::Turn;
+use crate::dialect::Dialect;
+use crate::event::{Message, UserMessage};
+use crate::run::protocol::EmptyAnswerPolicy;
+
+/// What the request that asks once more ends with. No history keeps it.
+const NOTE: &str = "Your last answer was empty. Answer in words, or call a tool if you need one.";
+
+impl Turn {
+    /// Whether the hop's stream has brought nothing that a user can be shown. Reasoning alone is no answer. The run of an
+    /// AG-UI agent may do its work by state, activities or events of its own, so it is never empty.
+    pub(super) fn is_answer_empty(&self) -> bool {
+        if self.config.endpoint.dialect == Dialect::AgUi {
+            return false;
+        }
+        let mut brought = self.conversation.messages().iter();
+        let is_blank = |message: &Message| match message {
+            Message::Reasoning(_) => true,
+            Message::Assistant(said) => {
+                let text = said.content.as_deref().unwrap_or_default();
+                text.trim().is_empty() && said.tool_calls.is_empty()
+            }
+            _ => false,
+        };
+        brought.by_ref().skip(self.answer_start()).all(is_blank)
+    }
+
+    /// Whether an empty answer keeps the turn from being a success.
+    pub(super) fn minds_empty_answer(&self) -> bool {
+        self.config.empty_answer != EmptyAnswerPolicy::Accept
+    }
+
+    /// Whether the model is asked once more after an empty answer. If so, the next hop's request tells it why.
+    pub(in crate::run) fn ask_again_after_empty_answer(&mut self) -> bool {
+        let running = self.clocks.running();
+        let limits = &self.config.limits;
+        let asks = self.config.empty_answer == EmptyAnswerPolicy::AskAgain
+            && self.budget.next_limit(limits, 0, running).is_none()
+            && self.empty.ask_again();
+        if asks {
+            self.presenter
+                .warning("the answer is empty: the model is asked once more");
+        }
+        asks
+    }
+
+    /// What tells the model that its last answer was empty, if the hop's request does.
+    pub(in crate::run) fn empty_answer_note(&self) -> Option<Message> {
+        self.empty.is_noted().then(|| {
+            Message::User(UserMessage {
+                id: format!("{}-empty-answer", self.ids.run_id).into(),
+                content: NOTE.into(),
+                ..UserMessage::default()
+            })
+        })
+    }
+}
