@@ -78,10 +78,11 @@ mod turn;
 pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    Credentials, DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
-    LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort,
-    RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts,
-    ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy, model_price,
+    Credentials, DevicePolicy, EmptyAnswerPolicy, ExtraRules, GenerationSettings, KilledPolicy,
+    LimitPolicy, Limits, LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType,
+    ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds,
+    TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy,
+    model_price,
 };
 #[cfg(feature = "agent")]
 pub use credentials::{Authorization, CredentialRequest, CredentialSource};

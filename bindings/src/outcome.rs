@@ -87,6 +87,8 @@ pub enum Incomplete {
     Refusal,
     /// The agent came to a limit of its own.
     Limit,
+    /// The model ended without text, a tool call or media.
+    Empty,
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
@@ -304,7 +306,8 @@ same!(
         Length,
         ContentFilter,
         Refusal,
-        Limit
+        Limit,
+        Empty
     }
 );
 same!(Deadline = run::Deadline { Silence, Turn });

@@ -89,8 +89,9 @@ pub enum LimitPolicy {
     SumUp,
 }
 
-/// When a request that failed is tried again: before anything of the answer was seen, or where the server can resume
-/// it (`RunConfig.resumption`).
+/// When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
+/// in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the server can
+/// resume a stream (`RunConfig.resumption`), also one that broke later.
 #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RetryPolicy {
@@ -115,6 +116,23 @@ pub struct RetryPolicy {
     /// Makes the jitter differ between apps. Equal seeds give equal pauses.
     #[uniffi(default = 0)]
     pub seed: u64,
+    /// What happens when the model ends without text, a tool call or media; the turn fails if absent.
+    #[uniffi(default = None)]
+    pub empty_answer: Option<EmptyAnswerPolicy>,
+}
+
+/// What happens when a model ends its answer without text, a tool call or media. Reasoning alone is no answer. Runs of
+/// AG-UI agents are never taken for empty: they may do their work by state or events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptyAnswerPolicy {
+    /// The turn ends as incomplete, with the reason `empty`.
+    Fail,
+    /// The turn is a success. For apps in which a tool is the answer.
+    Accept,
+    /// The model is asked once more in the turn, with a sentence that says so and that no history keeps. A second empty
+    /// answer ends the turn as `Fail` does.
+    AskAgain,
 }
 
 /// How long things may take. What is left out is the default; none is without end.
@@ -194,6 +212,7 @@ impl Default for RetryPolicy {
             max_retry_after: core.max_retry_after.into(),
             jitter: core.jitter,
             seed: core.seed,
+            empty_answer: None,
         }
     }
 }
@@ -213,6 +232,13 @@ impl Default for Timeouts {
     }
 }
 
+same!(
+    EmptyAnswerPolicy = run::EmptyAnswerPolicy {
+        Fail,
+        Accept,
+        AskAgain
+    }
+);
 same!(
     LimitPolicy = run::LimitPolicy {
         Fail,
@@ -275,6 +301,7 @@ impl From<RetryPolicy> for run::RetryPolicy {
             max_retry_after: policy.max_retry_after.into(),
             jitter: policy.jitter,
             seed: policy.seed,
+            empty_answer: policy.empty_answer.map(Into::into).unwrap_or_default(),
         }
     }
 }

@@ -12,7 +12,7 @@ mod turn_options;
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
-pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
+pub use limits::{EmptyAnswerPolicy, LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use output::{OutputMode, OutputType};
 pub use price::{LongContextPrice, ModelPrice, model_price};
 pub use tool_definition::ToolDefinition;

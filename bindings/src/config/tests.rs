@@ -38,6 +38,7 @@ pub(crate) fn retry() -> RetryPolicy {
         max_retry_after: millis(120_000),
         jitter: 0.2,
         seed: 0,
+        empty_answer: None,
     }
 }
 

@@ -97,6 +97,8 @@ kinds! {
     Refused
     /// The answer was cut off at the model's limit of tokens.
     Cut
+    /// The model ended without text, a tool call or media.
+    EmptyAnswer
     /// A limit of the turn was reached, or one of the agent's own.
     LimitReached
     /// The model's server cannot be reached, or the connection broke.

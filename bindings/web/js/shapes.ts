@@ -269,8 +269,9 @@ export type LimitPolicy =
   | "sumUp";
 
 /**
- * When a request that failed is tried again: before anything of the answer was seen, or where the server can resume it
- * (`RunConfig.resumption`).
+ * When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
+ * in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the server can
+ * resume a stream (`RunConfig.resumption`), also one that broke later.
  */
 export interface RetryPolicy {
   /** The most tries for one hop, the first included. */
@@ -285,7 +286,24 @@ export interface RetryPolicy {
   jitter?: number;
   /** Makes the jitter differ between apps. Equal seeds give equal pauses. */
   seed?: number;
+  /** What happens when the model ends without text, a tool call or media; the turn fails if absent. */
+  emptyAnswer?: EmptyAnswerPolicy;
 }
+
+/**
+ * What happens when a model ends its answer without text, a tool call or media. Reasoning alone is no answer. Runs of
+ * AG-UI agents are never taken for empty: they may do their work by state or events.
+ */
+export type EmptyAnswerPolicy =
+  /** The turn ends as incomplete, with the reason `empty`. */
+  | "fail"
+  /** The turn is a success. For apps in which a tool is the answer. */
+  | "accept"
+  /**
+   * The model is asked once more in the turn, with a sentence that says so and that no history keeps. A second empty
+   * answer ends the turn as `fail` does.
+   */
+  | "askAgain";
 
 /** How long things may take. What is left out is the default; none is without end. */
 export interface Timeouts {
@@ -1294,7 +1312,9 @@ export type Incomplete =
   /** The model refused to answer. */
   | "refusal"
   /** The agent came to a limit of its own. */
-  | "limit";
+  | "limit"
+  /** The model ended without text, a tool call or media. */
+  | "empty";
 
 /** A limit that a turn has reached. */
 export type TurnLimit =
@@ -1840,6 +1860,8 @@ export type ProblemKind =
   | "refused"
   /** The answer was cut off at the model's limit of tokens. */
   | "cut"
+  /** The model ended without text, a tool call or media. */
+  | "emptyAnswer"
   /** A limit of the turn was reached, or one of the agent's own. */
   | "limitReached"
   /** The model's server cannot be reached, or the connection broke. */

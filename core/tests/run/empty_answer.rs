@@ -126,7 +126,7 @@ fn an_empty_answer_is_no_success_in_any_dialect() {
 fn accepts_an_empty_answer_if_the_app_says_so() {
     for (provider, media_type, body) in empty_bodies() {
         let world = world(provider, |config| {
-            config.empty_answer = EmptyAnswerPolicy::Accept;
+            config.retry.empty_answer = EmptyAnswerPolicy::Accept;
         })
         .answers(Answer::Body(Some(media_type), body.into_bytes()))
         .turn();
@@ -140,7 +140,7 @@ fn asks_once_more_with_a_note_that_no_history_keeps() {
     for (provider, media_type, body) in empty_bodies() {
         let empty = || Answer::Body(Some(media_type), body.clone().into_bytes());
         let world = world(provider, |config| {
-            config.empty_answer = EmptyAnswerPolicy::AskAgain;
+            config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         })
         .answers(empty())
         .answers(empty())
@@ -159,7 +159,7 @@ fn asks_once_more_with_a_note_that_no_history_keeps() {
 #[test]
 fn asking_once_more_may_help_and_leaves_the_note_behind() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        config.empty_answer = EmptyAnswerPolicy::AskAgain;
+        config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         offer(config, Tool::new("clock", "The time."));
     })
     .tool("clock", |_| Work::gives("noon"))
@@ -176,7 +176,7 @@ fn asking_once_more_may_help_and_leaves_the_note_behind() {
 #[test]
 fn asks_once_in_a_turn_not_once_in_a_hop() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        config.empty_answer = EmptyAnswerPolicy::AskAgain;
+        config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         offer(config, Tool::new("clock", "The time."));
     })
     .tool("clock", |_| Work::gives("noon"))
@@ -191,7 +191,7 @@ fn asks_once_in_a_turn_not_once_in_a_hop() {
 #[test]
 fn does_not_ask_once_more_beyond_the_budget() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        config.empty_answer = EmptyAnswerPolicy::AskAgain;
+        config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         config.limits.max_tokens = Some(0);
     })
     .answers(nothing())

@@ -1518,6 +1518,9 @@ enum ProblemKind {
   /// The answer was cut off at the model's limit of tokens.
   cut,
 
+  /// The model ended without text, a tool call or media.
+  emptyAnswer,
+
   /// A limit of the turn was reached, or one of the agent's own.
   limitReached,
 
@@ -2552,8 +2555,9 @@ enum LimitPolicy {
   sumUp,
 }
 
-/// When a request that failed is tried again: before anything of the answer was seen, or where the server can resume it
-/// (`RunConfig.resumption`).
+/// When a request is tried again that failed before it brought anything to show: refused with a status, or with an
+/// error in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the
+/// server can resume a stream (`RunConfig.resumption`), also one that broke later.
 final class RetryPolicy {
   const RetryPolicy({
     this.attempts = 4,
@@ -2562,6 +2566,7 @@ final class RetryPolicy {
     this.maxRetryAfter = const Duration(milliseconds: 120000),
     this.jitter = 0.2,
     this.seed = 0,
+    this.emptyAnswer = EmptyAnswerPolicy.fail,
   });
 
   /// The most tries for one hop, the first included.
@@ -2582,6 +2587,9 @@ final class RetryPolicy {
   /// Makes the jitter differ between apps. Equal seeds give equal pauses.
   final int seed;
 
+  /// What happens when the model ends without text, a tool call or media; the turn fails if absent.
+  final EmptyAnswerPolicy emptyAnswer;
+
   /// The same with what is given here; what is left out, or `null`, stays.
   RetryPolicy copyWith({
     int? attempts,
@@ -2590,6 +2598,7 @@ final class RetryPolicy {
     Duration? maxRetryAfter,
     double? jitter,
     int? seed,
+    EmptyAnswerPolicy? emptyAnswer,
   }) =>
       RetryPolicy(
         attempts: attempts ?? this.attempts,
@@ -2598,6 +2607,7 @@ final class RetryPolicy {
         maxRetryAfter: maxRetryAfter ?? this.maxRetryAfter,
         jitter: jitter ?? this.jitter,
         seed: seed ?? this.seed,
+        emptyAnswer: emptyAnswer ?? this.emptyAnswer,
       );
 
   /// As the library takes it.
@@ -2608,7 +2618,22 @@ final class RetryPolicy {
         'maxRetryAfterMs': maxRetryAfter.inMilliseconds,
         'jitter': jitter,
         'seed': seed,
+        'emptyAnswer': emptyAnswer.name,
       };
+}
+
+/// What happens when a model ends its answer without text, a tool call or media. Reasoning alone is no answer. Runs of
+/// AG-UI agents are never taken for empty: they may do their work by state or events.
+enum EmptyAnswerPolicy {
+  /// The turn ends as incomplete, with the reason `empty`.
+  fail,
+
+  /// The turn is a success. For apps in which a tool is the answer.
+  accept,
+
+  /// The model is asked once more in the turn, with a sentence that says so and that no history keeps. A second empty
+  /// answer ends the turn as `Fail` does.
+  askAgain,
 }
 
 /// How long things may take. What is left out is the default; none is without end.

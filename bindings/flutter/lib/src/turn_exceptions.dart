@@ -16,6 +16,7 @@ sealed class TurnException implements Exception {
         ProblemKind.contentFiltered => ContentFilteredException(problem, finished),
         ProblemKind.refused => RefusedException(problem, finished),
         ProblemKind.cut => CutException(problem, finished),
+        ProblemKind.emptyAnswer => EmptyAnswerException(problem, finished),
         ProblemKind.limitReached => LimitReachedException(problem, finished),
         ProblemKind.connectionFailed => ConnectionFailedException(problem, finished),
         ProblemKind.timedOut => TimedOutException(problem, finished),
@@ -87,6 +88,11 @@ final class RefusedException extends TurnException {
 /// The answer was cut off at the model's limit of tokens.
 final class CutException extends TurnException {
   const CutException(super.problem, super.finished);
+}
+
+/// The model ended without text, a tool call or media.
+final class EmptyAnswerException extends TurnException {
+  const EmptyAnswerException(super.problem, super.finished);
 }
 
 /// A limit of the turn was reached, or one of the agent's own.

@@ -122,6 +122,10 @@ class CutError(TurnError):
     """The answer was cut off at the model's limit of tokens."""
 
 
+class EmptyAnswerError(TurnError):
+    """The model ended without text, a tool call or media."""
+
+
 class LimitReachedError(TurnError):
     """A limit of the turn was reached, or one of the agent's own."""
 
@@ -177,6 +181,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
     "content_filtered": ContentFilteredError,
     "refused": RefusedError,
     "cut": CutError,
+    "empty_answer": EmptyAnswerError,
     "limit_reached": LimitReachedError,
     "connection_failed": ConnectionFailedError,
     "timed_out": TimedOutError,

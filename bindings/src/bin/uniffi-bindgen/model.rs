@@ -250,11 +250,12 @@ impl Shapes {
 }
 
 /// What enums that may be absent are then.
-const ABSENT: [(&str, &str, &str); 8] = [
+const ABSENT: [(&str, &str, &str); 9] = [
     ("RunConfig", "run_ids", "Derived"),
     ("RunConfig", "credentials", "Fixed"),
     ("RunConfig", "when_busy", "Fail"),
     ("Limits", "at_limit", "Complete"),
+    ("RetryPolicy", "empty_answer", "Fail"),
     ("ContextGuard", "at_limit", "Fail"),
     ("DevicePolicy", "background", "PauseClocks"),
     ("DevicePolicy", "network_change", "Keep"),

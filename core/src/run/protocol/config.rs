@@ -31,9 +31,6 @@ pub struct RunConfig {
     pub limits: Limits,
     /// When a failed request is tried again.
     pub retry: RetryPolicy,
-    /// What happens when the model ends without text, a tool call or media.
-    #[serde(default)]
-    pub empty_answer: EmptyAnswerPolicy,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// Who makes the ids of the hops' runs.
@@ -80,7 +77,6 @@ impl RunConfig {
             settings: GenerationSettings::default(),
             limits: Limits::default(),
             retry: RetryPolicy::default(),
-            empty_answer: EmptyAnswerPolicy::default(),
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
@@ -232,8 +228,9 @@ pub enum LimitPolicy {
     SumUp,
 }
 
-/// When a request that failed is tried again: before anything of the answer was seen, or where the backend can resume
-/// it ([`Quirks::resumption`]).
+/// When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
+/// in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the backend can
+/// resume a stream ([`Quirks::resumption`]), also one that broke later.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryPolicy {
@@ -249,6 +246,8 @@ pub struct RetryPolicy {
     pub jitter: f64,
     /// Makes the jitter differ between hosts. Equal seeds give equal pauses.
     pub seed: u64,
+    /// What happens when the model ends without text, a tool call or media.
+    pub empty_answer: EmptyAnswerPolicy,
 }
 
 impl Default for RetryPolicy {
@@ -260,6 +259,7 @@ impl Default for RetryPolicy {
             max_retry_after: Duration::from_secs(120),
             jitter: 0.2,
             seed: 0,
+            empty_answer: EmptyAnswerPolicy::default(),
         }
     }
 }

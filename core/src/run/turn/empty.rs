@@ -29,14 +29,14 @@ impl Turn {
 
     /// Whether an empty answer keeps the turn from being a success.
     pub(super) fn minds_empty_answer(&self) -> bool {
-        self.config.empty_answer != EmptyAnswerPolicy::Accept
+        self.config.retry.empty_answer != EmptyAnswerPolicy::Accept
     }
 
     /// Whether the model is asked once more after an empty answer. If so, the next hop's request tells it why.
     pub(in crate::run) fn ask_again_after_empty_answer(&mut self) -> bool {
         let running = self.clocks.running();
         let limits = &self.config.limits;
-        let asks = self.config.empty_answer == EmptyAnswerPolicy::AskAgain
+        let asks = self.config.retry.empty_answer == EmptyAnswerPolicy::AskAgain
             && self.budget.next_limit(limits, 0, running).is_none()
             && self.empty.ask_again();
         if asks {
