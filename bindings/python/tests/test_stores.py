@@ -269,7 +269,7 @@ async def test_the_owner_before_is_refused(mock_llm: Start, make: MakeStore, tmp
 
     agent = agent_of(mock, sessions, quick)
     assert await agent.recover() == []
-    assert (await agent.send("Never mind")).outcome == Success()
+    assert (await agent.send("Never mind", when_busy="cancel")).outcome == Success()
 
     may_end.set()
     events = await all_of(lost)

@@ -5,9 +5,9 @@ use crate::app;
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, Event, JsonValue, Outcome, RunConfig, SessionStore,
+    Agent, AgentSetup, AgentTool, Event, Failure, JsonValue, Outcome, RunConfig, SessionStore,
     StepwellError, StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolContext, ToolError,
-    ToolHandler, ToolInvocation, ToolOutput, Turn, TurnOptions, TurnStatus,
+    ToolHandler, ToolInvocation, ToolOutput, Turn, TurnOptions, TurnStatus, WhenBusy,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
@@ -218,14 +218,19 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
 
     let new = agent(&mock, &store, Tool(None));
     assert_eq!(new.recover().await.unwrap().len(), 0);
-    let turn = new
-        .start_turn(
-            "Never mind".into(),
-            TurnOptions::default(),
-            Vec::new(),
-            Vec::new(),
-        )
-        .unwrap();
+    let say = |when_busy| {
+        let options = TurnOptions {
+            when_busy,
+            ..TurnOptions::default()
+        };
+        new.start_turn("Never mind".into(), options, Vec::new(), Vec::new())
+            .unwrap()
+    };
+    let Outcome::Failed { failure, .. } = end(&say(None)).await.1 else {
+        panic!("it is under way elsewhere");
+    };
+    assert_eq!(failure, Failure::Busy);
+    let turn = say(Some(WhenBusy::Cancel));
     assert_eq!(end(&turn).await.1, Outcome::Success);
 
     held.may_end.add_permits(1);

@@ -168,3 +168,34 @@ async fn a_turn_says_under_which_generation_its_events_are_logged() {
         .await
         .unwrap();
 }
+
+#[tokio::test]
+async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
+    let server = serve([says("One."), says("Two."), asks(&["a"])]).await;
+    let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
+    let first = agent(&server, &store).tool(work(), hangs(&calls));
+    let first = first.build().unwrap();
+    assert!(first.load().await.unwrap().messages().is_empty());
+    watch(first.send("A")).await;
+
+    let later = agent(&server, &store).build().unwrap();
+    assert!(later.conversation().messages().is_empty());
+    let loaded = later.load().await.unwrap();
+    assert_eq!(
+        (loaded.messages().len(), loaded.text().as_str()),
+        (2, "One.")
+    );
+    assert_eq!(later.conversation(), loaded, "it is known from then on");
+    // What another process adds is read too.
+    watch(first.send("B")).await;
+    assert_eq!(later.load().await.unwrap().text(), "Two.");
+    // So is a turn that is under way, as far as it is stored; what comes of it later is not missed.
+    let turn = first.send("C");
+    begun(&calls, 1).await;
+    assert_eq!(later.load().await.unwrap().text(), "Let me see.");
+    assert_eq!(later.conversation().text(), "Two.");
+    turn.cancel();
+    let (_, finished) = watch(turn).await;
+    let whole = finished.conversation.messages().len();
+    assert_eq!(later.load().await.unwrap().messages().len(), whole);
+}

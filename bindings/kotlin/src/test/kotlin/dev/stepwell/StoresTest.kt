@@ -94,7 +94,7 @@ class StoresTest {
 
             val new = agentOf(mock, store)
             assertTrue(new.recover().isEmpty())
-            assertEquals(Outcome.Success, new.sendAndWait("Never mind").outcome)
+            assertEquals(Outcome.Success, new.sendAndWait("Never mind", options = TurnOptions(whenBusy = WhenBusy.CANCEL)).outcome)
 
             mayEnd.complete(Unit)
             val events = lost.await()
