@@ -16,7 +16,7 @@ const [folder, given, executablePath, model] = process.argv.slice(2);
 const place = resolve(given);
 const app = join(place, "app");
 const built = join(place, "built");
-const SAID = "Let me look those numbers up.Alice's number is 42, Bob's is 7";
+const SAID = "Let me look those numbers up.\nAlice's number is 42, Bob's is 7";
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
 
 /** The app with the package from its archive. */
