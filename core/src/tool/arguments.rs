@@ -26,15 +26,24 @@ pub fn parse_arguments(raw: &str) -> Result<Value, serde_json::Error> {
 
 /// What the JSON says, with U+FFFD for half of a surrogate pair.
 pub(super) fn from_json<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(json).or_else(|error| match without_halves(json) {
+    serde_json::from_str(json).or_else(|error| match repair_surrogates(json) {
         Some(whole) => serde_json::from_str(&whole),
         None => Err(error),
     })
 }
 
-/// The JSON without halves of surrogate pairs; `None` where it has none.
+/// Replaces each lone surrogate (`"\ud83d"`), which no Rust string can hold, with U+FFFD. Returns `None` for JSON that
+/// has none.
+///
+/// ```
+/// use stepwell_core::tool::repair_surrogates;
+///
+/// assert_eq!(repair_surrogates(r#"["\ud83d"]"#).as_deref(), Some("[\"\u{fffd}\"]"));
+/// assert_eq!(repair_surrogates(r#"["\ud83d\ude00"]"#), None);
+/// ```
 #[cold]
-pub(crate) fn without_halves(json: &str) -> Option<String> {
+#[must_use]
+pub fn repair_surrogates(json: &str) -> Option<String> {
     let unit = |at: usize| {
         let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
         u16::from_str_radix(digits, 16).ok()

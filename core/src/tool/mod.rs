@@ -27,8 +27,7 @@ mod registry;
 mod result;
 pub(crate) mod schema;
 
-pub(crate) use arguments::without_halves;
-pub use arguments::{Arguments, Rejection, parse_arguments};
+pub use arguments::{Arguments, Rejection, parse_arguments, repair_surrogates};
 pub use label::ToolLabel;
 pub(crate) use label::one_line;
 pub use output_type::{OutputMode, OutputType, OutputTypeError};

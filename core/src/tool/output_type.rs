@@ -2,7 +2,7 @@
 
 use super::arguments::parse_arguments;
 use super::json_in_text::json_in_text;
-use super::schema::{Check, Rules, Spelling, fit};
+use super::schema::{Check, CheckSteps, Rules, Spelling, fit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -225,7 +225,7 @@ impl OutputType {
     pub(crate) fn read_arguments(&self, raw: &str) -> Result<Value, String> {
         let value = parse_arguments(raw);
         let value = value.map_err(|error| format!("the arguments are no JSON: {error}"))?;
-        self.fitting(value)
+        self.fitting(value, &mut CheckSteps::default())
     }
 
     /// The value in an answer's text: all of it, or what stands in a code fence or between other words. Of several the
@@ -235,8 +235,9 @@ impl OutputType {
     /// There is none, or it does not fit.
     pub(crate) fn read_text(&self, text: &str) -> Result<Value, String> {
         let mut misfit = None;
+        let mut left = CheckSteps::default();
         for value in json_in_text(text)? {
-            match self.fitting(value) {
+            match self.fitting(value, &mut left) {
                 Ok(value) => return Ok(value),
                 Err(reason) => drop(misfit.get_or_insert(reason)),
             }
@@ -244,12 +245,12 @@ impl OutputType {
         Err(misfit.unwrap_or_else(|| "there is no JSON in the answer".to_owned()))
     }
 
-    fn fitting(&self, written: Value) -> Result<Value, String> {
+    fn fitting(&self, written: Value, left: &mut CheckSteps) -> Result<Value, String> {
         let value = match self.spelling() {
             Some(spelling) => spelling.read(written),
             None => written,
         };
-        self.check(&value)?;
+        self.checked.check.check_within(&value, left)?;
         Ok(value)
     }
 }
@@ -282,7 +283,7 @@ impl TryFrom<Written> for OutputType {
         if !schema.is_object() && *schema != Value::Bool(true) {
             return Err(refused(format!("`{schema}` is no schema")));
         }
-        let check = Check::new(schema).map_err(refused)?;
+        let check = Check::new(schema).map_err(|fault| refused(fault.to_string()))?;
         let asked = fit(schema, Rules::default()).map_err(|unfit| refused(unfit.to_string()))?;
         let checked = Arc::new(Checked {
             check,

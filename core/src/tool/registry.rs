@@ -1,6 +1,6 @@
 use super::arguments::{Arguments, Rejection, parse_arguments};
 use super::label::{LONGEST, ToolLabel, one_line};
-use super::schema::{Check, Spelling};
+use super::schema::{Check, CheckSteps, SchemaFault, Spelling, Weight};
 use crate::event::ToolDefinition;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -148,6 +148,29 @@ pub enum ToolError {
         /// What is wrong with them.
         reason: String,
     },
+    /// They are a JSON Schema, and a check of a call against it could take too long or too much memory. What a schema
+    /// unfolds to, its size and its patterns are bounded.
+    #[error("the parameters of `{name}` cost too much to check: {reason} (at `{path}`)")]
+    Costly {
+        /// The tool.
+        name: String,
+        /// Where in the parameters, as a JSON Pointer.
+        path: String,
+        /// Which bound was reached.
+        reason: String,
+    },
+}
+
+impl ToolError {
+    fn of_schema(name: &str, fault: SchemaFault) -> Self {
+        let name = name.to_owned();
+        if !fault.is_too_costly {
+            let reason = fault.to_string();
+            return Self::Schema { name, reason };
+        }
+        let SchemaFault { path, reason, .. } = fault;
+        Self::Costly { name, path, reason }
+    }
 }
 
 /// The tools of a run. A run keeps those it began with: [`register`](Self::register) gives a new registry, and
@@ -162,6 +185,8 @@ struct Inner {
     tools: Vec<Arc<Entry>>,
     definitions: Vec<ToolDefinition>,
     by_name: BTreeMap<String, usize>,
+    /// What the schemas take in memory.
+    weight: Weight,
 }
 
 impl Inner {
@@ -170,6 +195,7 @@ impl Inner {
         self.by_name
             .insert(definition.name.clone(), self.tools.len());
         self.definitions.push(definition.clone());
+        self.weight = self.weight.plus(entry.schema.weight());
         self.tools.push(entry);
     }
 }
@@ -191,7 +217,7 @@ impl ToolRegistry {
     /// A registry with `tool` added at the end.
     ///
     /// # Errors
-    /// The name is taken or no tool name, or the parameters are not a JSON Schema.
+    /// The name is taken or no tool name, or the parameters are not a JSON Schema, or one that costs too much to check.
     pub fn register(&self, tool: Tool) -> Result<Self, ToolError> {
         let mut registry = self.clone();
         registry.add(tool)?;
@@ -213,7 +239,8 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// The name is taken or no tool name, or the parameters are not a JSON Schema. The registry is as it was.
+    /// The name is taken or no tool name, or the parameters are not a JSON Schema, or one that costs too much to check.
+    /// The registry is as it was.
     pub fn add(&mut self, tool: Tool) -> Result<(), ToolError> {
         let name = tool.definition.name.clone();
         let well_named = (1..=64).contains(&name.len())
@@ -231,10 +258,10 @@ impl ToolRegistry {
             .parameters
             .as_ref()
             .unwrap_or(&Value::Bool(true));
-        let schema = Check::new(parameters).map_err(|reason| ToolError::Schema {
-            name: name.clone(),
-            reason,
-        })?;
+        let faulty = |fault| ToolError::of_schema(&name, fault);
+        let schema = Check::new(parameters).map_err(faulty)?;
+        let weight = self.inner.weight.plus(schema.weight());
+        weight.fits().map_err(faulty)?;
         let spelling = Spelling::of(parameters);
         Arc::make_mut(&mut self.inner).push(Arc::new(Entry {
             tool,
@@ -310,6 +337,16 @@ impl ToolRegistry {
     /// # Errors
     /// What is wrong with the call, in words for the model.
     pub fn check(&self, name: &str, raw: &str) -> Result<(&Tool, Arguments), Rejection> {
+        self.check_within(name, raw, &mut CheckSteps::default())
+    }
+
+    /// As [`check`](Self::check); what it takes is taken from `left`.
+    pub(crate) fn check_within(
+        &self,
+        name: &str,
+        raw: &str,
+        left: &mut CheckSteps,
+    ) -> Result<(&Tool, Arguments), Rejection> {
         let Some(entry) = self.entry(name) else {
             let names: Vec<_> = self
                 .inner
@@ -333,7 +370,7 @@ impl ToolRegistry {
         })?;
         entry
             .schema
-            .check(&value)
+            .check_within(&value, left)
             .map_err(|reason| Rejection::Schema {
                 name: name.to_owned(),
                 reason,

@@ -101,6 +101,65 @@ async fn a_refusal_names_the_place_in_the_body() {
     named("/threads/t/turns", "turnId", json!(7), "/turnId: ").await;
 }
 
+/// A check against the first would take 2^40 steps, and each pattern of the second a megabyte.
+#[tokio::test]
+async fn schemas_that_cost_too_much_are_refused_at_every_route() {
+    let server = Server::start(&[]);
+    let mut definitions = serde_json::Map::new();
+    for link in 0..20 {
+        let next = json!({"$ref": format!("#/$defs/d{}", link + 1)});
+        definitions.insert(format!("d{link}"), json!({"allOf": [next, next]}));
+    }
+    definitions.insert("d20".to_owned(), json!({"type": "object"}));
+    let doubling = json!({"$defs": definitions, "allOf": [{"$ref": "#/$defs/d0"}]});
+    let patterns: serde_json::Map<_, _> = (0..1_000)
+        .map(|number| {
+            (
+                format!("a{number}"),
+                json!({"pattern": format!("(\\w{{1,100}}){{1,60}}{number}")}),
+            )
+        })
+        .collect();
+    for (schema, place) in [
+        (doubling, "/tools/1/parameters/$defs/d"),
+        (
+            json!({"properties": patterns}),
+            "/tools/1/parameters/properties/a",
+        ),
+    ] {
+        let tools = json!([
+            {"name": "fine", "description": "It."},
+            {"name": "costly", "description": "It.", "parameters": schema},
+        ]);
+        let message =
+            json!({"id": "m", "role": "user", "parts": [{"type": "text", "text": "hello"}]});
+        for (path, mut body) in [
+            ("/agent", asks("r", "hello")),
+            (
+                "/threads/t/turns",
+                json!({"turnId": "r", "message": "hello"}),
+            ),
+            ("/api/chat", json!({"id": "c", "messages": [message]})),
+        ] {
+            body["tools"] = tools.clone();
+            let request = server
+                .request("POST", path)
+                .header("content-type", "application/json");
+            let response = request
+                .body(body.to_string())
+                .send()
+                .await
+                .expect("an answer");
+            assert_eq!(response.status(), 422, "{path}");
+            let text = response.text().await.expect("a body");
+            assert!(
+                text.contains("unusable_tool") && text.contains(place),
+                "{path}: {text}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused() {
     let server = Server::start(&["--max-body", "1000"]);

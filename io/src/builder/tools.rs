@@ -44,12 +44,16 @@ impl AgentBuilder {
     }
 
     pub(crate) fn shared_handler(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        // The agent is not built any more: nothing is compiled for it.
+        if self.error.is_some() {
+            return self;
+        }
         let name = tool.name().to_owned();
         match self.config.tools.add(tool) {
             Ok(()) => {
                 self.handlers.insert(name, handler);
             }
-            Err(error) => self.error = self.error.or(Some(error)),
+            Err(error) => self.error = Some(error),
         }
         self
     }

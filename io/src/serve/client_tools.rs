@@ -77,15 +77,16 @@ pub fn build(agent: AgentBuilder, tools: &[ToolDefinition]) -> Result<Agent, Unu
 
 /// Where in the request the fault is.
 fn path(error: &ToolError, tools: &[ToolDefinition]) -> String {
-    let (name, field) = match error {
-        ToolError::Schema { name, .. } => (name, "parameters"),
-        ToolError::Name { name } | ToolError::Duplicate { name } => (name, "name"),
+    let (name, field, within) = match error {
+        ToolError::Schema { name, .. } => (name, "parameters", ""),
+        ToolError::Costly { name, path, .. } => (name, "parameters", path.as_str()),
+        ToolError::Name { name } | ToolError::Duplicate { name } => (name, "name", ""),
         _ => return "/tools".to_owned(),
     };
     let index = tools.iter().rposition(|tool| tool.name == *name);
     index.map_or_else(
         || "/tools".to_owned(),
-        |index| format!("/tools/{index}/{field}"),
+        |index| format!("/tools/{index}/{field}{within}"),
     )
 }
 

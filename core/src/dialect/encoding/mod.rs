@@ -16,7 +16,7 @@ pub(super) use result::{Failure, result_text};
 
 use super::ModelRequest;
 use crate::event::ToolDefinition;
-use crate::tool::without_halves;
+use crate::tool::repair_surrogates;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ pub(super) fn arguments(raw: &str) -> Cow<'_, str> {
     if is_object(trimmed) {
         return raw.into();
     }
-    match without_halves(trimmed).filter(|whole| is_object(whole)) {
+    match repair_surrogates(trimmed).filter(|whole| is_object(whole)) {
         Some(whole) => whole.into(),
         None => json!({"raw": raw}).to_string().into(),
     }

@@ -4,7 +4,7 @@ use super::ids::tool_name;
 use super::media::{is_shown, is_taken};
 use super::{History, Rules};
 use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, TextPart};
-use crate::tool::without_halves;
+use crate::tool::repair_surrogates;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
@@ -117,7 +117,7 @@ fn is_object(arguments: &str) -> bool {
     matches!(arguments, "" | "null")
         || (arguments.starts_with('{')
             && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
-            && without_halves(arguments).is_none())
+            && repair_surrogates(arguments).is_none())
 }
 
 /// The content without blank parts, and in words what is not taken; `None` if it is as it should be.

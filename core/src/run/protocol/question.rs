@@ -49,14 +49,14 @@ impl Question {
     /// Whether it may be a call's question of this number, counted from 0.
     ///
     /// # Errors
-    /// The schema is none, or the call asks too much.
+    /// The schema is none or costs too much to check, or the call asks too much.
     pub fn may_be_asked(&self, number: u32) -> Result<(), QuestionError> {
         if number >= MOST_QUESTIONS {
             return Err(QuestionError::TooMany);
         }
         Check::new(&self.schema)
             .map(drop)
-            .map_err(QuestionError::Schema)
+            .map_err(|fault| QuestionError::Schema(fault.to_string()))
     }
 
     /// Whether the value answers the question.
@@ -64,7 +64,8 @@ impl Question {
     /// # Errors
     /// It does not fit the schema, or the schema is none; the reason.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        Check::new(&self.schema)?.check(value)
+        let check = Check::new(&self.schema).map_err(|fault| fault.to_string())?;
+        check.check(value)
     }
 }
 
@@ -128,8 +129,8 @@ impl UserAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum QuestionError {
-    /// The schema is no JSON Schema.
-    #[error("the schema of the question is no JSON Schema: {0}")]
+    /// The schema is no JSON Schema, or costs too much to check.
+    #[error("the schema of the question cannot be used: {0}")]
     Schema(String),
     /// The call asks too much.
     #[error(
@@ -139,4 +140,25 @@ pub enum QuestionError {
     /// A question of this number waits for its answer.
     #[error("the call's question {0} has no answer yet: count its questions from 0")]
     Twice(u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_that_costs_too_much_is_not_asked_and_checks_nothing() {
+        let mut definitions = serde_json::Map::from_iter([("d20".to_owned(), json!({}))]);
+        for link in 0..20 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", link + 1) });
+            definitions.insert(format!("d{link}"), json!({ "allOf": [next, next] }));
+        }
+        let schema = json!({ "$defs": definitions, "allOf": [{ "$ref": "#/$defs/d0" }] });
+        let question = Question::new("?", schema);
+        if cfg!(feature = "json-schema") {
+            let error = question.may_be_asked(0).unwrap_err().to_string();
+            assert!(error.contains("(at /$defs/d"), "{error}");
+            assert!(question.check(&json!({})).is_err());
+        }
+    }
 }

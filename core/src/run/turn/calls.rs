@@ -9,6 +9,7 @@ use crate::run::protocol::{
     Attached, BlockContent, Decision, EffectId, HookPlace, Incomplete, RunEvent, TimerKey,
     ToolCallUpdate, ToolInvocation,
 };
+use crate::tool::schema::CheckSteps;
 use crate::tool::{
     Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
 };
@@ -30,7 +31,7 @@ impl Turn {
         self.conversation.call(key).map_or("", |call| &call.name)
     }
 
-    pub(super) fn begin_call(&mut self, key: CallKey) {
+    pub(super) fn begin_call(&mut self, key: CallKey, left: &mut CheckSteps) {
         let Some(call) = self.conversation.call(key) else {
             return;
         };
@@ -54,7 +55,7 @@ impl Turn {
                 Err(ToolFailure::new(ToolFailureKind::Rejected, message)),
             );
         }
-        match self.config.tools.check(&call.name, raw) {
+        match self.config.tools.check_within(&call.name, raw, left) {
             Err(rejection) => {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
                 self.finish_call(key, Err(failure));

@@ -7,6 +7,7 @@ use crate::event::{Interrupt, RunOutcome};
 use crate::id::result_id;
 use crate::run::parts::{Repeated, Stage, call_digest};
 use crate::run::protocol::{EffectId, Failure, LimitPolicy, Outcome, TurnLimit};
+use crate::tool::schema::CheckSteps;
 use crate::tool::{ToolFailure, ToolFailureKind};
 
 /// What follows once a stream has ended or a call has come to its end.
@@ -106,8 +107,9 @@ impl Turn {
             let failure = ToolFailure::new(ToolFailureKind::Repeated, message);
             self.finish_call(key, Err(failure));
         }
+        let mut left = CheckSteps::default();
         for key in self.open_calls() {
-            self.begin_call(key);
+            self.begin_call(key, &mut left);
         }
         self.set_turn_clock();
         self.go_on()

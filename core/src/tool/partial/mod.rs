@@ -14,8 +14,8 @@ pub use change::{Change, MisplacedChange};
 pub use invalid::InvalidArguments;
 pub use owned::OwnedChange;
 
+use super::repair_surrogates;
 use super::schema::Spelling;
-use super::without_halves;
 use change::Feed;
 use reader::Reader;
 use serde::{Deserialize, Serialize};
@@ -205,7 +205,7 @@ impl PartialArguments {
     #[must_use]
     pub fn closed_text(&self) -> String {
         let closed = self.reader.closed(&self.text);
-        without_halves(&closed).unwrap_or(closed)
+        repair_surrogates(&closed).unwrap_or(closed)
     }
 
     /// The model's own text so far. After a mistake it ends with the character that was one.

@@ -4,19 +4,35 @@
 //! that part. [`fit`] writes the same schema in words that the provider takes. Where the root is what it refuses, the
 //! model is given other words than the tool has: [`Spelling`] goes from the one to the other and back.
 
+#[cfg(feature = "json-schema")]
 mod check;
+#[cfg(feature = "json-schema")]
+mod cost;
+mod fault;
 mod fit;
 mod gemini;
 mod hold;
+#[cfg(feature = "json-schema")]
+mod pattern;
+#[cfg(feature = "json-schema")]
+mod plan;
 mod recursion;
 mod spelling;
+#[cfg(not(feature = "json-schema"))]
+mod unchecked;
 mod upgrade;
 mod words;
 
 #[cfg(test)]
+mod bombs;
+#[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use check::Check;
+#[cfg(feature = "json-schema")]
+pub(crate) use check::{Check, CheckSteps, Weight};
+pub(crate) use fault::SchemaFault;
 pub(crate) use fit::{Rules, fit};
 pub(crate) use hold::{Grammar, hold};
 pub(crate) use spelling::Spelling;
+#[cfg(not(feature = "json-schema"))]
+pub(crate) use unchecked::{Check, CheckSteps, Weight};
