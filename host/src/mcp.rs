@@ -5,7 +5,6 @@ use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use stepwell_demo::catalog;
 use stepwell_demo::{Failure, one_line};
 use stepwell_io::mcp::{McpConfig, McpEvent, McpOptions, McpServerConfig, McpServers};
 
@@ -44,12 +43,7 @@ impl Mcp {
     /// Starts the servers, none if none is named.
     pub(crate) async fn connect(&self) -> Result<McpServers, Failure> {
         let config = self.config()?;
-        let keys = catalog()
-            .all()
-            .map(|provider| provider.key_variable.to_string());
-        let mut options = McpOptions::default();
-        options.hidden_variables = keys.chain(["STEPWELL_SERVE_TOKEN".to_owned()]).collect();
-        McpServers::connect(config, options)
+        McpServers::connect(config, McpOptions::default())
             .await
             .map_err(Failure::failed)
     }

@@ -1,7 +1,8 @@
 //! A server as a child process.
 
+use super::environment::environment;
 use super::shortened;
-use super::transport::Bounded;
+use super::transport::Lines;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -13,7 +14,6 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::provider;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
@@ -62,7 +62,7 @@ impl Ending {
 /// Messages to and from a child process. When it is closed or dropped, the child is ended: by closing its input, else
 /// by the signals TERM and KILL to its whole process group. No child outlives it for long, and none becomes a zombie.
 pub(super) struct ChildTransport {
-    inner: AsyncRwTransport<RoleClient, Bounded<ChildStdout>, ChildStdin>,
+    inner: AsyncRwTransport<RoleClient, Lines<ChildStdout>, ChildStdin>,
     ending: watch::Receiver<Ending>,
     end: CancellationToken,
     _end_when_dropped: DropGuard,
@@ -75,7 +75,8 @@ pub(super) struct Program<'a> {
     pub(super) args: &'a [String],
     pub(super) env: &'a BTreeMap<String, String>,
     pub(super) cwd: Option<&'a Path>,
-    pub(super) hidden_variables: &'a [String],
+    /// The variables of the app's that it gets too.
+    pub(super) passed_variables: &'a [String],
     pub(super) message_bytes: usize,
 }
 
@@ -92,13 +93,13 @@ impl ChildTransport {
         };
         let (known, ending) = watch::channel(Ending::default());
         let known = Arc::new(known);
-        let stdout = Bounded::new(stdout, program.message_bytes, Arc::clone(&known));
+        let stdout = Lines::new(stdout, program.message_bytes, Arc::clone(&known));
         let server = Arc::clone(program.server);
         tracing::debug!(target: "stepwell", server = &*server, pid = child.id(), "MCP server started");
         let end = CancellationToken::new();
         tokio::spawn(keep(child, stderr, server, end.clone(), known));
         Ok(Self {
-            // The bound is `Bounded`'s: a message that is dropped would leave its call without an answer.
+            // The bound is that of `Lines`: a message that is dropped would leave its call without an answer.
             inner: AsyncRwTransport::new(stdout, stdin).with_max_line_length(usize::MAX),
             ending,
             _end_when_dropped: end.clone().drop_guard(),
@@ -136,20 +137,15 @@ impl Transport<RoleClient> for ChildTransport {
 }
 
 fn spawn(program: &Program<'_>) -> io::Result<Box<dyn ChildWrapper>> {
+    let environment = environment(program.env, program.passed_variables);
+    let environment = environment.map_err(io::Error::other)?;
     let mut command = CommandWrap::with_new(program.command, |command: &mut Command| {
         command
             .args(program.args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A server has no business with the keys of the app's providers.
-        for provider in provider::all() {
-            command.env_remove(&*provider.key_variable);
-        }
-        for variable in program.hidden_variables {
-            command.env_remove(variable);
-        }
-        command.envs(program.env);
+        command.env_clear().envs(environment);
         if let Some(folder) = program.cwd {
             command.current_dir(folder);
         }

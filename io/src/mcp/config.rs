@@ -35,8 +35,9 @@ pub enum McpServerConfig {
         /// Its arguments.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         args: Vec<String>,
-        /// Variables that its environment has beside the app's own. The keys of the providers that Stepwell knows are
-        /// in its environment only if they are named here.
+        /// The variables of its environment, besides the few that every server gets
+        /// ([`McpOptions::passed_variables`](super::McpOptions::passed_variables)). The value `${NAME}` is that of the
+        /// app's own variable.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         env: BTreeMap<String, String>,
         /// The folder it runs in; the app's own if absent.

@@ -122,7 +122,7 @@ impl Target {
                     args,
                     env,
                     cwd: cwd.as_deref(),
-                    hidden_variables: &self.options.hidden_variables,
+                    passed_variables: &self.options.passed_variables,
                     message_bytes: bytes,
                 });
                 let child = child.map_err(|error| {

@@ -3,6 +3,7 @@
 
 use super::event_size::bounded;
 use super::shortened;
+use super::unreadable::readable;
 use crate::http_client::{self, Body, SendError};
 use bytes::Bytes;
 use futures::StreamExt;
@@ -18,7 +19,9 @@ use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
     StreamableHttpError, StreamableHttpPostResponse,
 };
+use serde_json::Value;
 use sse_stream::{Sse, SseStream};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -149,8 +152,17 @@ async fn whole(mut body: Body, most: usize) -> Result<Vec<u8>, Failure> {
     Ok(whole)
 }
 
-fn events(body: Body, most: usize) -> Events {
-    SseStream::from_bytes_stream(bounded(body, most)).boxed()
+/// The events of a stream; `asked` is the id of the request that it answers.
+fn events(body: Body, most: usize, asked: Option<Value>) -> Events {
+    let events = SseStream::from_bytes_stream(bounded(body, most));
+    let readable = move |mut event: Sse| {
+        let data = event.data.as_deref().unwrap_or_default().as_bytes();
+        if let Cow::Owned(data) = readable(data, asked.as_ref()) {
+            event.data = Some(String::from_utf8_lossy(&data).into_owned());
+        }
+        event
+    };
+    events.map(move |event| event.map(&readable)).boxed()
 }
 
 /// Why a status other than 2xx came, with what the server says of it.
@@ -254,7 +266,11 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let has_session = session_id.is_some();
         // What is no request has no answer to wait for.
-        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+        let asked = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(serde_json::to_value(&request.id)?),
+            _ => None,
+        };
+        let is_request = asked.is_some();
         let mut headers = headers(custom_headers, auth_header, session_id.as_deref(), None)?;
         let json = HeaderValue::from_static(JSON_MIME_TYPE);
         headers.entry(CONTENT_TYPE).or_insert(json);
@@ -277,7 +293,7 @@ impl StreamableHttpClient for HttpClient {
             _ => {}
         }
         if is_type(&head, EVENT_STREAM_MIME_TYPE) {
-            let events = events(body, max_sse_event_size);
+            let events = events(body, max_sse_event_size, asked);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
         if !is_type(&head, JSON_MIME_TYPE) {
@@ -288,7 +304,7 @@ impl StreamableHttpClient for HttpClient {
             return Err(unexpected_type(&head));
         }
         let body = whole(body, LONGEST_ANSWER).await?;
-        match serde_json::from_slice(&body) {
+        match serde_json::from_slice(&readable(&body, None)) {
             Ok(message) => answer(
                 StreamableHttpPostResponse::Json(message, session),
                 has_session,
@@ -368,6 +384,6 @@ impl StreamableHttpClient for HttpClient {
         if !is_type(&head, EVENT_STREAM_MIME_TYPE) && !is_type(&head, JSON_MIME_TYPE) {
             return Err(unexpected_type(&head));
         }
-        Ok(events(body, max_sse_event_size))
+        Ok(events(body, max_sse_event_size, None))
     }
 }

@@ -53,6 +53,7 @@ mod child;
 mod config;
 mod connection;
 mod content;
+mod environment;
 mod event;
 mod event_size;
 mod handler;
@@ -63,6 +64,7 @@ mod options;
 mod server;
 mod servers;
 mod transport;
+mod unreadable;
 
 pub use config::{McpConfig, McpConfigError, McpServerConfig};
 pub use event::{McpEvent, McpEvents};

@@ -9,9 +9,10 @@ pub struct McpOptions {
     pub connect_timeout: Duration,
     /// The longest that a call may take; the run's own limit if absent.
     pub call_timeout: Option<Duration>,
-    /// Variables of the app's environment that servers do not get, beside the keys of the providers that Stepwell
-    /// knows: none. [`McpServerConfig`](super::McpServerConfig) can give a server any variable all the same.
-    pub hidden_variables: Vec<String>,
+    /// Variables of the app's environment that every server gets as well: none. By itself a server gets only what
+    /// programs need to run (`PATH`, `HOME`, `LANG` and the like) and what its own entry gives it
+    /// ([`McpServerConfig::Stdio`](super::McpServerConfig::Stdio)), so no keys or passwords.
+    pub passed_variables: Vec<String>,
     /// Which tools the user must allow: none.
     pub approval: McpApproval,
     /// How often in a row a lost server is started again without that it answers a call: 5 times. After that only
@@ -29,7 +30,7 @@ impl Default for McpOptions {
         Self {
             connect_timeout: Duration::from_secs(60),
             call_timeout: None,
-            hidden_variables: Vec::new(),
+            passed_variables: Vec::new(),
             approval: McpApproval::default(),
             max_restarts: 5,
             restart_pause: Duration::from_millis(500),

@@ -2,6 +2,7 @@
 
 use super::child::Ending;
 use super::http_client::HttpClient;
+use super::unreadable::readable;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -17,47 +18,78 @@ use tokio::sync::watch;
 /// As often a broken stream of a server is asked for again, before its calls are given up.
 const RECONNECTS: usize = 4;
 
-/// Reads lines, and fails with one that is too long.
-pub(super) struct Bounded<R> {
+/// As much is read at once, in bytes.
+const CHUNK: usize = 8 << 10;
+
+/// Reads lines, fails with one that is too long, and gives on what the SDK can read of each.
+pub(super) struct Lines<R> {
     inner: R,
     most: usize,
-    line: usize,
+    chunk: Box<[u8]>,
+    /// The line that has begun.
+    line: Vec<u8>,
+    /// Lines that have come to their end, and how much of them was given on.
+    ready: Vec<u8>,
+    given: usize,
     known: Arc<watch::Sender<Ending>>,
 }
 
-impl<R> Bounded<R> {
+impl<R> Lines<R> {
     pub(super) fn new(inner: R, most: usize, known: Arc<watch::Sender<Ending>>) -> Self {
         Self {
             inner,
             most,
-            line: 0,
+            chunk: vec![0; CHUNK].into(),
+            line: Vec::new(),
+            ready: Vec::new(),
+            given: 0,
             known,
         }
     }
+
+    fn take(&mut self, length: usize) -> io::Result<()> {
+        for piece in self.chunk[..length].split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + piece.len() > self.most {
+                let fault = format!("it sent a message of more than {} bytes", self.most);
+                self.known
+                    .send_modify(|ending| ending.fault = Some(fault.clone()));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, fault));
+            }
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.ready.extend_from_slice(&readable(&self.line, None));
+                if !self.ready.ends_with(b"\n") {
+                    self.ready.push(b'\n');
+                }
+                self.line.clear();
+            }
+        }
+        Ok(())
+    }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
-        let read = &buffer.filled()[before..];
-        for piece in read.split_inclusive(|byte| *byte == b'\n') {
-            this.line += piece.len();
-            if this.line > this.most {
-                let fault = format!("it sent a message of more than {} bytes", this.most);
-                this.known
-                    .send_modify(|ending| ending.fault = Some(fault.clone()));
-                return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
+        while this.given == this.ready.len() {
+            this.ready.clear();
+            this.given = 0;
+            let mut chunk = ReadBuf::new(&mut this.chunk);
+            ready!(Pin::new(&mut this.inner).poll_read(context, &mut chunk))?;
+            let length = chunk.filled().len();
+            if length == 0 {
+                return Poll::Ready(Ok(()));
             }
-            if piece.ends_with(b"\n") {
-                this.line = 0;
-            }
+            this.take(length)?;
         }
+        let rest = &this.ready[this.given..];
+        let rest = &rest[..rest.len().min(buffer.remaining())];
+        buffer.put_slice(rest);
+        this.given += rest.len();
         Poll::Ready(Ok(()))
     }
 }

@@ -245,7 +245,7 @@ pub(crate) async fn environment_and_folder_are_the_childs() {
     assert_eq!(about(&servers, MANNER).await["variable"], "plain");
     servers.close().await;
 
-    // The app's own environment goes with it, but for the keys of the providers. `env` stands for a shell here.
+    // What programs need to run goes with it.
     let program = std::env::current_exe().expect("this program has a path");
     let servers = McpServers::connect(
         one(McpServerConfig::Stdio {
@@ -261,6 +261,41 @@ pub(crate) async fn environment_and_folder_are_the_childs() {
     let path = std::env::var("PATH").expect("a path");
     assert_eq!(about(&servers, "PATH").await["variable"], json!(path));
     servers.close().await;
+}
+
+/// Cargo sets `CARGO_PKG_NAME` for this program: it stands for a password in the app's environment.
+pub(crate) async fn servers_get_no_secrets_of_the_app() {
+    let secret = "CARGO_PKG_NAME";
+    let own = std::env::var(secret).expect("cargo sets it");
+    let servers = start("plain").await;
+    assert_eq!(about(&servers, secret).await["variable"], json!(null));
+    servers.close().await;
+
+    let mut options = options();
+    options.passed_variables = vec![secret.to_owned()];
+    let servers = start_with("plain", options).await;
+    assert_eq!(about(&servers, secret).await["variable"], json!(own));
+    servers.close().await;
+
+    let with = |value: &str| {
+        let mut config = child("plain");
+        if let McpServerConfig::Stdio { env, .. } = &mut config {
+            env.insert("NAMED".to_owned(), value.to_owned());
+        }
+        McpServers::connect(one(config), crate::support::options())
+    };
+    let servers = with("${CARGO_PKG_NAME}").await.expect("the server starts");
+    assert_eq!(about(&servers, "NAMED").await["variable"], json!(own));
+    servers.close().await;
+    let refused = with("${STEPWELL_TEST_NOT_SET}")
+        .await
+        .expect_err("it is not set");
+    assert!(
+        refused
+            .to_string()
+            .contains("`STEPWELL_TEST_NOT_SET`, which is not set"),
+        "{refused}"
+    );
 }
 
 pub(crate) async fn a_server_without_handshake_is_spoken_to_as_well() {

@@ -25,6 +25,10 @@ pub(crate) async fn too_many_and_too_large_tools_are_left_out() {
         !names.contains(&"test__broken".to_owned()),
         "its schema is none"
     );
+    assert!(
+        !names.contains(&"test__costly".to_owned()),
+        "a check would take too long"
+    );
     assert_eq!(
         names
             .iter()
@@ -81,6 +85,24 @@ pub(crate) async fn a_message_beyond_all_bounds_ends_the_connection() {
 
 pub(crate) async fn words_that_are_no_protocol_do_no_harm() {
     let servers = start("chatty").await;
+    let arguments = json!({ "text": "still here" });
+    assert_eq!(text(&servers, "test__echo", arguments).await, "still here");
+    servers.close().await;
+}
+
+pub(crate) async fn answers_that_cannot_be_read_end_their_calls() {
+    let servers = start("raw").await;
+    let half = r#"{"content":[{"type":"text","text":"caf\udce9.txt"}]}"#;
+    let repaired = text(&servers, "test__raw", json!({ "result": half })).await;
+    assert_eq!(repaired, "caf\u{fffd}.txt");
+    for result in [
+        r#"{"content":[{"type":"text","text":"a\x"}]}"#,
+        r#"{"content":[],"structuredContent":{"degrees":NaN}}"#,
+        r#"{"content":[{"type":"te"#,
+    ] {
+        let failed = error(&servers, "test__raw", json!({ "result": result })).await;
+        assert!(failed.contains("cannot be read"), "{failed}");
+    }
     let arguments = json!({ "text": "still here" });
     assert_eq!(text(&servers, "test__echo", arguments).await, "still here");
     servers.close().await;

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             a_call_that_is_dropped_is_cancelled_on_the_server,
             tools_that_change_are_there_in_the_next_turn,
             environment_and_folder_are_the_childs,
+            servers_get_no_secrets_of_the_app,
             a_server_without_handshake_is_spoken_to_as_well,
             dropped_servers_are_gone;
         hostile:
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
             a_large_result_is_cut,
             a_message_beyond_all_bounds_ends_the_connection,
             words_that_are_no_protocol_do_no_harm,
+            answers_that_cannot_be_read_end_their_calls,
             a_silent_server_is_given_up_in_time,
             a_server_that_ends_at_once_says_why,
             a_program_that_does_not_exist_is_named,

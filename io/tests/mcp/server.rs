@@ -83,6 +83,20 @@ fn tool(name: &str, properties: impl Into<Value>, required: &[&str]) -> Tool {
     )
 }
 
+/// A schema that applies 2^20 schemas to one value.
+fn doubling() -> Map<String, Value> {
+    let mut definitions = Map::from_iter([("d20".to_owned(), json!({}))]);
+    for link in 0..20 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", link + 1) });
+        definitions.insert(format!("d{link}"), json!({ "allOf": [next, next] }));
+    }
+    Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("$defs".to_owned(), definitions.into()),
+        ("allOf".to_owned(), json!([{ "$ref": "#/$defs/d0" }])),
+    ])
+}
+
 impl Server {
     fn tools(&self) -> Vec<Tool> {
         let none = || json!({});
@@ -116,12 +130,18 @@ impl Server {
         if self.shared.has_grown.load(Ordering::SeqCst) {
             tools.push(tool("grown", none(), &[]));
         }
+        if self.manner == "raw" {
+            tools.push(tool("raw", json!({ "result": { "type": "string" } }), &[]));
+        }
         if self.manner == "many" {
             let many = (0..100).map(|index| tool(&format!("many_{index}"), none(), &[]));
             tools.extend(many);
             let mut broken = tool("broken", none(), &[]);
             broken.input_schema = Arc::new(Map::from_iter([("type".to_owned(), json!("text"))]));
             tools.insert(0, broken);
+            let mut costly = tool("costly", none(), &[]);
+            costly.input_schema = Arc::new(doubling());
+            tools.insert(0, costly);
             let long = json!({ "text": { "description": "long ".repeat(1000) } });
             tools.insert(0, tool("wordy", long, &[]));
             tools.insert(0, tool("echo", none(), &[]));
@@ -270,6 +290,14 @@ impl ServerHandler for Server {
                     })
                     .to_string(),
                 )
+            }
+            "raw" => {
+                // As a server does whose JSON is no text, or no JSON.
+                let result = arguments["result"].as_str().unwrap_or_default();
+                let id = json!(context.id);
+                println!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+                std::io::stdout().flush().expect("written");
+                return std::future::pending().await;
             }
             "large" => {
                 let bytes = arguments["bytes"].as_u64().expect("a number");
