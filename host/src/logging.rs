@@ -5,11 +5,13 @@ use clap::ValueEnum;
 use std::env;
 use std::io::{self, IsTerminal};
 use stepwell_demo::Failure;
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 mod otlp;
+mod writer;
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -24,7 +26,9 @@ pub(crate) enum LogFormat {
 /// Keeps log and traces going.
 #[derive(Debug)]
 pub(crate) struct Logging {
+    // Before the log ends: what goes wrong with the last of them is logged.
     _traces: Option<otlp::Traces>,
+    _log: Option<WorkerGuard>,
 }
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
@@ -32,13 +36,20 @@ type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 /// Turns the log on, if it is asked for or the command has one `by_default`, and the traces.
 pub(crate) fn start(in_force: &InForce, by_default: Option<&str>) -> Result<Logging, Failure> {
     let mut layers: Vec<BoxedLayer> = Vec::new();
-    layers.extend(log(in_force, by_default)?);
+    let log = log(in_force, by_default)?;
+    let log = log.map(|(layer, log)| {
+        layers.push(layer);
+        log
+    });
     let traces = otlp::traces()?;
     layers.extend(traces.as_ref().map(otlp::Traces::layer));
     if !layers.is_empty() {
         tracing_subscriber::registry().with(layers).init();
     }
-    Ok(Logging { _traces: traces })
+    Ok(Logging {
+        _traces: traces,
+        _log: log,
+    })
 }
 
 /// Whether the traces are to tell what was said, by the variable that OpenTelemetry's own instrumentations have for it.
@@ -50,7 +61,11 @@ pub(crate) fn traces_content() -> bool {
     })
 }
 
-fn log(in_force: &InForce, by_default: Option<&str>) -> Result<Option<BoxedLayer>, Failure> {
+/// The layer that writes the log, and what writes the last of it when it is dropped.
+fn log(
+    in_force: &InForce,
+    by_default: Option<&str>,
+) -> Result<Option<(BoxedLayer, WorkerGuard)>, Failure> {
     let settings = &in_force.settings;
     let wanted = settings.log.as_deref().filter(|log| !log.trim().is_empty());
     let Some(wanted) = wanted.or(by_default) else {
@@ -69,11 +84,13 @@ fn log(in_force: &InForce, by_default: Option<&str>) -> Result<Option<BoxedLayer
     // Colours are for people: `NO_COLOR` says that they want none.
     let is_coloured =
         io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let (writer, guard) = writer::start();
     let log = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
+        .with_writer(writer)
         .with_ansi(is_coloured);
-    Ok(Some(match settings.log_format {
+    let layer = match settings.log_format {
         LogFormat::Text => log.with_filter(filter).boxed(),
         LogFormat::Json => log.json().with_filter(filter).boxed(),
-    }))
+    };
+    Ok(Some((layer, guard)))
 }

@@ -17,6 +17,7 @@ mod json_web_tokens;
 mod keep_alive;
 #[cfg(unix)]
 mod line;
+mod log;
 mod mcp;
 mod metrics;
 mod model;
