@@ -11,8 +11,11 @@ use tokio::sync::Notify;
 
 use crate::Dialect;
 
-/// How many requests, and how many failures, are kept: the newest. A demo may run for days.
-const KEPT: usize = 10_000;
+/// The most requests, and the most failures, that are kept: the newest. A demo may run for days.
+const MAX_KEPT: usize = 10_000;
+
+/// The most bytes of requests that are kept, but for the newest request. Each carries its whole conversation.
+const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// One request as it came in.
 #[derive(Clone, Debug)]
@@ -100,7 +103,31 @@ struct Kept {
     /// How many requests came before the first that is kept.
     dropped: usize,
     requests: Vec<RecordedRequest>,
+    /// What the requests take in memory, about.
+    bytes: usize,
     failures: Vec<String>,
+}
+
+impl Kept {
+    fn add(&mut self, request: RecordedRequest, max_bytes: usize) {
+        self.bytes += weight(&request);
+        self.requests.push(request);
+        let mut left = self.requests.len();
+        while left > 1 && (left > MAX_KEPT || self.bytes > max_bytes) {
+            self.bytes -= weight(&self.requests[self.requests.len() - left]);
+            left -= 1;
+        }
+        let dropped = self.requests.len() - left;
+        self.requests.drain(..dropped);
+        self.dropped += dropped;
+    }
+}
+
+/// What a request takes in memory, about: its body is kept as it came, and as JSON, which takes some four times as much.
+fn weight(request: &RecordedRequest) -> usize {
+    const REST: usize = 1 << 10;
+    let json = if request.body.is_null() { 0 } else { 4 };
+    REST + request.bytes.len() * (1 + json)
 }
 
 impl Journal {
@@ -111,11 +138,7 @@ impl Journal {
     /// Keeps a request and gives the handle to what becomes of it.
     pub(crate) fn add(self: &Arc<Self>, request: RecordedRequest) -> Receipt {
         let mut kept = self.kept();
-        if kept.requests.len() == KEPT {
-            kept.requests.remove(0);
-            kept.dropped += 1;
-        }
-        kept.requests.push(request);
+        kept.add(request, MAX_KEPT_BYTES);
         let number = kept.dropped + kept.requests.len() - 1;
         drop(kept);
         self.changed.notify_waiters();
@@ -176,7 +199,7 @@ impl Receipt {
     /// Keeps what was wrong with the request.
     pub(crate) fn fail(&self, message: &str) {
         let mut kept = self.journal.kept();
-        if kept.failures.len() == KEPT {
+        if kept.failures.len() == MAX_KEPT {
             kept.failures.remove(0);
         }
         let number = self.number;
@@ -192,5 +215,48 @@ impl Drop for Receipt {
         } else {
             Delivery::ClientLeft
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(number: usize, length: usize) -> RecordedRequest {
+        RecordedRequest {
+            method: "POST".to_owned(),
+            path: format!("/{number}"),
+            query: String::new(),
+            headers: Vec::new(),
+            body: Value::Null,
+            bytes: vec![b'a'; length].into(),
+            dialect: None,
+            delivery: Delivery::Sending,
+        }
+    }
+
+    #[test]
+    fn keeps_the_newest_requests_within_a_number_of_bytes() {
+        let mut kept = Kept::default();
+        for number in 0..10 {
+            kept.add(request(number, 9 << 10), 50 << 10);
+        }
+        let paths: Vec<_> = kept.requests.iter().map(|request| &*request.path).collect();
+        assert_eq!(paths, ["/5", "/6", "/7", "/8", "/9"]);
+        assert_eq!((kept.dropped, kept.bytes), (5, 50 << 10));
+        kept.add(request(10, 1 << 20), 50 << 10);
+        assert_eq!(
+            (kept.requests.len(), kept.dropped),
+            (1, 10),
+            "the newest is always kept"
+        );
+    }
+
+    #[test]
+    fn counts_a_body_that_is_json_as_that_too() {
+        let mut json = request(0, 1000);
+        let text = weight(&json);
+        json.body = Value::Bool(true);
+        assert_eq!(weight(&json) - text, 4000);
     }
 }

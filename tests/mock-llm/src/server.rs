@@ -126,7 +126,8 @@ impl MockLlm {
         self.url(Dialect::AgUi)
     }
 
-    /// The requests so far, in the order they came; of very many, the newest 10,000.
+    /// The requests so far, in the order they came; of very many, the newest 10,000, and of large
+    /// ones the newest 64 MiB.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.server.journal.requests()
