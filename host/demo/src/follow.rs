@@ -5,7 +5,7 @@ use crate::terminal::Shown;
 use futures::StreamExt;
 use std::convert::Infallible;
 use std::future::{Future, pending};
-use stepwell_io::{Finished, Outcome, RunEvent, Turn};
+use stepwell_io::{Finished, Interrupt, Outcome, ResumeEntry, RunEvent, Turn};
 
 /// What is heeded beside a turn.
 pub trait Beside {
@@ -21,6 +21,13 @@ pub trait Beside {
         news: Self::News,
         shown: &mut Shown,
     ) -> impl Future<Output = Result<bool, Failure>>;
+
+    /// Asks the user what an AG-UI agent asks. `None` cancels the turn.
+    fn answer(
+        &mut self,
+        interrupts: Vec<Interrupt>,
+        shown: &mut Shown,
+    ) -> impl Future<Output = Result<Option<Vec<ResumeEntry>>, Failure>>;
 }
 
 /// Nothing.
@@ -33,6 +40,14 @@ impl Beside for () {
 
     async fn heed(&mut self, news: Infallible, _: &mut Shown) -> Result<bool, Failure> {
         match news {}
+    }
+
+    async fn answer(
+        &mut self,
+        _: Vec<Interrupt>,
+        _: &mut Shown,
+    ) -> Result<Option<Vec<ResumeEntry>>, Failure> {
+        Ok(None)
     }
 }
 
@@ -83,6 +98,16 @@ pub async fn follow_with(
         };
         match event {
             Some(RunEvent::Completed(_)) | None => break,
+            Some(RunEvent::Interrupted { interrupts }) => {
+                let resumed = match beside.answer(interrupts, shown).await? {
+                    Some(answers) => turn.resume(answers).await.is_ok(),
+                    None => false,
+                };
+                if !resumed {
+                    is_cancelled = true;
+                    turn.cancel();
+                }
+            }
             Some(event) => shown.event(&event)?,
         }
     }

@@ -302,6 +302,44 @@ async fn the_user_is_asked_before_a_tool_runs() {
     }
 }
 
+/// A run of an AG-UI agent that ends with a question.
+fn asks() -> Hop {
+    let ids = |kind: &str| json!({"type": kind, "threadId": "T", "runId": "R"});
+    let mut finished = ids("RUN_FINISHED");
+    let interrupt = json!({"id": "i1", "reason": "tool_call", "message": "Order it?"});
+    finished["outcome"] = json!({"type": "interrupt", "interrupts": [interrupt]});
+    let run = Hop::new().bare().raw_frame(ids("RUN_STARTED"));
+    run.raw_frame(finished)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_asks_in_a_pipe_is_refused_and_said() {
+    for (script, runs, is_over) in [
+        (
+            Script::new().hop(asks()).hop(Hop::new().text("Then not.")),
+            2,
+            true,
+        ),
+        // It does not take no for an answer.
+        (Script::new().hop(asks()).hop(asks()), 2, false),
+    ] {
+        let model = model(script).await;
+        let url = model.ag_ui_url();
+        let arguments = ["chat", "--provider", "ag-ui", "--base-url", &url];
+        let ran = finish(stepwell(&arguments), b"Tea, please.\n");
+        assert!(
+            ran.err.contains("the agent asks `Order it?`"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(ran.out.contains("Then not."), is_over, "{}", ran.out);
+        let requests = model.requests();
+        assert_eq!(requests.len(), runs);
+        assert_eq!(requests[1].body["resume"][0]["interruptId"], "i1");
+        assert_eq!(requests[1].body["resume"][0]["status"], "cancelled");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_to_ask_before_has_to_be_there() {
     let model = model(Script::new()).await;

@@ -119,7 +119,7 @@ pub(super) async fn ask(
 }
 
 /// What the user may say, where there are so many words for it.
-fn choices(question: &Question) -> String {
+pub(super) fn choices(question: &Question) -> String {
     match (&question.schema["enum"], &question.schema["type"]) {
         (Value::Array(values), _) => {
             let values = values.iter().map(|value| {
@@ -138,7 +138,7 @@ fn choices(question: &Question) -> String {
 }
 
 /// What the user typed, as the question has it: a text as it is where one fits, else JSON, else yes or no.
-fn read_answer(question: &Question, line: &str) -> Result<Value, String> {
+pub(super) fn read_answer(question: &Question, line: &str) -> Result<Value, String> {
     let line = line.trim();
     let text = Value::String(line.to_owned());
     let misfit = match question.check(&text) {

@@ -1,5 +1,6 @@
 //! What a chat heeds beside the turn: MCP servers, and tools that ask.
 
+use super::agent_asks;
 use super::asking::{Asked, Asking, ask};
 use crate::mcp;
 use crate::prompt::Prompt;
@@ -7,6 +8,7 @@ use std::future::pending;
 use stepwell_demo::terminal::Shown;
 use stepwell_demo::{Beside, Failure};
 use stepwell_io::mcp::{McpEvent, McpEvents};
+use stepwell_io::{Interrupt, ResumeEntry};
 
 pub(super) struct BesideChat<'a> {
     /// What MCP servers tell.
@@ -14,6 +16,8 @@ pub(super) struct BesideChat<'a> {
     /// The tools that ask to run, and where the user answers.
     pub(super) asked: &'a mut Asked,
     pub(super) prompt: &'a mut Prompt,
+    /// How often an AG-UI agent was told that nobody answers.
+    pub(super) unanswered: u32,
 }
 
 /// What came.
@@ -45,5 +49,17 @@ impl Beside for BesideChat<'_> {
             }
             News::Asks(asking) => ask(asking, self.prompt, shown).await,
         }
+    }
+
+    async fn answer(
+        &mut self,
+        interrupts: Vec<Interrupt>,
+        shown: &mut Shown,
+    ) -> Result<Option<Vec<ResumeEntry>>, Failure> {
+        if self.prompt.is_interactive() {
+            return agent_asks::answer(interrupts, self.prompt, shown).await;
+        }
+        self.unanswered += 1;
+        Ok(agent_asks::refuse(interrupts, self.unanswered))
     }
 }

@@ -1,3 +1,4 @@
+mod agent_asks;
 mod agents;
 mod asking;
 mod beside;

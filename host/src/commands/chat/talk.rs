@@ -116,6 +116,7 @@ impl Talk {
             news: &mut self.news,
             asked: &mut self.asked,
             prompt: &mut self.prompt,
+            unanswered: 0,
         };
         let finished = follow_with(turn, &mut self.shown, &mut beside).await?;
         let is_cancelled = finished.outcome == Outcome::Cancelled;
