@@ -4,8 +4,11 @@
 //! not know.
 
 use super::enforcement::version_number;
-use crate::event::{ContentPart, Event, Message, MessageContent, RunOutcome, Source};
+use crate::event::{ContentPart, Event, Message, MessageContent, RunError, RunOutcome, Source};
 use std::borrow::Cow;
+
+/// What a client is told of a run that was stopped, if it knows no such end.
+const CANCELLED: &str = "the run was stopped before its answer was complete";
 
 /// The versions of AG-UI that a client may speak, as far as it makes a difference what it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +32,8 @@ impl ClientVersion {
     }
 
     /// The event as such a client takes it; nothing if it has no place for it. A client from before 1.0 finds calls that
-    /// are left to it by their having no result, and takes a cancelled run for one that is over.
+    /// are left to it by their having no result. It knows no cancelled run, and would take one for a whole answer: it is
+    /// sent an error with the code `cancelled`.
     #[must_use]
     pub fn adapt(self, event: &Event) -> Option<Cow<'_, Event>> {
         match self {
@@ -52,11 +56,17 @@ fn before_1_0(event: &Event) -> Option<Cow<'_, Event>> {
             start.input = None;
             start.into()
         }
+        Event::RunFinished(finish) if matches!(finish.outcome, Some(RunOutcome::Cancelled)) => {
+            RunError {
+                message: CANCELLED.to_owned(),
+                code: Some("cancelled".to_owned()),
+                usage: finish.usage.clone(),
+                common: finish.common.clone(),
+            }
+            .into()
+        }
         Event::RunFinished(finish)
-            if matches!(
-                finish.outcome,
-                Some(RunOutcome::Success { .. } | RunOutcome::Cancelled)
-            ) =>
+            if matches!(finish.outcome, Some(RunOutcome::Success { .. })) =>
         {
             let mut finish = finish.clone();
             finish.outcome = None;
@@ -155,7 +165,7 @@ mod tests {
             ),
             (
                 finished(Some(json!({"type": "cancelled"}))),
-                Some(finished(None)),
+                Some(json!({"type": "RUN_ERROR", "code": "cancelled", "message": CANCELLED})),
             ),
             (
                 finished(Some(interrupt.clone())),
