@@ -206,6 +206,20 @@ impl Conversation {
         Ok(())
     }
 
+    /// Takes the last message out if it is the user's, was not answered, and says the same as the one that comes now: the
+    /// user sends again what failed. The model is to read it once.
+    pub(crate) fn make_way_for(&mut self, message: &Message) {
+        let (Some(Message::User(last)), Message::User(next)) = (self.messages.last(), message)
+        else {
+            return;
+        };
+        let is_known = self.index.message(&next.id).is_some();
+        if !is_known && last.content == next.content && last.name == next.name {
+            self.messages.pop();
+            self.index = Index::of(&self.messages);
+        }
+    }
+
     /// Where the message with this id stands.
     pub(crate) fn position(&self, id: &str) -> Option<usize> {
         self.index.message(id)
@@ -305,5 +319,41 @@ fn is_empty(message: &Message) -> bool {
             thought.content.is_empty() && thought.encrypted_value.is_none()
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(conversation: &Conversation) -> Vec<&str> {
+        let ids = conversation.messages().iter().map(|message| message.id());
+        ids.map(|id| &**id).collect()
+    }
+
+    #[test]
+    fn an_unanswered_message_that_is_said_again_stands_once() {
+        let failed = Message::user("1", "Hello");
+        for (again, expected) in [
+            (Message::user("2", "Hello"), vec![]),
+            (Message::user("2", "Well?"), vec!["1"]),
+            // The same message is not added twice anyway.
+            (Message::user("1", "Hello"), vec!["1"]),
+        ] {
+            let mut conversation = Conversation::new(vec![failed.clone()]);
+            conversation.make_way_for(&again);
+            assert_eq!(said(&conversation), expected, "{again:?}");
+            let _ = conversation.push(again.clone());
+            assert!(conversation.message(again.id()).is_some());
+        }
+        // One that was answered stays.
+        let answer = Message::Assistant(crate::event::AssistantMessage {
+            id: "a".into(),
+            content: Some("Hi".to_owned()),
+            ..crate::event::AssistantMessage::default()
+        });
+        let mut conversation = Conversation::new(vec![failed, answer]);
+        conversation.make_way_for(&Message::user("2", "Hello"));
+        assert_eq!(said(&conversation), ["1", "a"]);
     }
 }

@@ -27,6 +27,11 @@ pub(super) fn replay<'a>(
             return Err(SessionError::NotAPath { turn });
         }
         before = Some(&turn.id);
+        if let Some(message) = &turn.message
+            && !is_empty(turn)
+        {
+            conversation.make_way_for(message);
+        }
         replay_turn(turn, &mut conversation)?.end();
     }
     Ok(conversation)

@@ -138,6 +138,9 @@ impl Turn {
         self.parent_run_id = start.parent_run_id;
         self.resume = start.resume;
         let message = start.message;
+        if let Some(message) = &message {
+            self.conversation.make_way_for(message);
+        }
         let twice = message.and_then(|message| self.conversation.push(message).err());
         self.recorder = Recorder::new(self.config.durability);
         self.beginnings.begin_turn(&self.conversation);
