@@ -131,6 +131,22 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().events(turn, after, limit)
     }
 
+    /// As [`Store::events_within`].
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        self.inner().events_within(turn, after, limit, bytes)
+    }
+
+    /// As [`Store::check`].
+    fn check(&self) -> StoreFuture<'_, ()> {
+        self.inner().check()
+    }
+
     /// As [`Store::event_log`].
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         self.inner().event_log(turn)
@@ -232,6 +248,20 @@ impl<L: StoreLayer> Store for L {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         StoreLayer::events(self, turn, after, limit)
+    }
+
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        StoreLayer::events_within(self, turn, after, limit, bytes)
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        StoreLayer::check(self)
     }
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {

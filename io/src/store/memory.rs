@@ -412,6 +412,31 @@ impl Store for MemoryStore {
         ready(events).boxed()
     }
 
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        let first = after.map_or(0, |after| after.saturating_add(1));
+        let mut read = 0;
+        let events = self.with(turn, |stored| {
+            let events = stored.events.iter().skip(index(first)).take(limit);
+            let events = events.take_while(|data| {
+                let is_first = read == 0;
+                read += data.len();
+                is_first || read <= bytes
+            });
+            let events = events.zip(first..).map(|(data, index)| LoggedEvent {
+                index,
+                data: data.clone(),
+            });
+            Ok(events.collect())
+        });
+        ready(events).boxed()
+    }
+
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         let log = self.with(turn, |stored| {
             Ok(EventLog {

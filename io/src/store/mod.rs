@@ -190,6 +190,31 @@ pub trait Store: Debug + Send + Sync + 'static {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>>;
 
+    /// As [`events`](Self::events), but of `bytes` at most together: always the next one, however long it is. By itself a
+    /// store is asked for one event at a time.
+    ///
+    /// # Errors
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        _bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        self.events(turn, after, limit.min(1))
+    }
+
+    /// Checks that the store can be reached and written, as far as that can be told without writing. By itself a store
+    /// is taken to be well.
+    ///
+    /// # Errors
+    /// [`Unavailable`](StoreError::Unavailable), [`ReadOnly`](StoreError::ReadOnly), or
+    /// [`Damaged`](StoreError::Damaged).
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// How long the log of a turn is, and how much of it was acknowledged.
     ///
     /// # Errors

@@ -88,6 +88,8 @@ contract! {
     a_thread_has_a_title
     a_deleted_thread_leaves_nothing
     events_are_read_from_any_place_on
+    events_are_read_up_to_so_many_bytes
+    a_store_that_is_well_says_so
     events_that_do_not_follow_are_refused
     many_logs_are_asked_for_at_once
     what_was_seen_never_goes_back

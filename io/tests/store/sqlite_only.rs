@@ -277,3 +277,95 @@ async fn a_file_that_another_process_has_open_is_refused_until_that_is_gone() {
     again.close().await;
     assert!(try_lock());
 }
+
+/// The turn `a`, with an event of so many bytes.
+async fn with_event(store: &SqliteStore, length: usize) {
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let event = "x".repeat(length);
+    let appended = store
+        .append_events(&key("t", "a"), FIRST, 0, &[event])
+        .await;
+    appended.unwrap();
+}
+
+fn length(path: &std::path::Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn wal(directory: &Directory) -> std::path::PathBuf {
+    directory.file().with_extension("db-wal")
+}
+
+#[tokio::test]
+async fn a_file_that_is_closed_is_whole_by_itself() {
+    let directory = Directory::new("whole");
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    with_event(&store, 10).await;
+    assert!(length(&wal(&directory)) > 0);
+    store.close().await;
+    assert_eq!(length(&wal(&directory)), 0);
+    let copy = directory.file().with_file_name("copy.db");
+    std::fs::copy(directory.file(), &copy).unwrap();
+    let copy = SqliteStore::open(copy).await.unwrap();
+    assert_eq!(copy.event_log(&key("t", "a")).await.unwrap().next, 1);
+}
+
+#[tokio::test]
+async fn what_a_long_event_took_of_the_log_is_given_back() {
+    let directory = Directory::new("wal");
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    with_event(&store, 20 << 20).await;
+    assert!(length(&wal(&directory)) > 20 << 20);
+    for index in 1..4 {
+        let event = ["x".to_owned()];
+        let turn = key("t", "a");
+        let append = store.append_events(&turn, FIRST, index, &event);
+        append.await.unwrap();
+    }
+    let length = length(&wal(&directory));
+    assert!(length <= 4 << 20, "{length}");
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn a_file_that_is_gone_is_noticed() {
+    let directory = Directory::new("gone");
+    let moved = directory.file().with_file_name("moved.db");
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    with_event(&store, 10).await;
+    let is_lost = async |what: &str| {
+        let event = ["y".to_owned()];
+        let turn = key("t", "a");
+        let written = store
+            .append_events(&turn, FIRST, 1, &event)
+            .await
+            .unwrap_err();
+        let checked = store.check().await.unwrap_err();
+        let read = store.event_log(&turn).await;
+        for error in [&written, &checked] {
+            let message = error.to_string();
+            assert!(matches!(error, StoreError::Damaged { .. }), "{message}");
+            assert!(message.contains(what), "{message}");
+        }
+        read.is_err()
+    };
+    std::fs::rename(directory.file(), &moved).unwrap();
+    assert!(is_lost("was deleted or moved").await);
+    std::fs::copy(&moved, directory.file()).unwrap();
+    assert!(is_lost("was replaced").await);
+    std::fs::rename(&moved, directory.file()).unwrap();
+    assert_eq!(store.check().await, Ok(()), "it is back");
+    std::fs::remove_file(wal(&directory)).unwrap();
+    assert!(!is_lost("-wal was deleted or moved").await);
+}
+
+#[tokio::test]
+async fn a_file_without_a_folder_is_refused() {
+    let directory = Directory::new("folder");
+    let file = directory.file().with_file_name("no").join("turns.db");
+    let error = SqliteStore::open(&file).await.unwrap_err();
+    assert!(error.to_string().contains("there is no folder"), "{error}");
+    assert!(!file.parent().unwrap().exists());
+    let error = SqliteStore::open(":memory:").await.unwrap_err();
+    assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+}

@@ -307,6 +307,37 @@ impl<D: Database> Store for SqlStore<D> {
         .boxed()
     }
 
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        async move {
+            let mut transaction = self.look().await?;
+            let page = (after, limit, bytes);
+            let found = read::events_within::<D>(&mut transaction, turn, page).await?;
+            if found.is_empty() {
+                read::state::<D>(&mut transaction, turn, "").await?;
+            }
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        async move {
+            let mut transaction = self.write().await?;
+            // It changes nothing, and is refused where nothing may be changed.
+            let sql = "UPDATE threads SET title = title WHERE 1 = 0";
+            transaction.execute(sql, &[]).await?;
+            transaction.commit().await
+        }
+        .boxed()
+    }
+
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         async move {
             let mut transaction = self.look().await?;

@@ -85,6 +85,7 @@ impl PostgresStore {
     /// # Errors
     /// As for [`connect`](Self::connect).
     pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
+        check_parameters(url)?;
         let mut connect = PgConnectOptions::from_str(url).map_err(|error| {
             // Its words may hold the password.
             let kind = match error {
@@ -173,6 +174,49 @@ async fn listen(
             }
         }
     }
+}
+
+/// What the driver reads of an address behind the `?`.
+const PARAMETERS: &[&str] = &[
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "statement-cache-capacity",
+    "user",
+];
+
+/// Refuses what the driver would pass over: a mistyped `sslmode` would be no encryption.
+fn check_parameters(url: &str) -> Result<(), StoreError> {
+    let Some((_, query)) = url.split_once('?') else {
+        return Ok(());
+    };
+    let names = query.split('&').filter(|pair| !pair.is_empty());
+    let names = names.map(|pair| pair.split('=').next().unwrap_or_default());
+    for name in names {
+        let is_option = name.starts_with("options[") && name.ends_with(']');
+        if !is_option && !PARAMETERS.contains(&name) {
+            let known = PARAMETERS.join(", ");
+            return Err(StoreError::Refused {
+                message: format!(
+                    "the address of the PostgreSQL server has no parameter `{name}`: there are {known}"
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn quoted(name: &str) -> String {
@@ -283,4 +327,25 @@ pub(super) fn failed(error: sqlx::Error) -> StoreError {
             _ => StoreError::Other { message },
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_parameter_is_refused() {
+        for url in [
+            "postgres://u:p@h/d",
+            "postgres://u:p@h/d?",
+            "postgres://h/d?sslmode=verify-full&options[search_path]=a",
+            "postgresql:///d?host=/run/postgresql&application_name=a%26b",
+        ] {
+            assert_eq!(check_parameters(url), Ok(()), "{url}");
+        }
+        let refused = check_parameters("postgres://u:p@h/d?ssl_mode=require").unwrap_err();
+        let message = refused.to_string();
+        assert!(message.contains("no parameter `ssl_mode`"), "{message}");
+        assert!(!message.contains("u:p"), "{message}");
+    }
 }

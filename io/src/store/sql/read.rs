@@ -342,6 +342,29 @@ pub(super) async fn events_of<D: Database>(
     logged::<D>(transaction, sql, &values).await
 }
 
+/// As [`events_of`], of so many bytes at most, but always the next one. The texts of those beyond are not read.
+pub(super) async fn events_within<D: Database>(
+    transaction: &mut D::Transaction,
+    key: &TurnKey,
+    (after, limit, bytes): (Option<u64>, usize, usize),
+) -> Result<Vec<LoggedEvent>, StoreError> {
+    let sql = "WITH page (turn_id, position, bytes) AS (\
+               SELECT turn_id, position, OCTET_LENGTH(data) FROM events WHERE turn_id = \
+               (SELECT t.id FROM turns t JOIN threads h ON h.id = t.thread_id \
+               WHERE h.server = $1 AND h.room = $2 AND h.thread = $3 AND t.run_id = $4) \
+               AND position > $5 ORDER BY position LIMIT $6), \
+               summed (turn_id, position, total) AS (\
+               SELECT turn_id, position, SUM(bytes) OVER (ORDER BY position) FROM page) \
+               SELECT e.position, e.data FROM summed s \
+               JOIN events e ON e.turn_id = s.turn_id AND e.position = s.position \
+               WHERE s.total <= $7 OR s.position = (SELECT MIN(position) FROM page) ORDER BY e.position";
+    let [server, room, thread, turn] = turn_values(key);
+    let after = after.map_or(-1, integer);
+    let [limit, bytes] = [limit, bytes].map(|count| integer(count as u64).into());
+    let values = [server, room, thread, turn, after.into(), limit, bytes];
+    logged::<D>(transaction, sql, &values).await
+}
+
 async fn logged<D: Database>(
     transaction: &mut D::Transaction,
     sql: &str,

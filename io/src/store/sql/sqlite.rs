@@ -12,7 +12,8 @@ use sqlx::sqlite::{
     Sqlite as Driver, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
@@ -70,10 +71,16 @@ pub struct Sqlite {
     wakers: Wakers,
     /// That no other process writes the file, until the store is closed.
     alone: Mutex<Option<Arc<FileLock>>>,
+    /// The file as it was opened, if it is written.
+    file: Option<OpenFile>,
 }
 
 /// As [`SqliteConnectOptions`] sets it.
 const PAGE: u64 = 4096;
+/// How long `-wal` may stay once what is in it is in the file, in bytes. SQLite cuts it when it begins anew.
+const MAX_IDLE_WAL_BYTES: u64 = 4 << 20;
+/// So many pages in `-wal` are brought into the file, as SQLite sets it.
+const CHECKPOINT_PAGES: u64 = 1000;
 const READERS: u32 = 4;
 
 impl SqliteStore {
@@ -95,6 +102,7 @@ impl SqliteStore {
         options: SqliteOptions,
     ) -> Result<Self, StoreError> {
         let path = path.as_ref();
+        check_path(path)?;
         let mut alone = None;
         if !options.read_only {
             make_private(path)?;
@@ -114,6 +122,12 @@ impl SqliteStore {
             connect = connect
                 .page_size(u32::try_from(PAGE).unwrap_or(4096))
                 .journal_mode(SqliteJournalMode::Wal);
+            let most = options.max_bytes.unwrap_or(u64::MAX);
+            let idle = MAX_IDLE_WAL_BYTES.min(most);
+            let pages = CHECKPOINT_PAGES.min(most / PAGE / 4).max(16);
+            connect = connect
+                .pragma("journal_size_limit", idle.to_string())
+                .pragma("wal_autocheckpoint", pages.to_string());
         }
         if let Some(bytes) = options.max_bytes {
             let pages = (bytes / PAGE).max(1);
@@ -132,21 +146,113 @@ impl SqliteStore {
             let migrated = migrate(&writer).await;
             migrated.map_err(|error| not_migrated(error, failed))?;
         }
+        let file = match options.read_only {
+            true => None,
+            false => Some(OpenFile::of(path)?),
+        };
         let readers = pool(READERS).connect_lazy_with(connect.read_only(true));
         Ok(Self::of(Sqlite {
             writer,
             readers,
             wakers: Wakers::default(),
             alone: Mutex::new(alone),
+            file,
         }))
     }
 
-    /// Waits for what is under way, and closes the file. Dropping the store does so too, later.
+    /// Waits for what is under way, brings all of `-wal` into the file, and closes it. Dropping the store does so too,
+    /// later.
     pub async fn close(&self) {
         self.database.readers.close().await;
         self.database.writer.close().await;
         drop(lock(&self.database.alone).take());
     }
+}
+
+/// Checks that the file has a folder, and is one.
+fn check_path(path: &Path) -> Result<(), StoreError> {
+    let text = path.to_string_lossy();
+    if text == ":memory:" || text.starts_with("file:") {
+        return Err(StoreError::Refused {
+            message: format!("`{text}` is no file: for turns in memory there is `MemoryStore`"),
+        });
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(StoreError::Unavailable {
+                message: format!(
+                    "there is no folder `{}`: make it, or mount what it is on",
+                    folder.display()
+                ),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Which file a path named when it was opened.
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    wal: PathBuf,
+    identity: Identity,
+}
+
+/// What tells a file from any other.
+type Identity = (u64, u64);
+
+impl OpenFile {
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        let mut wal = path.as_os_str().to_owned();
+        wal.push("-wal");
+        Ok(Self {
+            path: path.to_owned(),
+            wal: wal.into(),
+            identity: identity(path).map_err(|error| unusable(path, &error))?,
+        })
+    }
+
+    /// Checks that the path names the same file still: what is written into another one that was there is lost.
+    fn check(&self) -> Result<(), StoreError> {
+        match identity(&self.path) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            Ok(_) => Err(self.lost(&self.path, "was replaced")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(self.lost(&self.path, "was deleted or moved"))
+            }
+            Err(error) => Err(unusable(&self.path, &error)),
+        }
+    }
+
+    /// Checks that `-wal` is there, which it is while a connection writes.
+    fn check_wal(&self) -> Result<(), StoreError> {
+        match self.wal.try_exists() {
+            Ok(false) => Err(self.lost(&self.wal, "was deleted or moved")),
+            _ => Ok(()),
+        }
+    }
+
+    fn lost(&self, path: &Path, what: &str) -> StoreError {
+        let path = path.display();
+        StoreError::Damaged {
+            message: format!(
+                "the file {path} {what} while it was open: stop this program, put the file back, and start again"
+            ),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// An open file can be neither deleted nor replaced.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<Identity> {
+    std::fs::metadata(path).map(|_| (0, 0))
 }
 
 /// Makes the file if it is not there, for its owner alone: it holds conversations. SQLite gives `-wal` and `-shm` the
@@ -189,6 +295,9 @@ impl Database for Sqlite {
     const ABSENT: Option<&'static str> = None;
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
+        if let Some(file) = &self.file {
+            file.check()?;
+        }
         let (pool, begin) = match access {
             Access::Look => (&self.readers, None),
             Access::Read => (&self.readers, Some("BEGIN")),
@@ -202,6 +311,11 @@ impl Database for Sqlite {
         };
         if let Some(begin) = begin {
             transaction.execute(begin, &[]).await?;
+        }
+        if access == Access::Write
+            && let Some(file) = &self.file
+        {
+            file.check_wal()?;
         }
         Ok(transaction)
     }

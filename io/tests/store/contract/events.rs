@@ -48,6 +48,46 @@ pub(crate) async fn events_are_read_from_any_place_on(store: AnyStore) {
     assert_eq!(read(Some(9), 3).await, [10]);
 }
 
+pub(crate) async fn events_are_read_up_to_so_many_bytes(store: AnyStore) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let events: Vec<_> = [3, 3, 100, 3, 3]
+        .iter()
+        .map(|length| "é".repeat(*length))
+        .collect();
+    store.append_events(&turn, FIRST, 0, &events).await.unwrap();
+    let read = async |after, limit, bytes| {
+        let read = store.events_within(&turn, after, limit, bytes).await;
+        let read = read.unwrap().into_iter();
+        read.map(|event| {
+            assert_eq!(event.data, events[usize::try_from(event.index).unwrap()]);
+            event.index
+        })
+        .collect::<Vec<_>>()
+    };
+    let whole = read(None, 10, 1_000).await;
+    // A store that cannot tell gives one at a time.
+    let is_one_by_one = whole == [0];
+    assert!(is_one_by_one || whole == [0, 1, 2, 3, 4], "{whole:?}");
+    let up_to = |indices: &[u64]| match is_one_by_one {
+        true => indices[..indices.len().min(1)].to_vec(),
+        false => indices.to_vec(),
+    };
+    assert_eq!(read(None, 10, 12).await, up_to(&[0, 1]));
+    assert_eq!(read(None, 10, 11).await, [0]);
+    assert_eq!(read(None, 1, 1_000).await, [0]);
+    assert_eq!(read(None, 0, 1_000).await, [0; 0]);
+    assert_eq!(read(Some(1), 10, 1).await, [2], "one that is longer alone");
+    assert_eq!(read(Some(2), 10, 12).await, up_to(&[3, 4]));
+    assert_eq!(read(Some(4), 10, 12).await, [0; 0]);
+    let none = store.events_within(&key("t", "no"), None, 1, 1).await;
+    assert!(matches!(none, Err(StoreError::NoTurn { .. })), "{none:?}");
+}
+
+pub(crate) async fn a_store_that_is_well_says_so(store: AnyStore) {
+    assert_eq!(store.check().await, Ok(()));
+}
+
 pub(crate) async fn events_that_do_not_follow_are_refused(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
