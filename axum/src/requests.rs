@@ -1,7 +1,7 @@
 //! What clients ask for, in handlers of the app's own.
 
 use crate::body::{check_content_type, read_body, response};
-use crate::refusal::Refusal;
+use crate::refusal::{ChatRefusal, Refusal};
 use axum::extract::{FromRequest, Request};
 use axum::response::Response;
 use std::time::Duration;
@@ -117,9 +117,9 @@ impl Chat {
 }
 
 impl<S: Send + Sync> FromRequest<S> for Chat {
-    type Rejection = Refusal;
+    type Rejection = ChatRefusal;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ChatRefusal> {
         let (head, body) = request.into_parts();
         check_content_type(&head.headers)?;
         let body = read_body(body, MAX_BODY).await?;

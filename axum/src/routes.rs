@@ -1,7 +1,7 @@
 //! The routes.
 
 use crate::body::{check_content_type, read_body, response};
-use crate::refusal::Refusal;
+use crate::refusal::{ChatRefusal, Refusal};
 use crate::requests::{KEEP_ALIVE, MAX_BODY};
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -14,8 +14,11 @@ use stepwell_io::Agent;
 use stepwell_io::serve::{AgUiServer, ChatRequest, Encoding, read_input, understand};
 
 /// The routes of an agent: `POST /agent` for AG-UI clients, `POST /api/chat` for chats of the AI SDK, and
-/// `GET /api/chat/{id}/stream` for those that come back to a stream (204 if none is under way). Put them elsewhere with
-/// axum's `nest`, and what checks who asks before them with its `layer`.
+/// `GET /api/chat/{id}/stream` for those that come back to a stream (204 if there is none), and `DELETE` there to stop the
+/// chat's run. Put them elsewhere with axum's `nest`, and what checks who asks before them with its `layer`.
+///
+/// The system prompt is the agent's alone: see [`ClientTrust`](stepwell_io::serve::ClientTrust). To let clients that are back ends
+/// of yours give the model instructions, give [`AgentRoutes::server`] an [`AgUiServer::with_trust`].
 ///
 /// All who ask share the threads: whoever knows a thread's id can answer what it asks. An app with users gives each an agent
 /// with a [`ThreadKey`](stepwell_io::ThreadKey) of their own, in handlers with an [`AgUiServer`].
@@ -80,7 +83,7 @@ impl AgentRoutes {
         Router::new()
             .route("/agent", post(run))
             .route("/api/chat", post(chat))
-            .route("/api/chat/{chat}/stream", get(resume))
+            .route("/api/chat/{chat}/stream", get(resume).delete(stop))
             .with_state(Arc::new(self))
     }
 }
@@ -103,7 +106,7 @@ async fn run(
 async fn chat(
     State(routes): State<Arc<AgentRoutes>>,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ChatRefusal> {
     let (head, body) = request.into_parts();
     check_content_type(&head.headers)?;
     let body = read_body(body, routes.max_body).await?;
@@ -120,4 +123,9 @@ async fn resume(State(routes): State<Arc<AgentRoutes>>, Path(chat): Path<String>
         Some(stream) => response(Encoding::UiMessages, stream.frames(routes.keep_alive)),
         None => StatusCode::NO_CONTENT.into_response(),
     }
+}
+
+async fn stop(State(routes): State<Arc<AgentRoutes>>, Path(chat): Path<String>) -> StatusCode {
+    routes.server.stop_chat(&routes.agent, &chat.into());
+    StatusCode::NO_CONTENT
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use stepwell_axum::{AgentRoutes, Chat, RunRequest, router};
 use stepwell_io::serve::{AgUiServer, RunLimits};
 use stepwell_io::{Agent, Tool, ToolContext, provider};
-use stepwell_mock_llm::{Hop, MockLlm, Script};
+use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use tower_service::Service;
 
 async fn model(script: Script) -> (MockLlm, Agent) {
@@ -126,19 +126,20 @@ async fn what_is_no_request_is_refused_with_what_is_wrong() {
         ("/agent", json!({}), 422, "invalid_input"),
         ("/agent", run("", &json!({})), 422, "invalid_input"),
         ("/agent", run("r", &taken), 422, "unusable_tool"),
-        (
-            "/api/chat",
-            json!({ "id": "c", "messages": [] }),
-            422,
-            "invalid_input",
-        ),
-        ("/api/chat", long, 413, "body_too_large"),
+        ("/agent", long, 413, "body_too_large"),
     ] {
         let response = ask(&mut app, path, &body).await;
         assert_eq!(response.status().as_u16(), status, "{body}");
         let error: Value = serde_json::from_str(&text(response).await).expect("JSON");
         assert_eq!(error["error"]["code"], code, "{error}");
     }
+    // The AI SDK shows the body as it is.
+    let refused = ask(&mut app, "/api/chat", &json!({ "id": "c", "messages": [] })).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(
+        text(refused).await,
+        "/messages is empty: send what the user says"
+    );
     let plain = Request::post("/agent")
         .body(Body::from("{}"))
         .expect("a request");
@@ -159,6 +160,31 @@ async fn what_is_no_request_is_refused_with_what_is_wrong() {
         ),
         (503, &"1".parse().expect("a value"))
     );
+}
+
+#[tokio::test]
+async fn a_chats_run_is_stopped_on_demand() {
+    let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
+    let mut app = router(agent);
+    let user = json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": "hello" }] });
+    let response = ask(
+        &mut app,
+        "/api/chat",
+        &json!({ "id": "c", "messages": [user] }),
+    )
+    .await;
+    model.wait_until(|requests| requests.len() == 1).await;
+    let stop = Request::delete("/api/chat/c/stream").body(Body::empty());
+    let stopped = app.call(stop.expect("a request")).await;
+    assert_eq!(
+        stopped.expect("it answers").status(),
+        StatusCode::NO_CONTENT
+    );
+    let parts = said(response).await;
+    assert_eq!(parts.last().expect("an end")["type"], "abort");
+    model
+        .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
+        .await;
 }
 
 #[tokio::test]

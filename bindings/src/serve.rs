@@ -12,8 +12,8 @@ use futures::stream::{BoxStream, iter};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use stepwell_io::serve::{
-    AgUiServer as Server, ChatRequest, Encoding, EventStream, Refused, RunLimits as Limits,
-    check_content_type, read_input,
+    AgUiServer as Server, ChatRequest, ClientTrust, Encoding, EventStream, Refused,
+    RunLimits as Limits, check_content_type, read_input,
 };
 use tokio::sync::Mutex;
 
@@ -52,8 +52,8 @@ pub struct ServedRequest {
     pub body: Vec<u8>,
 }
 
-/// Runs agents for AG-UI clients, at `POST /agent`, and for chats of the AI SDK, at `POST /api/chat` and
-/// `GET /api/chat/{id}/stream`.
+/// Runs agents for AG-UI clients, at `POST /agent`, and for chats of the AI SDK, at `POST /api/chat`, and `GET` and `DELETE` of
+/// `/api/chat/{id}/stream`.
 #[derive(Debug, uniffi::Object)]
 pub struct AgUiServer {
     server: Server,
@@ -76,23 +76,31 @@ pub struct AgUiEvents {
 
 #[uniffi::export]
 impl AgUiServer {
-    /// A server without runs.
+    /// Creates a server without runs. Only trusted clients may give the model instructions: their `system` and `developer`
+    /// messages are sent as they are, and their context and state follow the agent's instructions. Those of others are
+    /// dropped, and sent as the user's words.
     // uniffi gives records away.
     #[allow(clippy::needless_pass_by_value)]
-    #[uniffi::constructor]
-    pub fn new(limits: RunLimits) -> Arc<Self> {
+    #[uniffi::constructor(default(trust_clients = false))]
+    pub fn new(limits: RunLimits, trust_clients: bool) -> Arc<Self> {
         let usual = Limits::default();
         let time = |time: Option<Duration>, usual| time.map_or(usual, Into::into);
-        let server = Server::new(Limits {
+        let trust = match trust_clients {
+            true => ClientTrust::Trusted,
+            false => ClientTrust::Untrusted,
+        };
+        let limits = Limits {
             runs: limits.runs.map_or(usual.runs, |runs| runs as usize),
             run_time: time(limits.run_time, usual.run_time),
             interrupt_time: time(limits.interrupt_time, usual.interrupt_time),
             resume_time: time(limits.resume_time, usual.resume_time),
-        });
+        };
+        let server = Server::with_trust(limits, trust);
         Arc::new(Self { server })
     }
 
-    /// Answers a request with a run of this agent. A request that begins none is answered with what is wrong, as JSON.
+    /// Answers a request with a run of this agent. A request that begins none is answered with what is wrong, as JSON,
+    /// and to a chat as text.
     // uniffi gives records away.
     #[allow(clippy::needless_pass_by_value)]
     pub fn answer(&self, agent: &Agent, request: ServedRequest) -> Arc<ServedReply> {
@@ -100,14 +108,17 @@ impl AgUiServer {
             return ServedReply::refused(&Refused::stopping());
         };
         let _entered = runtime.enter();
-        let answered = match (request.method.as_str(), request.path.trim_end_matches('/')) {
-            ("POST", "/agent") => self.run(agent, &request),
-            ("POST", "/api/chat") => self.chat(agent, &request),
-            ("GET", path) => return self.resume(agent, path),
-            (_, "/agent" | "/api/chat") => return ServedReply::empty(405),
-            _ => return ServedReply::empty(404),
-        };
-        answered.unwrap_or_else(|refused| ServedReply::refused(&refused))
+        match (request.method.as_str(), request.path.trim_end_matches('/')) {
+            ("POST", "/agent") => self
+                .run(agent, &request)
+                .unwrap_or_else(|refused| ServedReply::refused(&refused)),
+            ("POST", "/api/chat") => self
+                .chat(agent, &request)
+                .unwrap_or_else(|refused| ServedReply::refused_chat(&refused)),
+            ("GET" | "DELETE", path) => self.resume(agent, &request.method, path),
+            (_, "/agent" | "/api/chat") => ServedReply::empty(405),
+            _ => ServedReply::empty(404),
+        }
     }
 
     /// Takes no more runs, and gives those under way so long to end.
@@ -149,7 +160,8 @@ impl AgUiServer {
         Ok(ServedReply::streamed(Encoding::UiMessages, frames))
     }
 
-    fn resume(&self, agent: &Agent, path: &str) -> Arc<ServedReply> {
+    /// Gives a chat's stream, or stops its run.
+    fn resume(&self, agent: &Agent, method: &str, path: &str) -> Arc<ServedReply> {
         let chat = path.strip_prefix("/api/chat/");
         let Some(chat) = chat.and_then(|chat| chat.strip_suffix("/stream")) else {
             return ServedReply::empty(match path {
@@ -157,6 +169,10 @@ impl AgUiServer {
                 _ => 404,
             });
         };
+        if method == "DELETE" {
+            self.server.stop_chat(agent.inner(), &chat.into());
+            return ServedReply::empty(204);
+        }
         match self.server.chat_stream(agent.inner(), &chat.into()) {
             Some(stream) => {
                 let frames = stream.frames(KEEP_ALIVE).map(Vec::from).boxed();
@@ -230,9 +246,23 @@ impl ServedReply {
     }
 
     fn refused(refused: &Refused) -> Arc<Self> {
+        let body = refused.to_json().to_string();
+        Self::plain(refused, "application/json", body)
+    }
+
+    /// The AI SDK shows the body of such an answer to the user as it is.
+    fn refused_chat(refused: &Refused) -> Arc<Self> {
+        Self::plain(
+            refused,
+            "text/plain; charset=utf-8",
+            refused.message.clone(),
+        )
+    }
+
+    fn plain(refused: &Refused, content_type: &str, body: String) -> Arc<Self> {
         let mut headers = vec![HttpHeader {
             name: "content-type".to_owned(),
-            value: "application/json".to_owned(),
+            value: content_type.to_owned(),
         }];
         let status = refused.reason.status().as_u16();
         if status == 503 {
@@ -241,8 +271,7 @@ impl ServedReply {
                 value: "1".to_owned(),
             });
         }
-        let body = refused.to_json().to_string().into_bytes();
-        Self::new(status, headers, iter([body]).boxed())
+        Self::new(status, headers, iter([body.into_bytes()]).boxed())
     }
 
     fn empty(status: u16) -> Arc<Self> {

@@ -1,40 +1,72 @@
 //! The store that the settings name.
 
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use stepwell_demo::Failure;
 use stepwell_io::store::{
     MemoryStore, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
 };
 
 /// How large a file may become: `sqlite:FILE?max_bytes=N`.
-const MAX_BYTES: &str = "?max_bytes=";
+const MAX_BYTES: &str = "max_bytes";
 
 /// The address of a store that ends with the process.
 pub(crate) const MEMORY: &str = "memory";
 
+/// A store that is open.
+#[derive(Clone, Debug)]
+pub(crate) enum OpenStore {
+    Memory(Arc<MemoryStore>),
+    Sqlite(Arc<SqliteStore>),
+    Postgres(Arc<PostgresStore>),
+}
+
+impl OpenStore {
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Memory(store) => Arc::clone(store) as Arc<dyn Store>,
+            Self::Sqlite(store) => Arc::clone(store) as Arc<dyn Store>,
+            Self::Postgres(store) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+
+    /// Closes it, so that a file has all that was written. It waits for what is under way, but not for long.
+    pub(crate) async fn close(&self) {
+        let close = async {
+            match self {
+                Self::Memory(_) => {}
+                Self::Sqlite(store) => store.close().await,
+                Self::Postgres(store) => store.close().await,
+            }
+        };
+        if tokio::time::timeout(CLOSING_TIME, close).await.is_err() {
+            tracing::warn!(target: "stepwell", "the store could not be closed in time: nothing is lost, but a file is whole only with its `-wal`");
+        }
+    }
+}
+
+/// How long it may take to close a store.
+const CLOSING_TIME: Duration = Duration::from_secs(5);
+
 /// Opens the store that goes by this address: `memory`, `sqlite:FILE`, `postgres://…`.
-pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open(address: &str) -> Result<OpenStore, Failure> {
     if address == MEMORY {
-        return Ok(Arc::new(MemoryStore::new()));
+        return Ok(OpenStore::Memory(Arc::new(MemoryStore::new())));
     }
     if let Some(path) = address.strip_prefix("sqlite:") {
         let (path, options) = file(path)?;
         if path.is_empty() {
             return Err(unknown(address));
         }
-        if let Some(folder) = Path::new(path).parent() {
-            let failed = |error| Failure::failed(format!("{}: {error}", folder.display()));
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
         let store = SqliteStore::open_with(path, options).await;
-        return Ok(Arc::new(store.map_err(|error| unusable(path, &error))?));
+        let store = store.map_err(|error| unusable(path, &error))?;
+        return Ok(OpenStore::Sqlite(Arc::new(store)));
     }
     if is_shared(address) {
         let store = PostgresStore::connect(address).await;
         // The address may hold a password.
         let store = store.map_err(|error| unusable("PostgreSQL", &error))?;
-        return Ok(Arc::new(store));
+        return Ok(OpenStore::Postgres(Arc::new(store)));
     }
     Err(unknown(address))
 }
@@ -55,15 +87,26 @@ pub(crate) fn name(address: &str) -> String {
 /// A file, and how it is used.
 fn file(path: &str) -> Result<(&str, SqliteOptions), Failure> {
     let mut options = SqliteOptions::default();
-    let Some((path, bytes)) = path.rsplit_once(MAX_BYTES) else {
+    let Some((path, query)) = path.split_once('?') else {
         return Ok((path, options));
     };
-    let bytes = bytes.parse().map_err(|_| {
-        Failure::usage(format!(
-            "`{bytes}` is no number of bytes: {MAX_BYTES}1000000"
-        ))
-    })?;
-    options.max_bytes = Some(bytes);
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        match parameter.split_once('=').unwrap_or((parameter, "")) {
+            (MAX_BYTES, bytes) => {
+                options.max_bytes = Some(bytes.parse().map_err(|_| {
+                    Failure::usage(format!(
+                        "`{bytes}` is no number of bytes: write `sqlite:FILE?{MAX_BYTES}=1000000`"
+                    ))
+                })?);
+            }
+            (name, _) => {
+                return Err(Failure::usage(format!(
+                    "a store in a file has no parameter `{name}`: there is `{MAX_BYTES}`, as in \
+                     `sqlite:FILE?{MAX_BYTES}=1000000`"
+                )));
+            }
+        }
+    }
     Ok((path, options))
 }
 

@@ -89,7 +89,9 @@ const scenarios = {
     const frames = (await response.text()).split("\n\n").filter((frame) => frame && !frame.startsWith(":"));
     assert.equal(frames.at(-1), "data: [DONE]");
     const parts = frames.slice(0, -1).map((frame) => JSON.parse(frame.slice("data: ".length)));
-    assert.deepEqual([parts[0].type, parts.at(-1)], ["start", { type: "finish", finishReason: "stop" }]);
+    const { type, finishReason, messageMetadata } = parts.at(-1);
+    assert.deepEqual([parts[0].type, type, finishReason], ["start", "finish", "stop"]);
+    assert.ok(messageMetadata.usage.inputTokens > 0);
   },
 
   async reasoning(player) {
@@ -244,7 +246,7 @@ const scenarios = {
     const body = { tools: [{ ...TOOLS[0], name: "get_secret_number" }] };
     await refused({ transport: new player.ai.DefaultChatTransport({ api, body }) }, /\/tools\/0\/name/);
     await refused({ messages: [{ id: "u", role: "person", parts: [] }] }, /unknown variant `person`/);
-    await refused({ id: "" }, /threadId has 1 to 512 bytes/);
+    await refused({ id: "" }, /\/id has 1 to 512 bytes/);
   },
 
   async regenerate(player) {

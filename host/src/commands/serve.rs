@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::run::{Limits as RunLimits, RunConfig};
 use stepwell_demo::Failure;
+use stepwell_io::serve::ClientTrust;
 use stepwell_io::{Endpoint, HttpClient};
 use stepwell_mock_llm::MockLlm;
 use tokio::net::TcpListener;
@@ -75,8 +76,9 @@ impl Serve {
         // What cannot be is said before anything is opened.
         engine(settings)?;
         let address = settings.store.as_deref().unwrap_or(MEMORY);
+        let store = crate::store::open(address).await?;
         let sessions = SessionStore {
-            store: crate::store::open(address).await?,
+            store: store.store(),
             label: settings.owner.clone(),
             is_durable: address != MEMORY,
         };
@@ -115,6 +117,7 @@ impl Serve {
         out.flush()?;
         let served = serve(listener, backend, serving, signal).await;
         servers.close().await;
+        store.close().await;
         Ok(served?)
     }
 
@@ -217,7 +220,9 @@ fn serving(
             body: settings.max_body,
             runs: settings.max_runs,
             user_runs: settings.user_runs,
+            user_waiting: settings.user_waiting.get(),
             user_requests: settings.user_requests,
+            user_streams: settings.user_streams,
             connections: settings.max_connections.get(),
             header_timeout: Duration::from_secs(settings.header_timeout.get()),
             idle_timeout: Duration::from_secs(settings.idle_timeout.get()),
@@ -228,6 +233,10 @@ fn serving(
         },
         sessions,
         access,
+        trust: match settings.trust_clients {
+            true => ClientTrust::Trusted,
+            false => ClientTrust::Untrusted,
+        },
         origins: settings.allow_origin.clone(),
         hosts: settings.allow_host.clone(),
         record: settings.record,

@@ -4,12 +4,17 @@
 //! [`Bounds::idle_timeout`] for the next, from when the client has read the last of an answer. Where there is no room for a
 //! new connection, the one is closed that has waited longest for its client: for a request, for the rest of one, or to
 //! read. One whose request is being answered has no deadline here: runs and bodies have their own.
+//!
+//! Where all are being answered, a few more are taken that may ask for `/health` and `/ready` alone: whoever watches over the
+//! server is answered always. Their other requests are refused, unless there is room by then.
 
 mod flow;
 
+use super::refusal::{Code, Refusal};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::Request;
+use axum::response::{IntoResponse, Response};
 use flow::{Asked, Flow};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
@@ -33,6 +38,13 @@ use tokio_util::task::TaskTracker;
 
 /// Between two tries to take a connection when the process has no more files to open.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How many connections there may be at most beyond those of [`Bounds::most`], for `/health` and `/ready`.
+const RESERVED: usize = 8;
+
+/// The paths of those who watch over the server.
+pub(super) const HEALTH_PATH: &str = "/health";
+pub(super) const READY_PATH: &str = "/ready";
 
 /// How many connections there may be, and how long they may wait.
 #[derive(Clone, Copy, Debug)]
@@ -77,9 +89,16 @@ pub(super) async fn serve(
 #[derive(Debug)]
 struct Connections {
     bounds: Bounds,
-    room: Arc<Semaphore>,
-    waiting: Mutex<Waiting>,
+    usual: Room,
+    reserved: Room,
     is_full: AtomicBool,
+}
+
+/// So many connections at once.
+#[derive(Debug)]
+struct Room {
+    places: Arc<Semaphore>,
+    waiting: Mutex<Waiting>,
 }
 
 /// The connections that wait, the one that has waited longest first.
@@ -89,14 +108,56 @@ struct Waiting {
     close: BTreeMap<u64, CancellationToken>,
 }
 
+/// What a connection has of the room.
+#[derive(Debug)]
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    is_reserved: bool,
+}
+
+impl Room {
+    fn new(most: usize) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            waiting: Mutex::default(),
+        }
+    }
+
+    fn free(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+
+    /// Waits for a place. The room is never closed.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+
+    /// Has the connection closed that has waited longest. Returns whether one waits.
+    fn close_longest_waiting(&self) -> bool {
+        let longest = self.waiting().close.pop_first();
+        longest.inspect(|(_, close)| close.cancel()).is_some()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing is left half-done under the lock.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Connections {
     fn new(bounds: Bounds) -> Self {
-        let most = bounds.most.min(Semaphore::MAX_PERMITS);
         Self {
             bounds,
-            room: Arc::new(Semaphore::new(most)),
-            waiting: Mutex::default(),
+            usual: Room::new(bounds.most),
+            reserved: Room::new(RESERVED),
             is_full: AtomicBool::new(false),
+        }
+    }
+
+    fn room(&self, is_reserved: bool) -> &Room {
+        match is_reserved {
+            true => &self.reserved,
+            false => &self.usual,
         }
     }
 
@@ -113,7 +174,9 @@ impl Connections {
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {
                     tracing::error!(target: "stepwell", %error, "no connection can be taken");
-                    self.close_longest_waiting();
+                    if !self.usual.close_longest_waiting() {
+                        self.reserved.close_longest_waiting();
+                    }
                     sleep(PAUSE).await;
                 }
             }
@@ -121,31 +184,34 @@ impl Connections {
     }
 
     /// Room for one more.
-    async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        let room = Arc::clone(&self.room);
-        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+    async fn place(&self) -> Option<Place> {
+        if let Some(permit) = self.usual.free() {
             self.is_full.store(false, Ordering::Relaxed);
-            return Some(place);
+            return Some(Place {
+                _permit: permit,
+                is_reserved: false,
+            });
         }
         // Once for all that come until there is room again without that.
         if !self.is_full.swap(true, Ordering::Relaxed) {
             tracing::warn!(target: "stepwell", most = self.bounds.most, "there are as many connections as there may be");
         }
-        // If none waits, the next that is done makes room.
-        self.close_longest_waiting();
-        // It is never closed.
-        room.acquire_owned().await.ok()
-    }
-
-    fn close_longest_waiting(&self) {
-        if let Some((_, close)) = self.waiting().close.pop_first() {
-            close.cancel();
-        }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing is left half-done under the lock.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        let is_reserved = !self.usual.close_longest_waiting();
+        let room = self.room(is_reserved);
+        let permit = match room.free() {
+            Some(permit) => permit,
+            None => {
+                // What is asked on a reserved connection is answered at once: one of them waits for its client.
+                if is_reserved {
+                    room.close_longest_waiting();
+                }
+                room.place().await?
+            }
+        };
+        Some(Place {
+            _permit: permit,
+            is_reserved,
+        })
     }
 }
 
@@ -161,7 +227,7 @@ fn is_of_the_client(error: &io::Error) -> bool {
 /// One connection.
 struct Connection {
     presence: Arc<Presence>,
-    _place: Option<OwnedSemaphorePermit>,
+    _place: Option<Place>,
 }
 
 /// Whether a connection waits for its client.
@@ -173,6 +239,7 @@ struct Presence {
     deadline: watch::Sender<Option<Instant>>,
     /// It is to make room.
     close: CancellationToken,
+    is_reserved: bool,
 }
 
 #[derive(Debug, Default)]
@@ -184,12 +251,13 @@ struct State {
 }
 
 impl Connection {
-    fn new(connections: &Arc<Connections>, place: Option<OwnedSemaphorePermit>) -> Self {
+    fn new(connections: &Arc<Connections>, place: Option<Place>) -> Self {
         let presence = Presence {
             connections: Arc::clone(connections),
             state: Mutex::default(),
             deadline: watch::Sender::new(None),
             close: CancellationToken::new(),
+            is_reserved: place.as_ref().is_some_and(|place| place.is_reserved),
         };
         presence.waits(connections.bounds.header_timeout);
         Self {
@@ -208,17 +276,40 @@ impl Connection {
     ) {
         let presence = Arc::clone(&self.presence);
         let router = TowerToHyperService::new(router);
+        let is_reserved = presence.is_reserved;
         let service = service_fn(move |request: Request<Incoming>| {
             let busy = presence.busy();
-            let request = request.map(|body| Body::new(Asked::new(body, Arc::clone(&presence))));
-            let response = hyper::service::Service::call(&router, request);
+            // A request that was read on a reserved connection has a place among the usual ones, if there is one by now.
+            let is_watching = matches!(request.uri().path(), HEALTH_PATH | READY_PATH);
+            let usual = match is_reserved && !is_watching {
+                true => presence.connections.usual.free().ok_or(()).map(Some),
+                false => Ok(None),
+            };
+            let mut request =
+                request.map(|body| Body::new(Asked::new(body, Arc::clone(&presence))));
+            request
+                .extensions_mut()
+                .insert(CloseConnection(presence.close.clone()));
+            let response =
+                usual.map(|place| (place, hyper::service::Service::call(&router, request)));
             async move {
-                let response = response.await?;
-                Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
+                let (place, response) = match response {
+                    Ok((place, response)) => (place, response.await?),
+                    Err(()) => (None, refused()),
+                };
+                Ok::<_, Infallible>(response.map(|body| Answer {
+                    body,
+                    _busy: busy,
+                    _place: place,
+                }))
             }
         });
         let stream = TokioIo::new(Flow::new(stream, Arc::clone(&self.presence)));
-        let connection = http1::Builder::new().serve_connection(stream, service);
+        let mut builder = http1::Builder::new();
+        // A reserved one is for the next that comes.
+        let connection = builder
+            .keep_alive(!is_reserved)
+            .serve_connection(stream, service);
         let mut connection = pin!(connection);
         let mut late = pin!(self.presence.late());
         let mut is_closing = false;
@@ -275,7 +366,7 @@ impl Presence {
 
     fn is_waiting(&self, state: &mut State) {
         if state.place.is_none() {
-            let mut waiting = self.connections.waiting();
+            let mut waiting = self.connections.room(self.is_reserved).waiting();
             let place = waiting.next;
             waiting.next += 1;
             waiting.close.insert(place, self.close.clone());
@@ -285,7 +376,8 @@ impl Presence {
 
     fn goes_on(&self, state: &mut State) {
         if let Some(place) = state.place.take() {
-            self.connections.waiting().close.remove(&place);
+            let room = self.connections.room(self.is_reserved);
+            room.waiting().close.remove(&place);
         }
     }
 
@@ -339,6 +431,17 @@ impl Drop for Busy {
 struct Answer {
     body: Body,
     _busy: Busy,
+    /// The place that the request has, if its connection has none of that kind.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Closes the connection of a request: in its extensions.
+#[derive(Clone, Debug)]
+pub(super) struct CloseConnection(pub(super) CancellationToken);
+
+fn refused() -> Response {
+    let message = "all connections of the server are taken: try again in a while";
+    Refusal::new(Code::TooManyConnections, message).into_response()
 }
 
 impl HttpBody for Answer {

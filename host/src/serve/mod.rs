@@ -14,6 +14,7 @@ mod connections;
 mod endpoint;
 mod engine;
 mod extract;
+mod followers;
 mod host_name;
 mod journals;
 mod kept;
@@ -48,6 +49,7 @@ pub(crate) use serving::{EngineSettings, Limits, Serving, SessionStore};
 use crate::metrics::Metrics;
 use axum::Router;
 use engine::{Driver, DriverSetup, Engine, LocalEngine};
+use followers::Followers;
 use measured::MeasuredStore;
 use recording::Recorder;
 use sessions::Sessions;
@@ -90,6 +92,8 @@ struct Server {
     /// What keeps the journals of turns, if they are kept.
     recorder: Option<Recorder>,
     store_health: StoreHealth,
+    /// What those who follow turns hold.
+    followers: Followers,
     /// Cancelled when the server stops and drives no turn any more: who follows one is told, and let go of.
     let_go: CancellationToken,
 }
@@ -132,6 +136,7 @@ impl Host {
             metrics: metrics.clone(),
             recorder: recorder.clone(),
             most: serving.limits.runs,
+            waiting: serving.limits.user_waiting,
             run_time: serving.limits.run_time,
             interrupt_time: serving.limits.interrupt_time,
             store_timeout: serving.limits.store_timeout,
@@ -148,6 +153,15 @@ impl Host {
         };
         engine.open().await.map_err(io::Error::other)?;
         let driver = engine.driver().clone();
+        let let_go = CancellationToken::new();
+        tokio::spawn(let_go.clone().run_until_cancelled_owned({
+            let driver = driver.clone();
+            async move {
+                if let Err(error) = driver.complete_logs().await {
+                    tracing::warn!(target: "stepwell", %error, "the logs of turns that are over cannot be completed");
+                }
+            }
+        }));
         let store = Arc::clone(driver.store());
         let view = ViewOptions {
             tools: tools.clone(),
@@ -173,7 +187,8 @@ impl Host {
             driver,
             recorder,
             store_health,
-            let_go: CancellationToken::new(),
+            let_go,
+            followers: Followers::default(),
         });
         Ok(Self { server })
     }

@@ -1,7 +1,10 @@
 use super::client_tools::UnusableTurnTools;
 use super::engine::EngineError;
+use super::openapi::CHAT_PATH;
 use axum::Json;
+use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
@@ -98,10 +101,18 @@ codes! {
     TooManyRequests = TOO_MANY_REQUESTS,
     /// The user has more runs under way than one may.
     TooManyUserRuns = TOO_MANY_REQUESTS,
+    /// The user has more streams open than one may.
+    TooManyUserStreams = TOO_MANY_REQUESTS,
+    /// The user has more turns that wait for an answer than one may.
+    TooManyWaitingTurns = TOO_MANY_REQUESTS,
     /// The server cannot begin a run.
     InternalError = INTERNAL_SERVER_ERROR,
     /// So many runs are under way that no more are taken.
     TooManyRuns = SERVICE_UNAVAILABLE,
+    /// All connections are taken.
+    TooManyConnections = SERVICE_UNAVAILABLE,
+    /// The bodies that are being read take up as much memory as they may.
+    TooManyBodies = SERVICE_UNAVAILABLE,
     /// The store cannot be reached or written.
     StoreUnavailable = SERVICE_UNAVAILABLE,
     /// What the store holds cannot be read.
@@ -164,8 +175,27 @@ impl IntoResponse for Refusal {
         if let Some(seconds) = retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        response.extensions_mut().insert(RefusalText(self.message));
         response
     }
+}
+
+/// The message of a refusal, in the extensions of its answer.
+#[derive(Clone, Debug)]
+struct RefusalText(String);
+
+/// Answers chats of the AI SDK in text where they are refused: the SDK shows the body to the user as it is.
+pub(super) async fn as_text_for_chats(request: Request, next: Next) -> Response {
+    let is_chat = request.uri().path().starts_with(CHAT_PATH);
+    let mut response = next.run(request).await;
+    if is_chat && let Some(RefusalText(text)) = response.extensions_mut().remove() {
+        let headers = response.headers_mut();
+        headers.remove(header::CONTENT_LENGTH);
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        headers.insert(header::CONTENT_TYPE, plain);
+        *response.body_mut() = text.into();
+    }
+    response
 }
 
 impl From<StoreError> for Refusal {
@@ -211,6 +241,7 @@ impl From<Refused> for Refusal {
             RefusedReason::InvalidInput => Code::InvalidInput,
             RefusedReason::UnusableTool => Code::UnusableTool,
             RefusedReason::TooManyRuns => Code::TooManyRuns,
+            RefusedReason::TooManyBodies => Code::TooManyBodies,
             RefusedReason::Stopping => Code::Stopping,
             _ => Code::InternalError,
         };
@@ -235,6 +266,8 @@ impl From<EngineError> for Refusal {
                 _ => Code::InternalError,
             },
             EngineError::Over => Code::TurnOver,
+            EngineError::Contended => Code::TurnExists,
+            EngineError::TooManyWaiting { .. } => Code::TooManyWaitingTurns,
             EngineError::Elsewhere { .. } => Code::TurnElsewhere,
             EngineError::Answers(_) => Code::AnswerInvalid,
             #[cfg(feature = "restate")]

@@ -1,8 +1,9 @@
 //! Which path is answered by what.
 
+use super::connections::{HEALTH_PATH, READY_PATH};
 use super::extract::Asker;
 use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
-use super::refusal::{Code, Refusal};
+use super::refusal::{Code, Refusal, as_text_for_chats};
 use super::{
     Server, authorization, capabilities, endpoint, host_name, journals, page, sessions,
     turn_events, turns,
@@ -28,7 +29,10 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route(AGENT_PATH, post(endpoint::run_agent))
         .route(CHAT_PATH, post(endpoint::run_chat))
-        .route("/api/chat/{chat}/stream", get(endpoint::resume_chat))
+        .route(
+            "/api/chat/{chat}/stream",
+            get(endpoint::resume_chat).delete(endpoint::stop_chat),
+        )
         .route("/capabilities", get(capabilities::get))
         .route("/metrics", get(metrics))
         .route("/threads", get(sessions::list))
@@ -55,8 +59,8 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     let origins = &server.serving.origins;
     let cors = (!origins.is_empty()).then(|| cors(origins));
     let router = Router::new()
-        .route("/health", get(health))
-        .route("/ready", get(ready))
+        .route(HEALTH_PATH, get(health))
+        .route(READY_PATH, get(ready))
         .route("/openapi.json", get(openapi))
         .merge(page)
         .merge(guarded)
@@ -67,7 +71,8 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    router.layer(from_fn(host_name::check_one))
+    let router = router.layer(from_fn(host_name::check_one));
+    router.layer(from_fn(as_text_for_chats))
 }
 
 fn turn() -> Router<Arc<Server>> {
@@ -113,8 +118,13 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal
     if server.runs.is_closed() {
         return Err(Refusal::stopping());
     }
-    if server.store_health.is_damaged().await {
+    let trouble = server.store_health.trouble().await;
+    if server.store_health.is_damaged() {
         return Err(Refusal::store_damaged());
+    }
+    if trouble.is_some() {
+        let message = "the server cannot reach its store, or not write there: see its log";
+        return Err(Refusal::new(Code::StoreUnavailable, message));
     }
     Ok(Json(json!({ "status": "ready" })))
 }

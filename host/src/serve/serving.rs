@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_io::serve::ClientTrust;
 use stepwell_io::store::Store;
 
 /// How the server behaves towards its clients.
@@ -19,6 +20,8 @@ pub(crate) struct Serving {
     pub(crate) engine: EngineSettings,
     /// Who is let in.
     pub(crate) access: Access,
+    /// Whether clients may give the model instructions.
+    pub(crate) trust: ClientTrust,
     /// The web origins that may read the answers; `*` is any.
     pub(crate) origins: Vec<String>,
     /// The names by which the server may be reached without a token, besides its addresses and localhost.
@@ -73,12 +76,16 @@ pub(crate) struct SessionStore {
 pub(crate) struct Limits {
     /// The longest request body, in bytes.
     pub(crate) body: usize,
-    /// The most runs at once.
+    /// The most runs at once. Turns of sessions that wait for their user do not count.
     pub(crate) runs: usize,
     /// The most runs at once of one user.
     pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most turns of one user that wait for them.
+    pub(crate) user_waiting: usize,
     /// The most requests a minute of one user.
     pub(crate) user_requests: Option<NonZeroU32>,
+    /// The most open streams of one user.
+    pub(crate) user_streams: Option<NonZeroUsize>,
     /// The most connections at once.
     pub(crate) connections: usize,
     /// How long the headers of a new connection's request may take to come.

@@ -1,8 +1,9 @@
-//! Whether the store has been found damaged: by a request, a turn, or by looking.
+//! Whether the store has been found damaged, or cannot be written: by a request, a turn, or by looking.
 
+use super::store_trouble::StoreTrouble;
 use futures::FutureExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
@@ -10,15 +11,23 @@ use stepwell_io::store::{
     Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Presence, Store,
     StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
+use tokio::time::Instant;
 
 /// How long a look at the store may take. One that is out of reach is not damaged.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Hands all on to another store, and notes whether that says that it is damaged.
+/// For how long a store counts as it was at the last look, and one that did not take a write as unable to.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const RECENTLY: Duration = Duration::from_secs(10);
+
+/// Hands all on to another store, and notes whether that says that it is damaged, or takes no writes.
 #[derive(Clone, Debug)]
 pub(super) struct StoreHealth {
     store: Arc<dyn Store>,
     is_damaged: Arc<AtomicBool>,
+    /// When the last write failed, if it did, and by what.
+    refused: Arc<Mutex<Option<(Instant, StoreTrouble)>>>,
+    looked: Arc<tokio::sync::Mutex<Option<(Instant, Option<StoreTrouble>)>>>,
 }
 
 impl StoreHealth {
@@ -26,22 +35,64 @@ impl StoreHealth {
         Self {
             store,
             is_damaged: Arc::default(),
+            refused: Arc::default(),
+            looked: Arc::default(),
         }
     }
 
-    /// Whether the store was ever damaged, or is now. It does not mend itself.
-    pub(super) async fn is_damaged(&self) -> bool {
-        if !self.is_damaged.load(Ordering::Relaxed) {
-            let query = ThreadQuery {
-                server: None,
-                room: None,
-                after: None,
-                limit: 1,
-            };
-            // What it says is noted below.
-            let _ = tokio::time::timeout(LOOK, Store::threads(self, &query)).await;
-        }
+    /// Whether the store was ever damaged, as far as is known. It does not mend itself.
+    pub(super) fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Looks whether the store can be reached and written, a second apart at least. A store that is full is known by the
+    /// writes that it does not take, and counts as such for some seconds: after that it is tried again.
+    pub(super) async fn trouble(&self) -> Option<StoreTrouble> {
+        let refused = *self.lock();
+        if let Some((at, trouble)) = refused
+            && at.elapsed() < RECENTLY
+        {
+            return Some(trouble);
+        }
+        let mut looked = self.looked.lock().await;
+        if let Some((at, trouble)) = *looked
+            && at.elapsed() < LOOK_EVERY
+        {
+            return trouble;
+        }
+        // That it is damaged is noted below.
+        let checked = tokio::time::timeout(LOOK, Store::check(self)).await;
+        let trouble = match checked {
+            Ok(checked) => checked.err().map(|error| StoreTrouble::from(&error)),
+            Err(_) => Some(StoreTrouble::Unavailable),
+        };
+        if let (Some(trouble), None | Some((_, None))) = (trouble, *looked) {
+            tracing::warn!(target: "stepwell", ?trouble, "the store takes no writes: the server is not ready");
+        }
+        *looked = Some((Instant::now(), trouble));
+        trouble
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Instant, StoreTrouble)>> {
+        // Nothing is left half-done under the lock.
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`note`](Self::note), of a call that writes.
+    fn note_write<'a, T: 'a + Send>(&'a self, call: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        async move {
+            let done = self.note(call).await;
+            let trouble = match &done {
+                Err(error @ (StoreError::Full { .. } | StoreError::ReadOnly { .. })) => {
+                    Some((Instant::now(), StoreTrouble::from(error)))
+                }
+                Err(StoreError::Unavailable { .. }) => return done,
+                _ => None,
+            };
+            *self.lock() = trouble;
+            done
+        }
+        .boxed()
     }
 
     fn note<'a, T: 'a>(&'a self, call: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
@@ -52,8 +103,10 @@ impl StoreHealth {
                 let message = format!("no answer in {} s", LONGEST_CALL.as_secs());
                 Err(StoreError::Unavailable { message })
             });
-            if let Err(StoreError::Damaged { .. }) = done {
-                self.is_damaged.store(true, Ordering::Relaxed);
+            if let Err(error @ StoreError::Damaged { .. }) = &done
+                && !self.is_damaged.swap(true, Ordering::Relaxed)
+            {
+                tracing::error!(target: "stepwell", %error, "the store is damaged: the server is not ready");
             }
             done
         }
@@ -70,7 +123,7 @@ impl StoreLayer for StoreHealth {
     }
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
-        self.note(self.store.begin_turn(turn))
+        self.note_write(self.store.begin_turn(turn))
     }
 
     fn claim<'a>(
@@ -88,7 +141,7 @@ impl StoreLayer for StoreHealth {
         generation: Generation,
         batch: &'a PersistBatch,
     ) -> StoreFuture<'a, ()> {
-        self.note(self.store.persist(turn, generation, batch))
+        self.note_write(self.store.persist(turn, generation, batch))
     }
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
@@ -138,7 +191,7 @@ impl StoreLayer for StoreHealth {
         first: u64,
         events: &'a [String],
     ) -> StoreFuture<'a, ()> {
-        self.note(self.store.append_events(turn, generation, first, events))
+        self.note_write(self.store.append_events(turn, generation, first, events))
     }
 
     fn events<'a>(
@@ -148,6 +201,20 @@ impl StoreLayer for StoreHealth {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         self.note(self.store.events(turn, after, limit))
+    }
+
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        self.note(self.store.events_within(turn, after, limit, bytes))
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        self.note(self.store.check())
     }
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {

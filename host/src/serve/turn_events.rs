@@ -1,11 +1,14 @@
 //! `GET /threads/{thread}/turns/{turn}/events`: what a turn has said so far, and then what it says.
 
 use super::Server;
-use super::engine::Engine;
+use super::connections::CloseConnection;
+use super::engine::{Engine, TELLING_TIME};
 use super::extract::{Asker, Path, Query};
+use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
 use super::refusal::{Code, Refusal};
 use super::requests::turn_key;
 use super::store_trouble::StoreTrouble;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -20,6 +23,7 @@ use std::time::Duration;
 use stepwell_axum::response;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::Event;
+use stepwell_core::run::TurnStatus;
 use stepwell_io::serve::Encoding;
 use stepwell_io::serve::parts::custom;
 use stepwell_io::store::{Changes, LoggedEvent, Store, StoreError, TurnKey};
@@ -50,18 +54,20 @@ pub(super) async fn get(
     Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     Query(follower): Query<Follower>,
+    close: Option<Extension<CloseConnection>>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let encoding = Encoding::accepted(&headers)?;
+    let open = server.user_limits.stream(&user)?;
     let key = turn_key(&user, &thread, &turn)?;
     let after = after(&headers, &key)?;
     let sessions = &server.sessions;
     let store = Arc::clone(sessions.store());
     // Before the first look: what comes in between is not missed.
     let changes = store.subscribe(&key.thread).await?;
-    if store.turn(&key).await?.is_none() {
+    let Some(turn) = store.turn(&key).await? else {
         return Err(StoreError::NoTurn { turn: key.turn }.into());
-    }
+    };
     let is_over = match after {
         Some(last) => {
             let event = store.events(&key, last.checked_sub(1), 1).await?;
@@ -82,13 +88,17 @@ pub(super) async fn get(
         changes,
         after,
         page: VecDeque::new(),
+        held: None,
+        followers: server.followers.clone(),
+        close: close.map_or_else(CancellationToken::new, |Extension(close)| close.0),
+        has_ended: turn.status != TurnStatus::Streaming,
         keep_alive: server.serving.keep_alive,
         let_go: server.let_go.clone(),
         encoding,
         version: ClientVersion::declared(follower.protocol_version.as_deref()),
         is_over,
     };
-    Ok(response(encoding, follow.frames()))
+    Ok(response(encoding, open.around(follow.frames())))
 }
 
 /// The event that the client had last.
@@ -127,6 +137,12 @@ struct Follow {
     /// The event that was read last.
     after: Option<u64>,
     page: VecDeque<LoggedEvent>,
+    /// What it holds of events: the page, or the frame that was made of its last event.
+    held: Option<HeldPage>,
+    followers: Followers,
+    close: CancellationToken,
+    /// The turn was over when it came: if its log has no end, its host may have died before it could tell it.
+    has_ended: bool,
     keep_alive: Duration,
     /// The server stops, and drives no turn any more.
     let_go: CancellationToken,
@@ -155,10 +171,12 @@ impl Follow {
                     None => continue,
                 }
             }
+            // What it had is sent.
+            self.held = None;
             if self.is_over {
                 return None;
             }
-            match self.store.events(&self.key, self.after, PAGE).await {
+            match self.read().await {
                 Ok(page) if !page.is_empty() => {
                     self.unread_since = None;
                     self.page = page.into();
@@ -202,10 +220,27 @@ impl Follow {
             if let Some(notice) = self.tell(trouble) {
                 return Some(notice);
             }
-            is_silent = tokio::time::timeout(self.keep_alive, self.moved())
-                .await
-                .is_err();
+            let silence = match self.has_ended {
+                true => self.keep_alive.min(TELLING_TIME),
+                false => self.keep_alive,
+            };
+            is_silent = tokio::time::timeout(silence, self.moved()).await.is_err();
         }
+    }
+
+    /// Reads the next page, and counts it.
+    async fn read(&mut self) -> Result<Vec<LoggedEvent>, StoreError> {
+        // It is never closed.
+        let _reads = self.followers.reads().await.ok();
+        let read = self
+            .store
+            .events_within(&self.key, self.after, PAGE, MAX_PAGE_BYTES);
+        let page = read.await?;
+        if !page.is_empty() {
+            let bytes = page.iter().map(|event| event.data.len()).sum();
+            self.held = Some(self.followers.hold(bytes, &self.close));
+        }
+        Ok(page)
     }
 
     /// What keeps the turn from being stored, as far as it is known here.

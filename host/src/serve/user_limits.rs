@@ -1,9 +1,11 @@
-//! How much one user may have of the server: so many runs at once, so many requests a minute. Without users all who ask
+//! How much one user may have of the server: runs at once, requests a minute, open streams. Without users all who ask
 //! are one.
 
 use super::refusal::{Code, Refusal};
 use super::serving::Limits;
 use crate::access::User;
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
 use std::collections::HashMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +29,9 @@ const LOOK_FROM: usize = 1024;
 pub(super) struct UserLimits {
     runs: Option<NonZeroUsize>,
     requests: Option<NonZeroU32>,
+    streams: Option<NonZeroUsize>,
+    /// How many streams a named user may have if no number is set.
+    share: usize,
     users: Mutex<Users>,
 }
 
@@ -44,6 +49,8 @@ struct Usage {
     due: Mutex<Instant>,
     /// The runs that were posted. Turns of sessions are counted by the store.
     posted: AtomicUsize,
+    /// The streams that are open.
+    streams: AtomicUsize,
     /// Held by whoever starts a run, until it counts.
     starting: Arc<tokio::sync::Mutex<()>>,
 }
@@ -55,6 +62,10 @@ pub(super) struct Leave {
     _starting: OwnedMutexGuard<()>,
 }
 
+/// An open stream of a user's. Dropping it makes room for another one.
+#[derive(Debug)]
+pub(super) struct OpenStream(Arc<Usage>);
+
 /// A posted run of a user's. Dropping it makes room for another one.
 #[derive(Debug)]
 pub(super) struct PostedRun(Arc<Usage>);
@@ -64,6 +75,8 @@ impl UserLimits {
         Self {
             runs: limits.user_runs,
             requests: limits.user_requests,
+            streams: limits.user_streams,
+            share: (limits.connections / 4).max(1),
             users: Mutex::new(Users {
                 known: HashMap::new(),
                 look_at: LOOK_FROM,
@@ -89,6 +102,27 @@ impl UserLimits {
         };
         let message = format!("{most} requests a minute are a user's: send fewer");
         Err(Refusal::new(Code::TooManyRequests, message).retry_after(wait))
+    }
+
+    /// Counts a stream that is about to be opened. A named user has a quarter of the connections if no number is set.
+    ///
+    /// # Errors
+    /// It is one too many.
+    pub(super) fn stream(&self, user: &User) -> Result<OpenStream, Refusal> {
+        let usage = self.usage(user);
+        let open = OpenStream(Arc::clone(&usage));
+        let count = usage.streams.fetch_add(1, Ordering::Relaxed) + 1;
+        let most = match (self.streams, user.is_named()) {
+            (Some(most), _) => most.get(),
+            (None, true) => self.share,
+            (None, false) => return Ok(open),
+        };
+        if count > most {
+            let message =
+                format!("a user may have {most} streams open at once: close one that is not read");
+            return Err(Refusal::new(Code::TooManyUserStreams, message).retry_after(RUN_PAUSE));
+        }
+        Ok(open)
     }
 
     /// Leave to start a run, if there is a limit. It counts what of the user's runs on this host, and the turns that are
@@ -145,6 +179,7 @@ impl Usage {
         Self {
             due: Mutex::new(Instant::now()),
             posted: AtomicUsize::new(0),
+            streams: AtomicUsize::new(0),
             starting: Arc::default(),
         }
     }
@@ -160,6 +195,24 @@ impl Leave {
     pub(super) fn posted(self) -> PostedRun {
         self.usage.posted.fetch_add(1, Ordering::Relaxed);
         PostedRun(Arc::clone(&self.usage))
+    }
+}
+
+impl OpenStream {
+    /// Counts as open for as long as these frames are held.
+    pub(super) fn around(
+        self,
+        frames: impl Stream<Item = Bytes> + Send + 'static,
+    ) -> impl Stream<Item = Bytes> + Send + 'static {
+        frames.inspect(move |_| {
+            let _ = &self;
+        })
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

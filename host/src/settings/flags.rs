@@ -179,18 +179,29 @@ pub(crate) struct ServeFlags {
     #[arg(long, help_heading = ACCESS)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure: bool,
+    /// Lets clients give the model instructions: their system and developer messages, their context and state go to it as the
+    /// server's own instructions do. It is for clients that are back ends of yours, and not for browsers.
+    #[arg(long, help_heading = ACCESS)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    trust_clients: bool,
     /// The longest request body, in bytes [default: 16777216].
     #[arg(long, value_name = "BYTES", help_heading = BOUNDS)]
     max_body: Option<usize>,
-    /// The most runs at once [default: 1000].
+    /// The most runs at once, without turns that wait for their user [default: 1000].
     #[arg(long, value_name = "N", help_heading = BOUNDS)]
     max_runs: Option<usize>,
     /// The most runs at once of one user [default: no limit].
     #[arg(long, value_name = "N", help_heading = BOUNDS)]
     user_runs: Option<NonZeroUsize>,
+    /// The most turns of one user that wait for an answer [default: 1000].
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
+    user_waiting: Option<NonZeroUsize>,
     /// The most requests a minute of one user [default: no limit].
     #[arg(long, value_name = "N", help_heading = BOUNDS)]
     user_requests: Option<NonZeroU32>,
+    /// The most open streams of one user [default: a quarter of the connections with several users, else no limit].
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
+    user_streams: Option<NonZeroUsize>,
     /// The most connections at once; at that many, one that waits for a request makes room for a new one [default:
     /// 4096].
     #[arg(long, value_name = "N", help_heading = BOUNDS)]

@@ -113,14 +113,20 @@ pub(crate) struct Settings {
     pub(crate) allow_host: Vec<String>,
     /// Whether the server may be reached from other machines without a token.
     pub(crate) insecure: bool,
+    /// Whether clients may give the model instructions.
+    pub(crate) trust_clients: bool,
     /// The longest request body, in bytes.
     pub(crate) max_body: usize,
     /// The most runs at once.
     pub(crate) max_runs: usize,
     /// The most runs at once of one user.
     pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most turns of one user that wait for them.
+    pub(crate) user_waiting: NonZeroUsize,
     /// The most requests a minute of one user.
     pub(crate) user_requests: Option<NonZeroU32>,
+    /// The most open streams of one user.
+    pub(crate) user_streams: Option<NonZeroUsize>,
     /// The most connections at once.
     pub(crate) max_connections: NonZeroUsize,
     /// How long the headers of a new connection's request may take to come, in seconds.
@@ -190,10 +196,13 @@ impl Default for Settings {
             allow_origin: Vec::new(),
             allow_host: Vec::new(),
             insecure: false,
+            trust_clients: false,
             max_body: 16 << 20,
             max_runs: 1000,
             user_runs: None,
+            user_waiting: NonZeroUsize::MIN.saturating_add(999),
             user_requests: None,
+            user_streams: None,
             max_connections: NonZeroUsize::MIN.saturating_add(4095),
             header_timeout: NonZeroU64::MIN.saturating_add(9),
             idle_timeout: NonZeroU64::MIN.saturating_add(74),

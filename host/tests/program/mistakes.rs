@@ -205,3 +205,28 @@ fn each_shell_has_its_completions() {
     }
     refused(&["completions", "tcsh"], "invalid value 'tcsh'");
 }
+
+#[test]
+fn a_store_that_cannot_be_meant_is_refused() {
+    refused(
+        &["serve", "--store", "sqlite:turns.db?max_byte=1"],
+        "a store in a file has no parameter `max_byte`",
+    );
+    refused(
+        &["serve", "--store", "sqlite:turns.db?max_bytes=many"],
+        "`many` is no number of bytes",
+    );
+    let no_folder = run(&["serve", "--store", "sqlite:no-such-folder/turns.db"], b"");
+    let line = no_folder.failed(1);
+    assert!(
+        line.contains("there is no folder `no-such-folder`"),
+        "{line}"
+    );
+    let memory = run(&["serve", "--store", "sqlite::memory:"], b"");
+    assert!(memory.failed(1).contains("`:memory:` is no file"));
+    let mistyped = "postgres://u:password@127.0.0.1/d?ssl_mode=require";
+    let mistyped = run(&["serve", "--store", mistyped], b"");
+    let line = mistyped.failed(1);
+    assert!(line.contains("has no parameter `ssl_mode`"), "{line}");
+    assert!(!line.contains("password@"), "{line}");
+}

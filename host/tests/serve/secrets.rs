@@ -3,7 +3,7 @@
 use crate::file::File;
 use crate::server::{Server, asks, refusal};
 use crate::stream::{Run, events};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -52,6 +52,29 @@ async fn a_damaged_store_is_said_to_be_damaged() {
     assert_eq!(refusal(response).await, damaged);
     assert_eq!(refusal(server.get("/ready").await).await, damaged);
     assert_eq!(server.get("/health").await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_store_whose_file_is_gone_is_said_to_be_damaged() {
+    let file = File::new("gone");
+    let mut server = Server::start_logged(&["--store", &file.store()], "warn", Stdio::piped());
+    server.begin("t", "r", "hello").await;
+    events(server.follow("t", "r", None).await).await;
+    assert_eq!(server.get("/ready").await.status(), 200);
+    for name in ["turns.db", "turns.db-wal", "turns.db-shm"] {
+        fs::remove_file(file.path().with_file_name(name)).expect("it is there");
+    }
+    let body = json!({ "turnId": "r", "message": "hello" });
+    let response = server
+        .call("POST", "/threads/other/turns", Some(body))
+        .await;
+    let damaged = (503, "store_damaged".to_owned());
+    assert_eq!(refusal(response).await, damaged);
+    assert_eq!(refusal(server.get("/ready").await).await, damaged);
+    let stderr = server.stderr();
+    drop(server);
+    let log = std::io::read_to_string(stderr).expect("a log");
+    assert!(log.contains("turns.db was deleted or moved"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

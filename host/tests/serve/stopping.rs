@@ -1,10 +1,12 @@
 //! The server is told to stop.
 #![cfg(unix)]
 
+use crate::file::File;
 use crate::model::HeldModel;
 use crate::server::{Server, asks, refusal};
-use crate::stream::{Run, text};
+use crate::stream::{Run, events, text};
 use serde_json::json;
+use std::fs;
 use std::process::Command;
 
 fn terminate(server: &Server) {
@@ -76,4 +78,21 @@ async fn a_server_with_nothing_to_do_stops_at_once() {
     let server = Server::start(&["--grace", "600"]);
     terminate(&server);
     assert!(server.ended().await.success());
+}
+
+#[tokio::test]
+async fn a_file_is_whole_by_itself_after_a_stop() {
+    let file = File::new("closed");
+    let server = Server::start(&["--store", &file.store()]);
+    server.begin("t", "r", "hello").await;
+    events(server.follow("t", "r", None).await).await;
+    terminate(&server);
+    assert!(server.ended().await.success());
+    let length = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    assert_eq!(length(file.path().with_file_name("turns.db-wal")), 0);
+    let copied = File::new("copied");
+    fs::copy(file.path(), copied.path()).expect("it is copied");
+    let server = Server::start(&["--store", &copied.store()]);
+    let threads = server.json("/threads").await;
+    assert_eq!(threads["threads"][0]["threadId"], "t");
 }

@@ -5,7 +5,7 @@ use crate::server::Server;
 use crate::sessions::later;
 use crate::stream::{Run, all, events, kinds, text};
 use futures::stream::{self, StreamExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How many turns at once.
 const AT_ONCE: usize = 4;
@@ -125,4 +125,23 @@ async fn a_turn_of_another_host_can_be_cancelled() {
     let told: Vec<Value> = later(listener, 0).await;
     let end = told.last().expect("an end");
     assert_eq!(end["outcome"]["type"], "cancelled", "{end}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_that_race_for_a_thread_begin_or_conflict() {
+    let Some(url) = url() else { return };
+    let (one, other) = (host(&url), host(&url));
+    let thread = format!("race-{}", std::process::id());
+    let path = format!("/threads/{thread}/turns");
+    for round in 0..times() {
+        let starts = (0..6).map(|number| {
+            let host = [&one, &other][number % 2];
+            let body = json!({ "turnId": format!("r{round}-{number}"), "message": "wait" });
+            let path = &path;
+            async move { host.call("POST", path, Some(body)).await.status().as_u16() }
+        });
+        let statuses = futures::future::join_all(starts).await;
+        let is_known = statuses.iter().all(|status| [201, 409].contains(status));
+        assert!(is_known && statuses.contains(&201), "{statuses:?}");
+    }
 }

@@ -398,3 +398,40 @@ async fn a_user_has_so_many_requests_a_minute() {
         assert_eq!(server.get("/health").await.status(), 200);
     }
 }
+
+#[tokio::test]
+async fn turns_that_wait_for_their_user_leave_room_for_others() {
+    let server = Server::start(&["--max-runs", "1", "--user-waiting", "2"]);
+    for thread in ["a", "b"] {
+        server.begin(thread, "r", "change").await;
+        let mut follower = Run::new(server.follow(thread, "r", None).await);
+        while follower.until("CUSTOM").await["name"] != "interrupt" {}
+    }
+    let body = |turn: &str| Some(json!({ "turnId": turn, "message": "hello" }));
+    let refused = server.call("POST", "/threads/c/turns", body("r")).await;
+    let many = (429, "too_many_waiting_turns".to_owned());
+    assert_eq!(refusal(refused).await, many);
+    // A turn takes the place of the one that waits on its thread.
+    server.begin("a", "s", "hello").await;
+    events(server.follow("a", "s", None).await).await;
+    server.begin("c", "r", "hello").await;
+    events(server.follow("c", "r", None).await).await;
+}
+
+#[tokio::test]
+async fn a_user_who_follows_leaves_connections_to_others() {
+    let server = Server::start(&["--max-connections", "3", "--user-streams", "3"]);
+    server.begin("t", "r", "change").await;
+    let mut followers = Vec::new();
+    for _ in 0..3 {
+        let mut follower = Run::new(server.follow("t", "r", None).await);
+        follower.until("RUN_STARTED").await;
+        followers.push(follower);
+    }
+    // The client's connection is closed, or has a follower.
+    assert_eq!(server.get("/health").await.status(), 200);
+    assert_eq!(server.get("/ready").await.status(), 200);
+    let full = (503, "too_many_connections".to_owned());
+    assert_eq!(refusal(server.get("/threads").await).await, full);
+    drop(followers);
+}

@@ -1,7 +1,7 @@
 //! Drives one turn for the client that waits for it: to its end, or until it waits for the user or the client.
 
 use super::asking::Asking;
-use super::ending::{Ending, custom, tool_progress};
+use super::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress};
 use super::questions::{Asked, Questions};
 use super::rounds::Rounds;
 use super::run_clock::RunClock;
@@ -193,7 +193,7 @@ impl Drive<'_> {
                     "toolName": partial.name,
                     "content": partial.output.content,
                 });
-                self.writer.append(custom("tool_partial_result", value));
+                self.writer.append(custom(TOOL_PARTIAL_RESULT, value));
             }
             _ => {}
         }

@@ -13,6 +13,12 @@ use stepwell_core::run::{ToolProgress, TurnStatus};
 /// The event that says, before the end, why the answer is not whole.
 pub(super) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
 
+/// The event that says how far a running tool is.
+pub(super) const TOOL_PROGRESS: &str = "tool_progress";
+
+/// The event that shows what a running tool has so far.
+pub(super) const TOOL_PARTIAL_RESULT: &str = "tool_partial_result";
+
 /// The event that says, before the end, which limit was reached.
 pub const LIMIT_REACHED: &str = "limit_reached";
 
@@ -184,7 +190,7 @@ pub fn tool_progress(progress: &ToolProgress) -> Event {
         "fraction": progress.fraction,
         "message": progress.message,
     });
-    custom("tool_progress", value)
+    custom(TOOL_PROGRESS, value)
 }
 
 /// An event that the protocol leaves to the application.

@@ -1,8 +1,6 @@
 //! Reads what a client asks for.
 
 use super::refused::{Refused, RefusedReason};
-use crate::RunId;
-use stepwell_core::ThreadId;
 use stepwell_core::dialect::{RunInputError, read_run_input};
 use stepwell_core::event::RunAgentInput;
 
@@ -43,7 +41,11 @@ pub fn read_input(body: &[u8]) -> Result<RunAgentInput, Refused> {
         tracing::debug!(target: "stepwell", warning, "a request was not wholly understood");
     }
     check_messages(input.messages.len())?;
-    check_ids(&input.thread_id, &input.run_id)?;
+    let ids = [
+        ("threadId", input.thread_id.as_str()),
+        ("runId", input.run_id.as_str()),
+    ];
+    check_ids("a RunAgentInput", &ids)?;
     Ok(input)
 }
 
@@ -56,12 +58,13 @@ pub(super) fn check_messages(count: usize) -> Result<(), Refused> {
     Err(Refused::new(RefusedReason::InvalidInput, message))
 }
 
-pub(super) fn check_ids(thread_id: &ThreadId, run_id: &RunId) -> Result<(), Refused> {
-    for (name, id) in [("threadId", thread_id.as_str()), ("runId", run_id.as_str())] {
-        let is_well = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
-        if !is_well {
+/// Checks ids by their names in the request, which is said to be `what`.
+pub(super) fn check_ids(what: &str, ids: &[(&str, &str)]) -> Result<(), Refused> {
+    for (name, id) in ids {
+        let is_valid = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
+        if !is_valid {
             let message = format!(
-                "the body is not a RunAgentInput: /{name} has 1 to {LONGEST_ID} bytes and no control characters"
+                "the body is not {what}: /{name} has 1 to {LONGEST_ID} bytes and no control characters"
             );
             return Err(Refused::new(RefusedReason::InvalidInput, message));
         }

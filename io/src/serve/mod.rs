@@ -29,6 +29,7 @@ mod run_clock;
 mod server;
 mod shared_state;
 mod stop;
+mod trust;
 mod ui_message;
 mod writer;
 
@@ -41,6 +42,7 @@ pub use places::Permit;
 pub use refused::{Refused, RefusedReason};
 pub use run::{AgUiRun, run_of};
 pub use server::{AgUiServer, Prepared, RunLimits, understand};
+pub use trust::ClientTrust;
 pub use ui_message::{ChatRequest, ChatStream, ChatStreams, UiMessageEncoder};
 
 /// What `stepwell serve` makes the turns of its stored sessions of, beside the runs of [`AgUiServer`]. It may change with

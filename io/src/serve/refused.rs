@@ -63,6 +63,8 @@ reasons! {
     InternalError = "internal_error" INTERNAL_SERVER_ERROR,
     /// So many runs are under way that no more are taken.
     TooManyRuns = "too_many_runs" SERVICE_UNAVAILABLE,
+    /// The bodies that are being read take up as much memory as they may.
+    TooManyBodies = "too_many_bodies" SERVICE_UNAVAILABLE,
     /// The server takes no more runs.
     Stopping = "stopping" SERVICE_UNAVAILABLE,
 }

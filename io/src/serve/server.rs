@@ -6,6 +6,7 @@ use super::places::{Permit, Places};
 use super::refused::{Refused, RefusedReason};
 use super::run::AgUiRun;
 use super::shared_state::{self, CHANGE_STATE, SharedState};
+use super::trust::ClientTrust;
 use super::ui_message::{ChatRequest, ChatStream, ChatStreams, UiMessageEncoder};
 use crate::{Agent, AgentBuilder, ThreadKey, ToolRegistry};
 use serde_json::json;
@@ -46,6 +47,7 @@ pub struct AgUiServer(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     limits: RunLimits,
+    trust: ClientTrust,
     places: Arc<Places>,
     chats: ChatStreams,
     tasks: TaskTracker,
@@ -94,7 +96,8 @@ pub struct Prepared {
 
 impl Prepared {
     /// Sets up the agent of a run from what the agents of all runs begin with; `tools` are those that run here. Where it
-    /// shares the client's state, `base` has the tool that changes it.
+    /// shares the client's state, `base` has the tool that changes it. `trust` says whether the client may give the model
+    /// instructions.
     ///
     /// # Errors
     /// A tool of the client's cannot be offered.
@@ -103,11 +106,12 @@ impl Prepared {
         tools: ToolRegistry,
         input: RunAgentInput,
         shares_state: bool,
+        trust: ClientTrust,
     ) -> Result<Self, Refused> {
         let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
         let (asking, asked) = mpsc::unbounded_channel();
         let shared = shares_state.then_some(&state);
-        let agent = agent(base, &tools, &input, shared, asking)?;
+        let agent = agent(base, &tools, &input, shared, asking, trust)?;
         Ok(Self {
             input,
             agent,
@@ -118,7 +122,12 @@ impl Prepared {
     }
 
     /// As [`new`](Self::new), with what the agent has.
-    fn of_agent(agent: &Agent, input: RunAgentInput, shares_state: bool) -> Result<Self, Refused> {
+    fn of_agent(
+        agent: &Agent,
+        input: RunAgentInput,
+        shares_state: bool,
+        trust: ClientTrust,
+    ) -> Result<Self, Refused> {
         let base = AgentBuilder::like(agent).configure(|config| {
             // Clients show each message by itself.
             config.text = TextOptions::AS_WRITTEN;
@@ -129,16 +138,23 @@ impl Prepared {
             true => shared_state::offered_by(base),
             false => base,
         };
-        Self::new(base, tools, input, shares_state)
+        Self::new(base, tools, input, shares_state, trust)
     }
 }
 
 impl AgUiServer {
-    /// A server without runs.
+    /// A server without runs, which takes no instructions from its clients.
     #[must_use]
     pub fn new(limits: RunLimits) -> Self {
+        Self::with_trust(limits, ClientTrust::default())
+    }
+
+    /// Creates a server without runs, whose clients may give the model instructions if they are trusted.
+    #[must_use]
+    pub fn with_trust(limits: RunLimits, trust: ClientTrust) -> Self {
         Self(Arc::new(Inner {
             limits,
+            trust,
             places: Arc::new(Places::new(limits.runs)),
             chats: ChatStreams::default(),
             tasks: TaskTracker::new(),
@@ -161,7 +177,7 @@ impl AgUiServer {
             ..agent.thread_key().clone()
         };
         let permit = self.permit(None)?;
-        let prepared = Prepared::of_agent(agent, input, true)?;
+        let prepared = Prepared::of_agent(agent, input, true, self.0.trust)?;
         let (run, events) = self.admit(key, prepared, permit, Format::AgUi)?;
         self.drive(run);
         Ok(events)
@@ -176,27 +192,26 @@ impl AgUiServer {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn chat(&self, agent: &Agent, request: ChatRequest) -> Result<ChatStream, Refused> {
-        let key = ThreadKey {
-            thread: request.input.thread_id.clone(),
-            ..agent.thread_key().clone()
-        };
+        let key = chat_key(agent, &request.input.thread_id);
         let permit = self.permit(None)?;
         let message_id = request.message_id.clone();
         let is_new = request.is_new;
-        let prepared = Prepared::of_agent(agent, request.input, false)?;
+        let prepared = Prepared::of_agent(agent, request.input, false, self.0.trust)?;
         let (run, stream) = self.admit_chat(key, prepared, permit, message_id, is_new)?;
         self.drive(run);
         Ok(stream)
     }
 
-    /// The stream of the chat's run that is under way, from its beginning; nothing if none is.
+    /// Returns the stream of the chat's run that is under way, or that ended while no client read it, from its beginning;
+    /// nothing if there is none.
     #[must_use]
     pub fn chat_stream(&self, agent: &Agent, chat: &ThreadId) -> Option<ChatStream> {
-        let key = ThreadKey {
-            thread: chat.clone(),
-            ..agent.thread_key().clone()
-        };
-        self.chats().get(&key)
+        self.chats().get(&chat_key(agent, chat))
+    }
+
+    /// Stops the chat's run. Returns whether one was under way.
+    pub fn stop_chat(&self, agent: &Agent, chat: &ThreadId) -> bool {
+        self.chats().stop(&chat_key(agent, chat))
     }
 
     /// Takes no more runs, and gives those under way `grace` to end. Returns when none is.
@@ -298,6 +313,13 @@ impl AgUiServer {
     fn drive(&self, run: AgUiRun) {
         let leave = self.0.leave.clone();
         self.0.tasks.spawn(run.run(leave, |_| {}));
+    }
+}
+
+fn chat_key(agent: &Agent, chat: &ThreadId) -> ThreadKey {
+    ThreadKey {
+        thread: chat.clone(),
+        ..agent.thread_key().clone()
     }
 }
 

@@ -162,3 +162,49 @@ fn the_words_of_others_are_left_out() {
     ];
     assert_eq!(parts(&events, &[]), (Vec::new(), String::new()));
 }
+
+#[test]
+fn reports_of_a_call_replace_each_other() {
+    let report = |name: &str, call: &str| {
+        let value = json!({ "toolCallId": call, "message": "half" });
+        json!({ "type": "CUSTOM", "name": name, "value": value })
+    };
+    let events = [
+        report("tool_progress", "c1"),
+        report("tool_progress", "c2"),
+        report("tool_partial_result", "c1"),
+        report("other", "c1"),
+        finished(&json!({ "type": "success" })),
+    ];
+    let (parts, _) = parts(&events, &[]);
+    let ids = parts[..4].iter().map(|part| (&part["type"], &part["id"]));
+    let ids: Vec<_> = ids.collect();
+    assert_eq!(
+        ids,
+        [
+            (&json!("data-tool_progress"), &json!("c1")),
+            (&json!("data-tool_progress"), &json!("c2")),
+            (&json!("data-tool_partial_result"), &json!("c1")),
+            (&json!("data-other"), &Value::Null),
+        ]
+    );
+}
+
+#[test]
+fn the_end_says_how_many_tokens_were_used() {
+    let usage = json!([
+        { "provider": "p", "model": "a", "inputTokens": 10, "outputTokens": 5, "reasoningTokens": 2 },
+        { "provider": "p", "model": "b", "inputTokens": 1, "outputTokens": 1, "totalTokens": 4, "cachedInputTokens": 1 },
+    ]);
+    let sum = json!({ "usage": { "inputTokens": 11, "outputTokens": 6, "totalTokens": 19, "reasoningTokens": 2,
+        "cachedInputTokens": 1 } });
+    let mut success = finished(&json!({ "type": "success" }));
+    success["usage"] = usage.clone();
+    let failed = json!({ "type": "RUN_ERROR", "message": "no", "usage": usage });
+    for end in [success, failed] {
+        let (parts, _) = parts(&[end], &[]);
+        let finish = parts.last().expect("an end");
+        assert_eq!(finish["type"], "finish");
+        assert_eq!(finish["messageMetadata"], sum);
+    }
+}

@@ -113,7 +113,10 @@ fn what_is_no_chat_is_refused_with_where() {
     for (body, says) in [
         (r#"{"id": "c"}"#, "missing field `messages`"),
         (r#"{"id": "c", "messages": []}"#, "/messages is empty"),
-        (r#"{"id": "", "messages": []}"#, "1 to 512 bytes"),
+        (
+            r#"{"id": "", "messages": []}"#,
+            "chat: /id has 1 to 512 bytes",
+        ),
         (
             r#"{"id": "c", "messages": [{"id": "u", "role": "user", "content": "hi"}]}"#,
             "missing field `parts`",
@@ -127,4 +130,75 @@ fn what_is_no_chat_is_refused_with_where() {
         assert_eq!(reason, RefusedReason::InvalidInput);
         assert!(message.contains(says), "{message}");
     }
+}
+
+fn with(name: &str, value: &Value) -> Result<ChatRequest, Refused> {
+    let mut body = json!({ "id": "chat", "messages": [user("hello")] });
+    body[name] = value.clone();
+    ChatRequest::read(body.to_string().as_bytes())
+}
+
+#[test]
+fn tools_are_read_in_each_front_ends_form() {
+    let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    let ag_ui = json!([{ "name": "look", "description": "Looks.", "parameters": schema }]);
+    let ai_sdk = json!([{ "name": "look", "description": "Looks.", "inputSchema": schema }]);
+    let assistant_ui = json!({ "look": { "description": "Looks.", "parameters": schema } });
+    for tools in [&ag_ui, &ai_sdk, &assistant_ui] {
+        let input = with("tools", tools).expect("it is read").input;
+        assert_eq!(json!(input.tools), ag_ui, "{tools}");
+    }
+    let input = with("tools", &json!([{ "name": "look" }]))
+        .expect("it is read")
+        .input;
+    assert_eq!(
+        json!(input.tools),
+        json!([{ "name": "look", "description": "" }])
+    );
+    assert_eq!(
+        with("tools", &json!({})).expect("it is read").input.tools,
+        Some(Vec::new())
+    );
+}
+
+#[test]
+fn tools_that_are_none_are_refused_with_where() {
+    for (tools, says) in [
+        (json!("look"), "/tools is neither"),
+        (json!([{ "description": "" }]), "/tools/0 has no `name`"),
+        (json!({ "a/b": 7 }), "/tools/a~1b is no tool"),
+        (json!([{ "name": 7 }]), "/tools/0 is no tool"),
+    ] {
+        let refused = with("tools", &tools).expect_err("it is refused");
+        assert_eq!(refused.reason, RefusedReason::InvalidInput);
+        assert!(refused.message.contains(says), "{}", refused.message);
+    }
+}
+
+#[test]
+fn instructions_of_the_front_end_are_a_system_message() {
+    let input = with("system", &json!("Be brief."))
+        .expect("it is read")
+        .input;
+    let messages = json!(input.messages);
+    assert_eq!(
+        (&messages[0]["role"], &messages[0]["content"]),
+        (&json!("system"), &json!("Be brief."))
+    );
+    assert_eq!(messages[1]["role"], "user");
+    let input = with("system", &json!("")).expect("it is read").input;
+    assert_eq!(input.messages.len(), 1);
+}
+
+#[test]
+fn a_file_within_the_page_is_refused() {
+    let file =
+        json!({ "type": "file", "mediaType": "image/png", "url": "blob:https://a.example/1" });
+    let said = json!([{ "id": "u", "role": "user", "parts": [file] }]);
+    let refused = request(&said).expect_err("it is refused");
+    assert!(
+        refused.message.starts_with("/messages/0/parts/0/url"),
+        "{}",
+        refused.message
+    );
 }

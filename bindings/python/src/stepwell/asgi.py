@@ -3,7 +3,7 @@
     app = AgUiApp(agent)        # uvicorn app:app
 
 It answers ``POST /agent`` as an AG-UI agent, and ``POST /api/chat`` and ``GET /api/chat/{id}/stream`` as the AI SDK's
-``DefaultChatTransport`` expects. It is a plain ASGI app: a server runs it by itself, and a framework mounts it
+``DefaultChatTransport`` expects; ``DELETE`` of that stream stops the chat's run. It is a plain ASGI app: a server runs it by itself, and a framework mounts it
 (``app.mount("/ai", AgUiApp(agent))``). For a handler of your own, ``to_ag_ui`` makes a run of a turn.
 """
 
@@ -22,6 +22,10 @@ from .turn import Turn
 
 __all__ = ["AgUiApp", "to_ag_ui"]
 
+# What of each body is taken whatever others hold, in bytes, and what all hold beyond that.
+_FREE_BODY = 64 << 10
+_MAX_BODIES = 256 << 20
+
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -39,6 +43,10 @@ class AgUiApp:
     middleware; an app with users gives each a ``server`` and ``room`` of their own by ``agent_of``, which is called with the
     request's ASGI scope and gives the agent to run.
 
+    The system prompt is the agent's alone: ``system`` and ``developer`` messages of a client are dropped, with a warning in
+    the log, and its context and state reach the model as the user's words. ``trust_clients=True`` takes them as instructions:
+    for clients that are back ends of your own, never for browsers.
+
     Times are seconds: of a run, without the time that it waits for its user; of a question; of a chat's run that nobody
     reads, so that a client may come back to it; and of what runs when the server stops.
     """
@@ -54,6 +62,7 @@ class AgUiApp:
         interrupt_timeout: float = 3600,
         resume_timeout: float = 15,
         stop_timeout: float = 10,
+        trust_clients: bool = False,
     ) -> None:
         if (agent is None) == (agent_of is None):
             raise ConfigurationError("`AgUiApp` has no agent, or two", "give it an `agent`, or an `agent_of`")
@@ -61,13 +70,16 @@ class AgUiApp:
         self._agent_for = agent_of
         self._max_body = max_body
         self._stop_timeout = stop_timeout
+        # What the bodies hold together that are being read, without the first part of each.
+        self._held = 0
         self._server = _ffi.AgUiServer(
             _ffi.RunLimits(
                 runs=max_runs,
                 run_time=run_timeout,
                 interrupt_time=interrupt_timeout,
                 resume_time=resume_timeout,
-            )
+            ),
+            trust_clients,
         )
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -91,34 +103,14 @@ class AgUiApp:
                 return
 
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self._max_body:
-                await _refuse(send, 413, "body_too_large", f"the body is longer than {self._max_body} bytes")
-                return
-        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         # A framework that mounts the app leaves the path whole, and says how much of it is its own.
         path = scope["path"]
         root = scope.get("root_path", "")
         if root and path.startswith(root):
             path = path[len(root) :]
-        request = _ffi.ServedRequest(
-            method=scope["method"],
-            path=path,
-            content_type=headers.get(b"content-type"),
-            accept=headers.get(b"accept"),
-            body=bytes(body),
-        )
-        agent = self._agent if self._agent_for is None else self._agent_for(scope)
-        assert agent is not None
-        here, _ = agent._here(agent._typed)
-        reply = self._server.answer(here, request)
+        reply = await self._reply(scope, path, receive, send)
+        if reply is None:
+            return
         gone = asyncio.ensure_future(_gone(receive, reply))
         try:
             answered = [(header.name.encode(), header.value.encode()) for header in reply.headers()]
@@ -130,6 +122,45 @@ class AgUiApp:
             gone.cancel()
             reply.close()
 
+    async def _reply(
+        self, scope: MutableMapping[str, Any], path: str, receive: Receive, send: Send
+    ) -> _ffi.ServedReply | None:
+        """Reads the body and begins a run; nothing if the client has gone, or was refused."""
+        body = bytearray()
+        held = 0
+        try:
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(body) > self._max_body:
+                    await _refuse(send, path, 413, "body_too_large", f"the body is longer than {self._max_body} bytes")
+                    return None
+                grown = max(0, len(body) - _FREE_BODY) - held
+                if self._held + grown > _MAX_BODIES:
+                    busy = "the server is reading as many long requests as it has room for: try again in a while"
+                    await _refuse(send, path, 503, "too_many_bodies", busy)
+                    return None
+                held += grown
+                self._held += grown
+            headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+            request = _ffi.ServedRequest(
+                method=scope["method"],
+                path=path,
+                content_type=headers.get(b"content-type"),
+                accept=headers.get(b"accept"),
+                body=bytes(body),
+            )
+            agent = self._agent if self._agent_for is None else self._agent_for(scope)
+            assert agent is not None
+            here, _ = agent._here(agent._typed)
+            return self._server.answer(here, request)
+        finally:
+            self._held -= held
+
 
 async def _gone(receive: Receive, reply: _ffi.ServedReply) -> None:
     while (await receive())["type"] != "http.disconnect":
@@ -137,11 +168,14 @@ async def _gone(receive: Receive, reply: _ffi.ServedReply) -> None:
     reply.close()
 
 
-async def _refuse(send: Send, status: int, code: str, message: str) -> None:
-    body = json.dumps({"error": {"code": code, "message": message}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+async def _refuse(send: Send, path: str, status: int, code: str, message: str) -> None:
+    # The AI SDK shows the body of such an answer to the user as it is.
+    is_chat = path.startswith("/api/chat")
+    body = message if is_chat else json.dumps({"error": {"code": code, "message": message}})
+    kind = b"text/plain; charset=utf-8" if is_chat else b"application/json"
+    headers = [(b"content-type", kind), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body.encode()})
 
 
 def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:

@@ -73,8 +73,8 @@ impl Chat {
         let agents = Agents::new(in_force, servers.clone(), ask, is_watched).await?;
         let store = crate::store::open(address.as_deref().unwrap_or(MEMORY)).await?;
         let session = match &self.resume {
-            Some(id) => Session::resumed(store, id).await?,
-            None => Session::new(store),
+            Some(id) => Session::resumed(store.store(), id).await?,
+            None => Session::new(store.store()),
         };
         let mut talk = Talk {
             agent: agents.agent(&session.store, &session.thread)?,
@@ -94,6 +94,7 @@ impl Chat {
         if !matches!(ended, Err(Failure::Left)) {
             servers.close().await;
         }
+        store.close().await;
         ended
     }
 }

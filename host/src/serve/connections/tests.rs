@@ -28,6 +28,7 @@ fn router() -> Router {
     };
     Router::new()
         .route("/", get(|| async { "here" }))
+        .route(HEALTH_PATH, get(|| async { "well" }))
         .route("/long", get(|| async { vec![b'.'; LONG] }))
         .route("/endless", get(endless))
         .route("/", post(|body: Bytes| async move { body }))
@@ -37,9 +38,20 @@ fn router() -> Router {
 
 /// A client's side of a connection that is served.
 fn connected(connections: &Arc<Connections>, closing: &CancellationToken) -> DuplexStream {
+    let place = connections.usual.free().map(|permit| Place {
+        _permit: permit,
+        is_reserved: false,
+    });
+    connected_at(connections, place, closing)
+}
+
+fn connected_at(
+    connections: &Arc<Connections>,
+    place: Option<Place>,
+    closing: &CancellationToken,
+) -> DuplexStream {
     let (client, server) = duplex(1 << 16);
-    let room = Arc::clone(&connections.room).try_acquire_owned().ok();
-    let connection = Connection::new(connections, room);
+    let connection = Connection::new(connections, place);
     tokio::spawn(connection.serve(server, router(), closing.clone()));
     client
 }
@@ -78,8 +90,8 @@ async fn a_connection_whose_headers_do_not_come_is_closed() {
     let (silent, half) = tokio::join!(closed(&mut silent), closed(&mut half));
     assert!(silent >= HEADER && silent < IDLE, "{silent:?}");
     assert!(half >= HEADER && half < IDLE, "{half:?}");
-    assert_eq!(connections.room.available_permits(), 2);
-    assert!(connections.waiting().close.is_empty());
+    assert_eq!(connections.usual.places.available_permits(), 2);
+    assert!(connections.usual.waiting().close.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,7 +182,7 @@ async fn the_connection_that_waits_longest_makes_room() {
     let mut second = connected(&connections, &closing);
     // The busy one's request is heard.
     tokio::task::yield_now().await;
-    while connections.waiting().close.len() > 2 {
+    while connections.usual.waiting().close.len() > 2 {
         tokio::task::yield_now().await;
     }
     let place = connections.place().await;
@@ -194,4 +206,60 @@ async fn a_server_that_closes_answers_what_it_was_asked() {
     assert_eq!(closed(&mut idle).await, Duration::ZERO);
     let wait = tokio::time::timeout(IDLE * 100, closed(&mut busy)).await;
     assert!(wait.is_err());
+}
+
+/// The head and the body of an answer after which the connection is closed.
+async fn last_answer(client: &mut DuplexStream) -> String {
+    let mut answer = String::new();
+    let read = client.read_to_string(&mut answer).await;
+    read.expect("an answer");
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn health_is_answered_where_all_connections_are_taken() {
+    let connections = connections(2);
+    let closing = CancellationToken::new();
+    let mut busy = Vec::new();
+    for _ in 0..2 {
+        let mut client = connected(&connections, &closing);
+        ask(&mut client, "/stream").await;
+        let mut head = [0; 12];
+        client.read_exact(&mut head).await.expect("an answer");
+        busy.push(client);
+    }
+    // Nor do connections help that say nothing.
+    let mut silent = Vec::new();
+    for _ in 0..3 * RESERVED {
+        let place = tokio::time::timeout(HEADER, connections.place()).await;
+        let place = place.expect("at once").expect("a place");
+        assert!(place.is_reserved);
+        silent.push(connected_at(&connections, Some(place), &closing));
+    }
+    let place = connections.place().await;
+    let mut client = connected_at(&connections, place, &closing);
+    ask(&mut client, HEALTH_PATH).await;
+    let answer = last_answer(&mut client).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("well"),
+        "{answer}"
+    );
+    let place = connections.place().await;
+    let mut client = connected_at(&connections, place, &closing);
+    ask(&mut client, "/").await;
+    let answer = last_answer(&mut client).await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("too_many_connections"), "{answer}");
+    let place = connections.place().await;
+    let mut client = connected_at(&connections, place, &closing);
+    drop(busy.pop());
+    while connections.usual.places.available_permits() == 0 {
+        tokio::task::yield_now().await;
+    }
+    ask(&mut client, "/").await;
+    let answer = last_answer(&mut client).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("here"),
+        "{answer}"
+    );
 }

@@ -13,6 +13,8 @@ use super::told_progress::ToldProgress;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use stepwell_core::ToolCallId;
 use stepwell_core::conversation::LiveCall;
 use stepwell_core::event::{Event, Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
@@ -55,6 +57,8 @@ pub(super) struct Drive<'a> {
     pub(super) commands: mpsc::Receiver<(Command, Told)>,
     /// Whether the turn waits for the user.
     pub(super) asks: watch::Sender<bool>,
+    /// Set while it waits for the user or the client.
+    pub(super) is_waiting: Arc<AtomicBool>,
     /// It has rested for as long as it may: what it waits for comes no more.
     pub(super) has_lapsed: bool,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
@@ -217,6 +221,8 @@ impl Drive<'_> {
     /// Says whether the turn waits for the user.
     fn note_asks(&self) {
         let now = !self.questions.is_empty();
+        let is_waiting = now || self.rounds.awaits_client();
+        self.is_waiting.store(is_waiting, Ordering::Relaxed);
         self.asks
             .send_if_modified(|asks| std::mem::replace(asks, now) != now);
     }
@@ -324,6 +330,8 @@ impl Drive<'_> {
             Asking::Tool(asks, answer) => self.questions.ask_for_tool(*asks, answer, asked),
             Asking::Withdrawn(_) => return,
         };
+        // Whoever hears of the question finds room for another turn.
+        self.note_asks();
         if told.is_none() {
             self.tell_question(&interrupt).await;
         }

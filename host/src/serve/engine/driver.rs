@@ -10,12 +10,14 @@ use crate::metrics::Metrics;
 use futures::FutureExt;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::title;
 use stepwell_io::serve::AgUiRun;
-use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
+use stepwell_io::store::{Store, StoreError, ThreadQuery, TurnKey, Unfinished};
 use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, StoredTurn, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -30,6 +32,12 @@ pub(super) const LOOKS: usize = 3;
 
 /// How long somebody waits for the store who wants to begin a turn, to stop one, or to tell it something.
 pub(super) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
+
+/// In so many of the threads that were used last the log of the latest turn is completed at the start.
+const COMPLETED_THREADS: usize = 200;
+
+/// How long the host of a turn that is over may take to tell the end, before another one does.
+pub(in crate::serve) const TELLING_TIME: Duration = Duration::from_secs(1);
 
 /// What turns are driven with.
 #[derive(Debug)]
@@ -48,8 +56,10 @@ pub(in crate::serve) struct DriverSetup {
     pub(in crate::serve) metrics: Metrics,
     /// What keeps the journals of turns, if they are kept.
     pub(in crate::serve) recorder: Option<Recorder>,
-    /// The most turns at once.
+    /// The most turns at once, without those that wait for their user.
     pub(in crate::serve) most: usize,
+    /// The most turns of one user that wait for them.
+    pub(in crate::serve) waiting: usize,
     /// How long a turn may take, and how long a question stands.
     pub(in crate::serve) run_time: Duration,
     pub(in crate::serve) interrupt_time: Duration,
@@ -112,6 +122,8 @@ pub(super) struct Active {
     pub(super) trouble: watch::Receiver<Option<StoreTrouble>>,
     /// Whether it waits for the user.
     pub(super) asks: watch::Receiver<bool>,
+    /// Whether it waits for the user, or for a tool of the client's.
+    is_waiting: Arc<AtomicBool>,
     /// As it stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -218,6 +230,7 @@ impl Driver {
             ended: CancellationToken::new(),
             trouble: troubles,
             asks: asked,
+            is_waiting: Arc::default(),
             stands: Arc::default(),
         };
         if why.cancelled {
@@ -237,6 +250,7 @@ impl Driver {
             leave: active.leave.clone(),
             trouble,
             asks,
+            is_waiting: Arc::clone(&active.is_waiting),
             stands: Arc::clone(&active.stands),
         };
         let driver = self.clone();
@@ -261,9 +275,34 @@ impl Driver {
         self.0.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether as many turns are under way as may be.
+    /// Whether as many turns are under way as may be. Those that wait for their user do not count.
     pub(super) fn is_full(&self) -> bool {
-        self.lock().len() >= self.0.setup.most
+        let active = self.lock();
+        let most = self.0.setup.most;
+        active.len() >= most && active.values().filter(|turn| !turn.is_waiting()).count() >= most
+    }
+
+    /// Checks that the user whose thread it is may have one more turn that waits for them. A turn of the thread itself is
+    /// stopped where another one begins, and does not count.
+    ///
+    /// # Errors
+    /// They have as many as they may.
+    pub(super) fn check_waiting(&self, thread: &ThreadKey) -> Result<(), EngineError> {
+        let most = self.0.setup.waiting;
+        let active = self.lock();
+        if active.len() < most {
+            return Ok(());
+        }
+        let is_of_user = |key: &ThreadKey| {
+            key.server == thread.server && key.room == thread.room && key != thread
+        };
+        let waiting = active
+            .iter()
+            .filter(|(key, turn)| is_of_user(&key.thread) && turn.is_waiting());
+        match waiting.count() >= most {
+            true => Err(EngineError::TooManyWaiting { most }),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn find(&self, turn: &TurnKey) -> Option<Active> {
@@ -352,8 +391,40 @@ impl Driver {
             }
             // It began between the two looks.
         }
-        let message = "the turn begins and ends faster than it can be looked at".to_owned();
-        Err(StoreError::Unavailable { message }.into())
+        Err(EngineError::Contended)
+    }
+
+    /// Completes the logs of the latest turns whose hosts died before they could tell the end.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(in crate::serve) async fn complete_logs(&self) -> Result<(), EngineError> {
+        let store = self.store();
+        let query = ThreadQuery {
+            server: None,
+            room: None,
+            after: None,
+            limit: COMPLETED_THREADS,
+        };
+        let threads = store.threads(&query).await?.into_iter();
+        let over = threads.filter(|thread| thread.unfinished.is_none());
+        let turns = over.filter_map(|thread| Some(TurnKey::new(thread.key, thread.latest?)));
+        let mut cut = Vec::new();
+        for turn in turns {
+            if !lost_end::is_told(store, &turn).await? {
+                cut.push(turn);
+            }
+        }
+        if !cut.is_empty() {
+            // Another host may be about to tell them.
+            tokio::time::sleep(TELLING_TIME).await;
+        }
+        for turn in cut {
+            if !lost_end::is_told(store, &turn).await? {
+                self.tell_end(&turn).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Completes the log of a turn that is over.
@@ -366,6 +437,11 @@ impl Driver {
 }
 
 impl Active {
+    /// Whether it waits for its user, or for a tool of the client's.
+    fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed)
+    }
+
     /// Tells the turn something, and waits until it has heard it, and stored what it promises.
     pub(super) async fn tell(&self, command: Command) -> Result<(), EngineError> {
         let (told, heard) = oneshot::channel();

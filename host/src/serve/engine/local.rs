@@ -21,6 +21,7 @@ impl LocalEngine {
     /// One of another host is taken away from it: whatever that host still writes is refused.
     async fn stop_turn(&self, mut turn: Unfinished) -> Result<(), EngineError> {
         let key = turn.key.clone();
+        let mut is_stored_late = false;
         for _ in 0..LOOKS {
             let active = match self.0.find(&key) {
                 Some(active) => active,
@@ -45,11 +46,16 @@ impl LocalEngine {
                 Some(left) => turn = left,
             }
             if ended.is_err() {
+                is_stored_late = true;
                 break;
             }
         }
         // A store that is damaged says so.
         self.0.store().path(&key).await?;
+        if !is_stored_late {
+            // Other hosts took it, each from the other.
+            return Err(EngineError::Contended);
+        }
         let message = "the turn is stopped, and its end waits to be stored".to_owned();
         Err(StoreError::Unavailable { message }.into())
     }

@@ -14,10 +14,24 @@ use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages}
 use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::StoredTurn;
 use stepwell_io::serve::parts::{Ending, LIMIT_REACHED, Rounds};
-use stepwell_io::store::{Generation, PersistBatch, StoreError, TurnKey};
+use stepwell_io::store::{Generation, PersistBatch, Store, StoreError, TurnKey};
 use time::OffsetDateTime;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+/// Whether the log of a turn has its end.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) async fn is_told(store: &Arc<dyn Store>, key: &TurnKey) -> Result<bool, StoreError> {
+    let Some(last) = store.event_log(key).await?.next.checked_sub(1) else {
+        return Ok(false);
+    };
+    let events = store.events(key, last.checked_sub(1), 1).await?;
+    let last = events.last();
+    let event = last.and_then(|last| serde_json::from_str(&last.data).ok());
+    Ok(event.as_ref().is_some_and(is_end))
+}
 
 /// Adds to the log what is stored of the turn and not told, and its end.
 pub(super) async fn tell(

@@ -32,7 +32,7 @@ mod taken;
 mod tests;
 mod told_progress;
 
-pub(super) use driver::{Driver, DriverSetup};
+pub(super) use driver::{Driver, DriverSetup, TELLING_TIME};
 pub(super) use local::LocalEngine;
 #[cfg(feature = "restate")]
 pub(super) use restate::RestateEngine;
@@ -91,6 +91,9 @@ pub(super) enum EngineError {
     /// Another host drives it.
     #[error("another host has the turn, `{owner}`: ask that one")]
     Elsewhere { owner: String },
+    /// Others began, took or stopped turns of the thread all the while.
+    #[error("other requests for the thread came in between: look at the thread, and try again")]
+    Contended,
     /// The answers do not fit what is asked.
     #[error(transparent)]
     Answers(#[from] stepwell_io::serve::Unresumable),
@@ -112,6 +115,11 @@ pub(super) enum EngineError {
     /// It takes nothing more.
     #[error("the server is stopping: try again in a while")]
     Stopping,
+    /// So many of the user's turns wait for an answer.
+    #[error(
+        "{most} turns wait for an answer, and a user may have no more: answer or cancel one of them"
+    )]
+    TooManyWaiting { most: usize },
     /// The turn cannot be set up, or revived.
     #[error("the server cannot go on with the turn: see its log")]
     Internal,
@@ -156,6 +164,7 @@ pub(super) trait Engine: Debug + Send + Sync {
             if let Some(refused) = self.refuses() {
                 return Err(refused);
             }
+            driver.check_waiting(&new.thread)?;
             let key = driver.admit(&new).await?;
             let mut looks = 0;
             let is_titled = loop {

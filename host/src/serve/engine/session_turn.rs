@@ -14,6 +14,7 @@ use super::session_state;
 use super::stored::{Stored, watched};
 use super::told_progress::ToldProgress;
 use super::{EngineError, Parent, lost_end};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
@@ -58,6 +59,7 @@ pub(super) struct SessionTurn {
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
     /// Told whether the turn waits for the user.
     pub(super) asks: watch::Sender<bool>,
+    pub(super) is_waiting: Arc<AtomicBool>,
     /// Told how the turn stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -146,6 +148,7 @@ impl SessionTurn {
             open,
             commands: self.commands,
             asks: self.asks,
+            is_waiting: self.is_waiting,
             has_lapsed: self.has_lapsed,
             early: Vec::new(),
             progress: ToldProgress::default(),

@@ -91,6 +91,9 @@ mod tests {
     use super::super::tests::{engine_on, new_turn};
     use super::*;
     use crate::serve::engine::Engine;
+    use crate::serve::refusal::Refusal;
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use stepwell_core::Timestamp;
@@ -233,6 +236,40 @@ mod tests {
             matches!(stopped, Err(EngineError::Store(StoreError::Damaged { .. }))),
             "{stopped:?}"
         );
+    }
+
+    /// A store on which another host takes each turn that this one has claimed.
+    #[derive(Debug)]
+    struct Taken(MemoryStore);
+
+    impl StoreLayer for Taken {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn claim<'a>(
+            &'a self,
+            turn: &'a TurnKey,
+            seen: Generation,
+            owner: &'a str,
+        ) -> StoreFuture<'a, Claimed> {
+            Box::pin(async move {
+                let claimed = self.0.claim(turn, seen, owner).await?;
+                self.0.claim(turn, claimed.generation, "another").await?;
+                Ok(claimed)
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hosts_that_take_a_turn_from_each_other_are_a_conflict() {
+        let inner = MemoryStore::new();
+        let left = leave(&inner, "left").await;
+        let (_, engine) = engine_on(Arc::new(Taken(inner)), Duration::ZERO).await;
+        let stopped = engine.cancel(&left).await.expect_err("it is taken");
+        assert!(matches!(stopped, EngineError::Contended), "{stopped:?}");
+        let status = Refusal::from(stopped).into_response().status();
+        assert_eq!(status, StatusCode::CONFLICT);
     }
 
     /// A store that makes the program fail after each claim, once.

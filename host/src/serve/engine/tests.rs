@@ -160,6 +160,7 @@ pub(super) fn setup_of(
         metrics,
         recorder: None,
         most: 10,
+        waiting: 100,
         run_time: time,
         interrupt_time: time,
         store_timeout,

@@ -4,10 +4,15 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use stepwell_core::Timestamp;
 use stepwell_core::run::TurnStatus;
-use stepwell_io::store::{Generation, MemoryStore, Store, StoreFuture, StoreLayer, TurnKey};
+use stepwell_io::serve::ClientTrust;
+use stepwell_io::store::{
+    Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
+    TurnKey,
+};
 use stepwell_io::{HttpClient, ThreadKey};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -52,6 +57,8 @@ fn serving(store: Arc<dyn Store>) -> Serving {
             runs: 10,
             user_runs: None,
             user_requests: None,
+            user_waiting: 100,
+            user_streams: None,
             connections: 10,
             header_timeout: minute,
             idle_timeout: minute,
@@ -66,6 +73,7 @@ fn serving(store: Arc<dyn Store>) -> Serving {
             is_durable: false,
         },
         access: Access::default(),
+        trust: ClientTrust::default(),
         origins: Vec::new(),
         hosts: Vec::new(),
         record: Record::Off,
@@ -117,4 +125,137 @@ async fn who_is_shown_that_a_turn_is_over_is_shown_its_whole_log() {
     assert_eq!(shown["thread"]["log"]["next"], events.len());
     let last: Value = serde_json::from_str(&events.last().unwrap().data).unwrap();
     assert_eq!(last["type"], "RUN_FINISHED");
+}
+
+/// A turn of a host that is gone: it is over, and its log has no end.
+async fn leave_cut(store: &MemoryStore, thread: &str) -> TurnKey {
+    let key = TurnKey::new(thread, "r");
+    let new = NewTurn::new(key.clone(), "gone", Timestamp(1));
+    let generation = store.begin_turn(&new).await.unwrap();
+    let last = PersistBatch {
+        first: 0,
+        blocks: Vec::new(),
+        status: TurnStatus::Complete,
+        outcome: None,
+        snapshot: String::new(),
+        at: Timestamp(2),
+    };
+    store.persist(&key, generation, &last).await.unwrap();
+    key
+}
+
+async fn last_event(store: &MemoryStore, key: &TurnKey) -> Option<Value> {
+    let events = store.events(key, None, 1_000).await.unwrap();
+    let last = events.last()?;
+    Some(serde_json::from_str(&last.data).unwrap())
+}
+
+async fn open(store: Arc<dyn Store>, keep_alive: Duration) -> Router {
+    let (_model, backend) = scripted(None, HttpClient::new().unwrap()).await.unwrap();
+    let serving = Serving {
+        keep_alive,
+        ..serving(store)
+    };
+    Host::open(backend, serving).await.unwrap().router()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_that_a_dead_host_did_not_tell_is_told_at_the_start() {
+    let store = MemoryStore::new();
+    let key = leave_cut(&store, "t").await;
+    let mut changes = store.subscribe(&key.thread).await.unwrap();
+    let _router = open(Arc::new(store.clone()), Duration::from_secs(3_600)).await;
+    let told = async {
+        while last_event(&store, &key)
+            .await
+            .is_none_or(|last| last["type"] != "RUN_FINISHED")
+        {
+            changes.changed().await;
+        }
+    };
+    timeout(Duration::from_secs(5), told).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_that_a_dead_host_did_not_tell_is_told_at_the_first_read() {
+    let store = MemoryStore::new();
+    let mut router = open(Arc::new(store.clone()), Duration::from_secs(3_600)).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    leave_cut(&store, "t").await;
+    let request = Request::get("/threads/t/turns/r/events")
+        .header("host", "localhost")
+        .body(Body::empty());
+    let Ok(answer) = router.call(request.unwrap()).await;
+    let body = axum::body::to_bytes(answer.into_body(), 1 << 20);
+    let body = timeout(Duration::from_secs(5), body).await.unwrap();
+    let said = String::from_utf8(body.unwrap().to_vec()).unwrap();
+    assert!(said.contains("RUN_FINISHED"), "{said}");
+}
+
+/// A store that cannot be written for now.
+#[derive(Debug)]
+struct Refusing {
+    inner: MemoryStore,
+    check: Mutex<Option<StoreError>>,
+    begin: Mutex<Option<StoreError>>,
+}
+
+impl StoreLayer for Refusing {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        let error = self.check.lock().unwrap().clone();
+        Box::pin(std::future::ready(error.map_or(Ok(()), Err)))
+    }
+
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        match self.begin.lock().unwrap().clone() {
+            Some(error) => Box::pin(std::future::ready(Err(error))),
+            None => self.inner.begin_turn(turn),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_store_cannot_be_written_is_not_ready() {
+    let message = || "of the test".to_owned();
+    let store = Arc::new(Refusing {
+        inner: MemoryStore::new(),
+        check: Mutex::default(),
+        begin: Mutex::default(),
+    });
+    let minute = Duration::from_secs(60);
+    let router = open(Arc::clone(&store) as Arc<dyn Store>, minute).await;
+    let ready = async || {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let (status, said) = ask(router.clone(), "GET", "/ready", Value::Null).await;
+        (status, said["error"]["code"].clone())
+    };
+    let away = (503, json!("store_unavailable"));
+    let well = (200, Value::Null);
+    assert_eq!(ready().await, well);
+    for error in [
+        StoreError::Unavailable { message: message() },
+        StoreError::ReadOnly { message: message() },
+    ] {
+        *store.check.lock().unwrap() = Some(error);
+        assert_eq!(ready().await, away);
+        *store.check.lock().unwrap() = None;
+        assert_eq!(ready().await, well);
+    }
+    // That it is full is known by the writes that it does not take.
+    *store.begin.lock().unwrap() = Some(StoreError::Full { message: message() });
+    let hello = json!({ "turnId": "r", "message": "hello" });
+    let (status, said) = ask(router.clone(), "POST", "/threads/t/turns", hello.clone()).await;
+    assert_eq!(status, 503, "{said}");
+    assert_eq!(ready().await, away);
+    *store.begin.lock().unwrap() = None;
+    tokio::time::sleep(minute).await;
+    assert_eq!(ready().await, well, "it is tried again");
+    let (status, said) = ask(router.clone(), "POST", "/threads/t/turns", hello).await;
+    assert_eq!(status, 201, "{said}");
+    *store.check.lock().unwrap() = Some(StoreError::Damaged { message: message() });
+    assert_eq!(ready().await, (503, json!("store_damaged")));
 }

@@ -363,6 +363,18 @@ impl StoreLayer for FaultyStore {
         })
     }
 
+    fn events_within<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+        bytes: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        self.call("events", None, move || {
+            Store::events_within(self.memory(), turn, after, limit, bytes)
+        })
+    }
+
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         self.call("event_log", None, move || {
             Store::event_log(self.memory(), turn)

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::Limits as RunLimits;
+use stepwell_io::serve::ClientTrust;
 use stepwell_io::{Endpoint, Secret, provider};
 
 /// How long a turn may take.
@@ -329,6 +330,8 @@ impl World {
                 grace: Duration::from_secs(10),
                 user_runs: None,
                 user_requests: None,
+                user_waiting: 100,
+                user_streams: None,
             },
             sessions: SessionStore {
                 store: Arc::new(FaultyStore::new(Arc::clone(self), Arc::clone(life))),
@@ -336,6 +339,7 @@ impl World {
                 is_durable: true,
             },
             access: Access::default(),
+            trust: ClientTrust::default(),
             origins: Vec::new(),
             hosts: Vec::new(),
             record: Record::Off,

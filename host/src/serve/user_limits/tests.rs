@@ -9,6 +9,8 @@ fn limits(runs: usize, requests: u32) -> UserLimits {
     UserLimits {
         runs: NonZeroUsize::new(runs),
         requests: NonZeroU32::new(requests),
+        streams: None,
+        share: 2,
         users: Mutex::new(Users {
             known: HashMap::new(),
             look_at: LOOK_FROM,
@@ -125,4 +127,38 @@ async fn of_two_that_start_at_once_the_second_sees_the_first() {
     second.await.unwrap_err();
     drop(run);
     assert!(limits.start(&alice, &store, None).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_user_has_a_share_of_the_streams() {
+    let mut limits = limits(0, 0);
+    let (alice, bob) = (user("alice"), user("bob"));
+    let first = limits.stream(&alice).unwrap();
+    let second = limits.stream(&alice).unwrap();
+    for _ in 0..3 {
+        let refused = limits.stream(&alice).unwrap_err();
+        assert_eq!(retry_after(refused), 5, "what is refused does not count");
+    }
+    limits.stream(&bob).unwrap();
+    // It is counted for as long as its frames are held.
+    let frames = first.around(futures::stream::pending());
+    limits.stream(&alice).unwrap_err();
+    drop(frames);
+    drop(limits.stream(&alice).unwrap());
+    drop(second);
+    limits.streams = NonZeroUsize::new(1);
+    let _open = limits.stream(&alice).unwrap();
+    limits.stream(&alice).unwrap_err();
+}
+
+#[tokio::test]
+async fn those_who_ask_without_a_name_have_all_the_streams() {
+    let mut limits = limits(0, 0);
+    let all: Vec<_> = (0..5)
+        .map(|_| limits.stream(&User::default()).unwrap())
+        .collect();
+    limits.streams = NonZeroUsize::new(5);
+    limits.stream(&User::default()).unwrap_err();
+    drop(all);
+    limits.stream(&User::default()).unwrap();
 }

@@ -1,10 +1,12 @@
+use super::super::ending::{TOOL_PARTIAL_RESULT, TOOL_PROGRESS};
 use super::super::interrupts::INPUT_REQUIRED;
 use crate::{Event, ToolCallStatus};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use stepwell_core::event::{
-    ContentPart, MessageContent, RunFinished, RunOutcome, Source, TextMessageRole, made_media,
+    ContentPart, MessageContent, RunFinished, RunOutcome, Source, TextMessageRole, TokenUsage,
+    made_media,
 };
 use stepwell_core::{MessageId, ToolCallId};
 
@@ -12,8 +14,9 @@ use stepwell_core::{MessageId, ToolCallId};
 /// frame of server-sent events for each part, and `[DONE]` behind the last.
 ///
 /// Text, reasoning, media that the model makes, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What a
-/// running tool asks, or an agent besides, is a `data-interrupt`, and a custom event a `data-NAME`. The stream has no place for the shared
-/// state.
+/// running tool asks, or an agent besides, is a `data-interrupt`, and a custom event a `data-NAME`; what a tool says of its progress has
+/// the call's id, so that the newest report replaces the one before. The `finish` part has the tokens used, in
+/// `messageMetadata.usage`. The stream has no place for the shared state.
 #[derive(Debug)]
 pub struct UiMessageEncoder {
     message_id: String,
@@ -110,7 +113,28 @@ enum Part<'a> {
     Abort,
     Finish {
         finish_reason: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_metadata: Option<MessageMetadata>,
     },
+}
+
+/// What a message is told of the run that wrote it.
+#[derive(Serialize)]
+struct MessageMetadata {
+    usage: Usage,
+}
+
+/// The tokens of a run, with the names of the AI SDK's `LanguageModelUsage`.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    input_tokens: u64,
+    output_tokens: u64,
+    total_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_input_tokens: Option<u64>,
 }
 
 /// What a tool gave.
@@ -122,10 +146,12 @@ enum Output<'a> {
     Content(&'a MessageContent),
 }
 
-/// A part of the app's own.
+/// An app-defined part. A part with the type and id of an earlier one replaces it.
 #[derive(Serialize)]
 struct Data<'a, T> {
     r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
     data: &'a T,
 }
 
@@ -219,12 +245,19 @@ impl UiMessageEncoder {
                 }
                 Ok(())
             }
-            Event::Custom(custom) => data(frames, &custom.name, &custom.value),
+            Event::Custom(custom) => {
+                let id = match custom.name.as_str() {
+                    // Else every report would stay in the message.
+                    TOOL_PROGRESS | TOOL_PARTIAL_RESULT => custom.value["toolCallId"].as_str(),
+                    _ => None,
+                };
+                data(frames, &custom.name, id, &custom.value)
+            }
             Event::RunFinished(finished) => self.finish(finished, frames),
             Event::RunError(error) => {
                 let error_text = error.message.as_str();
                 part(frames, &Part::Error { error_text })?;
-                self.end(frames, "error")
+                self.end(frames, "error", usage(error.usage.as_deref()))
             }
             _ => Ok(()),
         }
@@ -355,7 +388,7 @@ impl UiMessageEncoder {
                             };
                             part(frames, &asks)?;
                         }
-                        _ => data(frames, "interrupt", interrupt)?,
+                        _ => data(frames, "interrupt", None, interrupt)?,
                     }
                 }
                 "tool-calls"
@@ -370,18 +403,30 @@ impl UiMessageEncoder {
                 Some(_) => "other",
             },
         };
-        self.end(frames, reason)
+        self.end(frames, reason, usage(finished.usage.as_deref()))
     }
 
-    fn end(&mut self, frames: &mut Vec<u8>, finish_reason: &'static str) -> serde_json::Result<()> {
+    fn end(
+        &mut self,
+        frames: &mut Vec<u8>,
+        finish_reason: &'static str,
+        usage: Option<Usage>,
+    ) -> serde_json::Result<()> {
         self.end_step(frames)?;
-        part(frames, &Part::Finish { finish_reason })?;
+        let finish = Part::Finish {
+            finish_reason,
+            message_metadata: usage.map(|usage| MessageMetadata { usage }),
+        };
+        part(frames, &finish)?;
         frames.extend_from_slice(DONE);
         Ok(())
     }
 }
 
 const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// Ends the stream of a run that is stopped.
+pub(super) const ABORTED: &[u8] = b"data: {\"type\":\"abort\"}\n\ndata: [DONE]\n\n";
 
 fn is_assistant(role: Option<TextMessageRole>) -> bool {
     matches!(role, None | Some(TextMessageRole::Assistant))
@@ -393,9 +438,36 @@ fn stop_reason(finished: &RunFinished) -> Option<&str> {
     metadata.get("stopReason").and_then(Value::as_str)
 }
 
-fn data(frames: &mut Vec<u8>, name: &str, data: &impl Serialize) -> serde_json::Result<()> {
+/// Sums what the models of a run used.
+fn usage(models: Option<&[TokenUsage]>) -> Option<Usage> {
+    let models = models.filter(|models| !models.is_empty())?;
+    let mut sum = Usage::default();
+    let add = |sum: &mut Option<u64>, tokens: Option<u64>| {
+        if let Some(tokens) = tokens {
+            *sum = Some(sum.unwrap_or_default().saturating_add(tokens));
+        }
+    };
+    for model in models {
+        let input = model.input_tokens.unwrap_or_default();
+        let output = model.output_tokens.unwrap_or_default();
+        let total = model.total_tokens.unwrap_or(input.saturating_add(output));
+        sum.input_tokens = sum.input_tokens.saturating_add(input);
+        sum.output_tokens = sum.output_tokens.saturating_add(output);
+        sum.total_tokens = sum.total_tokens.saturating_add(total);
+        add(&mut sum.reasoning_tokens, model.reasoning_tokens);
+        add(&mut sum.cached_input_tokens, model.cached_input_tokens);
+    }
+    Some(sum)
+}
+
+fn data(
+    frames: &mut Vec<u8>,
+    name: &str,
+    id: Option<&str>,
+    data: &impl Serialize,
+) -> serde_json::Result<()> {
     let r#type = format!("data-{name}");
-    part(frames, &Data { r#type, data })
+    part(frames, &Data { r#type, id, data })
 }
 
 fn part(frames: &mut Vec<u8>, part: &impl Serialize) -> serde_json::Result<()> {

@@ -4,6 +4,7 @@
 mod encoder;
 mod request;
 mod streams;
+mod tools;
 
 pub use encoder::UiMessageEncoder;
 pub use request::ChatRequest;

@@ -2,17 +2,19 @@
 
 use super::super::input::{check_ids, check_messages};
 use super::super::refused::{Refused, RefusedReason};
+use super::tools;
 use crate::{Message, ResumeEntry, RunId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::ThreadId;
-use stepwell_core::event::{MEDIA_ACTIVITY, RunAgentInput, ToolDefinition};
+use stepwell_core::event::{MEDIA_ACTIVITY, RunAgentInput};
 use uuid::Uuid;
 
 /// A request of the AI SDK's `DefaultChatTransport`, as a run: the chat is the thread, the UI messages are the history.
 ///
-/// Beside what the transport sends, its `body` may have `tools`, the client's own tools as AG-UI defines them, and `resume`,
-/// answers to what a running tool or an agent asked by a `data-interrupt`.
+/// Beside what the transport sends, its `body` may have `tools`, the client's own tools: a list as AG-UI or the AI SDK defines them, or
+/// assistant-ui's map by their names; `resume`, answers to what a running tool or an agent asked by a `data-interrupt`; and
+/// `system`, assistant-ui's instructions, which count as a `system` message of the client.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
     /// What is to be run.
@@ -27,7 +29,8 @@ pub struct ChatRequest {
 struct Body {
     id: ThreadId,
     messages: Vec<UiMessage>,
-    tools: Option<Vec<ToolDefinition>>,
+    tools: Option<Value>,
+    system: Option<String>,
     resume: Option<Vec<ResumeEntry>>,
 }
 
@@ -88,7 +91,10 @@ impl ChatRequest {
             Refused::new(reason, format!("{what}: {error}"))
         })?;
         let run_id = RunId::from(Uuid::new_v4().to_string());
-        check_ids(&body.id, &run_id)?;
+        check_ids(
+            "a request of the AI SDK's chat",
+            &[("id", body.id.as_str())],
+        )?;
         check_messages(body.messages.len())?;
         let Some(last) = body.messages.last() else {
             let message = "/messages is empty: send what the user says";
@@ -104,6 +110,9 @@ impl ChatRequest {
             resume.extend(last.parts.iter().filter_map(answer));
         }
         let mut messages = Vec::new();
+        if let Some(system) = body.system.filter(|system| !system.is_empty()) {
+            messages.push(Message::system(format!("system-{run_id}"), system));
+        }
         for (index, message) in body.messages.iter().enumerate() {
             message.convert(index, &mut messages)?;
         }
@@ -111,7 +120,7 @@ impl ChatRequest {
             thread_id: body.id,
             run_id,
             messages,
-            tools: body.tools,
+            tools: body.tools.map(tools::read).transpose()?,
             resume: (!resume.is_empty()).then_some(resume),
             protocol_version: Some(stepwell_core::event::PROTOCOL_VERSION.to_owned()),
             ..RunAgentInput::default()
@@ -151,6 +160,7 @@ impl UiMessage {
                 messages.push(read(message, index)?);
             }
             Role::User => {
+                check_files(&self.parts, index)?;
                 let content: Vec<_> = self.parts.iter().filter_map(content).collect();
                 let content = match self.parts.iter().any(|part| part.r#type == "file") {
                     true => json!(content),
@@ -297,6 +307,27 @@ fn content(part: &Part) -> Option<Value> {
         None => json!({ "type": "url", "value": url, "mimeType": media_type }),
     };
     Some(json!({ "type": kind, "source": source }))
+}
+
+/// Checks that files can be had from outside of the client's page.
+fn check_files(parts: &[Part], index: usize) -> Result<(), Refused> {
+    let urls = parts
+        .iter()
+        .enumerate()
+        .filter(|(_, part)| part.r#type == "file");
+    for (place, part) in urls {
+        let url = part.url.as_deref().unwrap_or_default();
+        if url
+            .get(..5)
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("blob:"))
+        {
+            let message = format!(
+                "/messages/{index}/parts/{place}/url is an address within the client's page: send the file as a `data:` URL"
+            );
+            return Err(Refused::new(RefusedReason::InvalidInput, message));
+        }
+    }
+    Ok(())
 }
 
 fn read(message: Value, index: usize) -> Result<Message, Refused> {
