@@ -27,7 +27,14 @@ pub(super) struct StoreHealth {
     is_damaged: Arc<AtomicBool>,
     /// When the last write failed, if it did, and by what.
     refused: Arc<Mutex<Option<(Instant, StoreTrouble)>>>,
-    looked: Arc<tokio::sync::Mutex<Option<(Instant, Option<StoreTrouble>)>>>,
+    looked: Arc<tokio::sync::Mutex<Option<Look>>>,
+}
+
+/// What a look at the store has found.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Instant,
+    trouble: Option<StoreTrouble>,
 }
 
 impl StoreHealth {
@@ -55,10 +62,11 @@ impl StoreHealth {
             return Some(trouble);
         }
         let mut looked = self.looked.lock().await;
-        if let Some((at, trouble)) = *looked
-            && at.elapsed() < LOOK_EVERY
+        let before = *looked;
+        if let Some(look) = before
+            && look.at.elapsed() < LOOK_EVERY
         {
-            return trouble;
+            return look.trouble;
         }
         // That it is damaged is noted below.
         let checked = tokio::time::timeout(LOOK, Store::check(self)).await;
@@ -66,10 +74,15 @@ impl StoreHealth {
             Ok(checked) => checked.err().map(|error| StoreTrouble::from(&error)),
             Err(_) => Some(StoreTrouble::Unavailable),
         };
-        if let (Some(trouble), None | Some((_, None))) = (trouble, *looked) {
+        if let Some(trouble) = trouble
+            && before.is_none_or(|look| look.trouble.is_none())
+        {
             tracing::warn!(target: "stepwell", ?trouble, "the store takes no writes: the server is not ready");
         }
-        *looked = Some((Instant::now(), trouble));
+        *looked = Some(Look {
+            at: Instant::now(),
+            trouble,
+        });
         trouble
     }
 

@@ -356,7 +356,7 @@ async fn a_file_that_is_gone_is_noticed() {
     std::fs::rename(&moved, directory.file()).unwrap();
     assert_eq!(store.check().await, Ok(()), "it is back");
     std::fs::remove_file(wal(&directory)).unwrap();
-    assert!(!is_lost("-wal was deleted or moved").await);
+    assert!(is_lost("-wal was deleted or moved").await);
 }
 
 #[tokio::test]

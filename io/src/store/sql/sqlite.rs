@@ -14,6 +14,7 @@ use sqlx::sqlite::{
 };
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
@@ -164,6 +165,14 @@ impl SqliteStore {
     /// later.
     pub async fn close(&self) {
         self.database.readers.close().await;
+        // SQLite does so at the close of the last connection, which the driver does not wait for. What goes wrong here leaves
+        // a file that is whole with its `-wal`.
+        let checkpoint = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+        if self.database.file.is_some()
+            && let Err(error) = checkpoint.execute(&self.database.writer).await
+        {
+            tracing::debug!(target: "stepwell", %error, "the write-ahead log stays");
+        }
         self.database.writer.close().await;
         drop(lock(&self.database.alone).take());
     }
@@ -196,6 +205,8 @@ struct OpenFile {
     path: PathBuf,
     wal: PathBuf,
     identity: Identity,
+    /// `-wal` was deleted: what was in it is lost, and another one would hide that.
+    is_wal_lost: AtomicBool,
 }
 
 /// What tells a file from any other.
@@ -209,11 +220,15 @@ impl OpenFile {
             path: path.to_owned(),
             wal: wal.into(),
             identity: identity(path).map_err(|error| unusable(path, &error))?,
+            is_wal_lost: AtomicBool::new(false),
         })
     }
 
     /// Checks that the path names the same file still: what is written into another one that was there is lost.
     fn check(&self) -> Result<(), StoreError> {
+        if self.is_wal_lost.load(Ordering::Relaxed) {
+            return Err(self.lost(&self.wal, "was deleted or moved"));
+        }
         match identity(&self.path) {
             Ok(identity) if identity == self.identity => Ok(()),
             Ok(_) => Err(self.lost(&self.path, "was replaced")),
@@ -227,7 +242,10 @@ impl OpenFile {
     /// Checks that `-wal` is there, which it is while a connection writes.
     fn check_wal(&self) -> Result<(), StoreError> {
         match self.wal.try_exists() {
-            Ok(false) => Err(self.lost(&self.wal, "was deleted or moved")),
+            Ok(false) => {
+                self.is_wal_lost.store(true, Ordering::Relaxed);
+                Err(self.lost(&self.wal, "was deleted or moved"))
+            }
             _ => Ok(()),
         }
     }
