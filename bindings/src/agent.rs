@@ -18,7 +18,7 @@ use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
 use stepwell_core::RunId;
-use stepwell_io::{AgentBuilder, TurnBuilder, TurnCode};
+use stepwell_io::{AgentBuilder, Caller, TurnBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own. Users and conversations each have a thread of their own: `thread` gives it.
@@ -27,6 +27,10 @@ pub struct Agent {
     agent: stepwell_io::Agent,
     /// The code of its turns' tools is its runners'.
     is_for_runners: bool,
+    /// It was made, and not given by another one.
+    is_first: bool,
+    /// Whom its turns are begun for.
+    caller: Option<Caller>,
 }
 
 #[uniffi::export]
@@ -80,8 +84,8 @@ impl Agent {
             store: store.map(|store| store.inner()),
         });
         Arc::new(Self {
-            agent,
             is_for_runners: true,
+            ..self.on(agent)
         })
     }
 
@@ -145,7 +149,11 @@ impl Agent {
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(Turn::new(self.agent.revive(snapshot)?))
+        let revived = match &self.caller {
+            Some(caller) => caller.begin(|| self.agent.revive(snapshot)),
+            None => self.agent.revive(snapshot),
+        };
+        Ok(Turn::new(revived?))
     }
 
     /// Says something else in the place of what a stored turn began with: another branch of the thread, from the
@@ -159,7 +167,8 @@ impl Agent {
     ) -> Result<Arc<Turn>, StepwellError> {
         let agent = self.agent.clone();
         let content = content(text, parts)?;
-        on_runtime(async move { Ok(Turn::new(agent.resend(&turn.into(), content).await?)) }).await
+        let work = async move { Ok(Turn::new(agent.resend(&turn.into(), content).await?)) };
+        on_runtime(self.for_caller(work)).await
     }
 
     /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a
@@ -167,11 +176,11 @@ impl Agent {
     /// after that; turns that are under way are left alone.
     pub async fn recover(&self) -> Result<Vec<Recovered>, StepwellError> {
         let agent = self.agent.clone();
-        on_runtime(async move {
+        let work = async move {
             let recovered = agent.recover().await?;
             Ok(recovered.into_iter().map(Into::into).collect())
-        })
-        .await
+        };
+        on_runtime(self.for_caller(work)).await
     }
 
     /// Another conversation with the same model, tools and store: the one that goes by this key, or a new one.
@@ -220,7 +229,7 @@ impl Agent {
     ) -> Result<Finished, StepwellError> {
         let mut turn = {
             let _entered = runtime()?.enter();
-            trace::within_the_apps_span(|| self.agent.send(text))
+            self.within_the_caller(|| self.agent.send(text))
         };
         let work = async move {
             loop {
@@ -328,6 +337,43 @@ impl Agent {
         Self {
             agent,
             is_for_runners: self.is_for_runners,
+            is_first: false,
+            caller: self.caller.clone(),
+        }
+    }
+
+    pub(crate) fn of_caller(&self, caller: Caller) -> Self {
+        Self {
+            caller: Some(caller),
+            ..self.on(self.agent.clone())
+        }
+    }
+
+    pub(crate) fn caller(&self) -> Option<Caller> {
+        self.caller.clone()
+    }
+
+    pub(crate) const fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// Work that begins turns, for the caller.
+    fn for_caller<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        let caller = self.caller.clone();
+        async move {
+            match caller {
+                Some(caller) => caller.scope(work).await,
+                None => work.await,
+            }
+        }
+    }
+
+    /// Begins a turn for the caller, and as a part of the app's own span.
+    fn within_the_caller<T>(&self, begin: impl FnOnce() -> T) -> T {
+        let begin = || trace::within_the_apps_span(begin);
+        match &self.caller {
+            Some(caller) => caller.begin(begin),
+            None => begin(),
         }
     }
 
@@ -367,7 +413,7 @@ impl Agent {
         }
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let begun = trace::within_the_apps_span(|| turn.send())?;
+        let begun = self.within_the_caller(|| turn.send())?;
         Ok(Turn::new(begun))
     }
 }
@@ -383,6 +429,8 @@ fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {
     Ok(Arc::new(Agent {
         agent,
         is_for_runners: false,
+        is_first: true,
+        caller: None,
     }))
 }
 

@@ -12,6 +12,8 @@
 
 #[cfg(feature = "agent")]
 mod agent;
+#[cfg(feature = "agent")]
+mod caller;
 mod config;
 #[cfg(feature = "agent")]
 mod credentials;
@@ -76,6 +78,8 @@ mod turn;
 
 #[cfg(feature = "agent")]
 pub use agent::{Agent, Recovered};
+#[cfg(feature = "agent")]
+pub use caller::current_caller;
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
     Credentials, DevicePolicy, EmptyAnswerPolicy, ExtraRules, GenerationSettings, KilledPolicy,

@@ -391,6 +391,11 @@ impl Agent {
         lock(&self.thread.current).cancel.cancel();
     }
 
+    /// Cancels the turns of all threads that are under way.
+    pub fn cancel_all(&self) {
+        self.shared.cancel_all();
+    }
+
     /// The app goes to the background. Like the following three, it concerns the turns of all threads, those under way
     /// and those that begin later. What a turn makes of it is
     /// [`DevicePolicy`](stepwell_core::run::DevicePolicy)'s to say: by default its clocks stand still, so that an app

@@ -111,6 +111,17 @@ impl Shared {
         thread
     }
 
+    pub(crate) fn cancel_all(&self) {
+        // A thread that is released here takes the lock itself.
+        let threads: Vec<_> = lock(&self.threads.0)
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for thread in threads {
+            lock(&thread.current).cancel.cancel();
+        }
+    }
+
     pub(crate) fn forget(&self, key: &ThreadKey) {
         let thread = lock(&self.threads.0).remove(key);
         match thread.and_then(|thread| thread.upgrade()) {

@@ -1,6 +1,7 @@
 //! The task of a turn: it takes the thread over, waits for the turn before, prepares, and drives the turn to its end.
 
 use crate::agent::Agent;
+use crate::caller::{self, Caller};
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -80,6 +81,7 @@ impl Agent {
             revived_from: Arc::default(),
             begun: CancellationToken::new(),
         };
+        Caller::note(&current, &handle.trouble);
         let work = self.clone().run_turn(
             (begin, when_busy),
             owner,
@@ -88,7 +90,7 @@ impl Agent {
             events,
             handle.clone(),
         );
-        let task = tokio::spawn(work.instrument(span));
+        let task = caller::spawn(work.instrument(span));
         Turn {
             events: receiver,
             handle,

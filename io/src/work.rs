@@ -9,7 +9,7 @@ use crate::spans::HopSpan;
 use crate::threads::lock;
 use crate::tool_context::{Answers, Link, ToolContext};
 use crate::tool_notes::Notes;
-use crate::{asking, hooks, http, output, spans, tools, trim};
+use crate::{asking, caller, hooks, http, output, spans, tools, trim};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -164,7 +164,7 @@ impl Work {
         let client = self.setup.client.clone();
         let middleware = self.middleware(hop);
         let work = http::stream(client, request, id, self.streamed.clone(), middleware);
-        tokio::spawn(work.instrument(span)).abort_handle()
+        caller::spawn(work.instrument(span)).abort_handle()
     }
 
     /// The functions on the hop's events: the same for each of its streams, since one may go on where another broke off.
@@ -217,7 +217,7 @@ impl Work {
                 .send(Input::ToolFinished { effect: id, result })
                 .await;
         };
-        tokio::spawn(work.instrument(span)).abort_handle()
+        caller::spawn(work.instrument(span)).abort_handle()
     }
 
     fn create_run(&self, id: EffectId, new: NewRun) -> AbortHandle {
@@ -228,7 +228,7 @@ impl Work {
             let answer = run_source::create_run(source, client, id, new).await;
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work.in_current_span()).abort_handle()
+        caller::spawn(work.in_current_span()).abort_handle()
     }
 
     fn ask(&self, id: EffectId, invocation: ToolInvocation, machine: &RunMachine) -> AbortHandle {
@@ -244,7 +244,7 @@ impl Work {
             };
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work).abort_handle()
+        caller::spawn(work).abort_handle()
     }
 
     fn ask_user(
@@ -265,7 +265,7 @@ impl Work {
                 .send(Input::UserAnswered { effect: id, answer })
                 .await;
         };
-        tokio::spawn(work).abort_handle()
+        caller::spawn(work).abort_handle()
     }
 
     fn trim(&self, id: EffectId, overflow: ContextOverflow, machine: &RunMachine) -> AbortHandle {
@@ -278,7 +278,7 @@ impl Work {
             let answer = trim::trim(trimmer, id, overflow, messages).await;
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work).abort_handle()
+        caller::spawn(work).abort_handle()
     }
 
     fn decode(&self, id: EffectId, value: Value) -> AbortHandle {
@@ -288,7 +288,7 @@ impl Work {
             let answer = output::decode(decoder, id, value).await;
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work.in_current_span()).abort_handle()
+        caller::spawn(work.in_current_span()).abort_handle()
     }
 
     fn authorize(&self, id: EffectId, rejected: bool, machine: &RunMachine) -> AbortHandle {
@@ -303,7 +303,7 @@ impl Work {
             let answer = credentials::authorize(source, id, request).await;
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work.in_current_span()).abort_handle()
+        caller::spawn(work.in_current_span()).abort_handle()
     }
 
     fn run_hook(&self, id: EffectId, hook: String, subject: HookSubject) -> AbortHandle {
@@ -313,7 +313,7 @@ impl Work {
             let answer = hooks::ask(handler, id, hook, subject).await;
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work.in_current_span()).abort_handle()
+        caller::spawn(work.in_current_span()).abort_handle()
     }
 
     fn persist(&self, id: EffectId, effect: Effect) -> AbortHandle {
@@ -328,7 +328,7 @@ impl Work {
             let answer = writer.write(id, effect).await;
             let _ = answers.send(answer).await;
         };
-        tokio::spawn(work.in_current_span()).abort_handle()
+        caller::spawn(work.in_current_span()).abort_handle()
     }
 
     /// Whether something of the turn is being stored.

@@ -50,6 +50,7 @@ pub(crate) const INSTALL: Install = Install {
                     let command = step.command().unwrap_or_default();
                     // What makes the package, and the model, are there.
                     if let Some(goals) = command.strip_prefix("mvn -q compile ") {
+                        trial.build(&format!("mvn -q compile -Dkotlin.version={OLDEST}"))?;
                         trial.build("mvn -q compile")?;
                         let goals = goals.replace(ADDRESS, model.base_url());
                         return trial.run(&format!("mvn -q {goals}"));
@@ -60,6 +61,9 @@ pub(crate) const INSTALL: Install = Install {
         bail!("the page runs no program")
     },
 };
+
+/// The oldest Kotlin that reads the package.
+const OLDEST: &str = "2.1.21";
 
 /// The page's scripted model.
 const ADDRESS: &str = "http://127.0.0.1:4000/v1";

@@ -33,6 +33,15 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     context.made.kotlin_classes.get(|| Ok(()))?;
     drop(sources);
     what_is_published(context, log, &repository)?;
+    // The benchmark takes the package, as its page says.
+    log.build(
+        process::command("mvn")
+            .args(["--batch-mode", "--no-transfer-progress", "-q", "compile"])
+            .arg(format!("-Dpackages=file://{}", repository.display()))
+            .arg(format!("-Dstepwell.version={}", context.version()?))
+            .arg("-f")
+            .arg(context.root.join("bindings/kotlin/bench/pom.xml")),
+    )?;
     installs::one(context, log, &installs::MAVEN, &repository)
 }
 

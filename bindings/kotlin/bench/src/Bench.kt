@@ -11,6 +11,7 @@ import dev.stepwell.opened
 import dev.stepwell.receive
 import dev.stepwell.start
 import dev.stepwell.version
+import java.time.Instant
 import kotlin.system.measureNanoTime
 
 private const val DELTAS = 20_000
@@ -71,18 +72,18 @@ private fun streams(title: String, readers: List<Pair<String, () -> String>>, te
 private fun stepwell(provider: String, bytes: ByteArray, chunk: Int): String {
     val config = RunConfig(provider, "bench", baseUrl = "http://localhost/v1", key = "none")
     return RunMachine(config, "thread").use { machine ->
-        val effect = machine.start(Start("run", "Hi"), 0L).effects.single().id
-        machine.opened(effect, "text/event-stream", 0L)
+        val effect = machine.start(Start("run", "Hi"), Instant.EPOCH).effects.single().id
+        machine.opened(effect, "text/event-stream", Instant.EPOCH)
         val text = StringBuilder()
         val piece = ByteArray(chunk)
         for (at in bytes.indices step chunk) {
             val length = minOf(chunk, bytes.size - at)
             bytes.copyInto(piece, 0, at, at + length)
-            for (event in machine.receive(effect, piece, length, 0L).events) {
+            for (event in machine.receive(effect, piece, length, Instant.EPOCH).events) {
                 if (event is Event.TextMessageContent) text.append(event.delta)
             }
         }
-        machine.ended(effect, 0L)
+        machine.ended(effect, Instant.EPOCH)
         check(machine.outcome() == Outcome.Success) { "${machine.outcome()}" }
         text.toString()
     }
@@ -90,10 +91,10 @@ private fun stepwell(provider: String, bytes: ByteArray, chunk: Int): String {
 
 private fun calls() {
     val machine = RunMachine(RunConfig("openai-compatible", "bench", baseUrl = "http://localhost/v1"), "thread")
-    val effect = machine.start(Start("run", "Hi"), 0L).effects.single().id
-    machine.opened(effect, "text/event-stream", 0L)
+    val effect = machine.start(Start("run", "Hi"), Instant.EPOCH).effects.single().id
+    machine.opened(effect, "text/event-stream", Instant.EPOCH)
     fun delta(text: String) = """data: {"choices":[{"index":0,"delta":{"content":"$text"}}]}""" + "\n\n"
-    machine.receive(effect, delta("Well").toByteArray(), nowMs = 0)
+    machine.receive(effect, delta("Well").toByteArray(), now = Instant.EPOCH)
     val words = delta("word ").repeat(1024 / delta("word ").length)
     val tokens = (words + ":" + " ".repeat(1024 - words.length - 3) + "\n\n").toByteArray()
     val silence = (":" + " ".repeat(1021) + "\n\n").toByteArray()
@@ -106,6 +107,6 @@ private fun calls() {
     println("One call, the best of five rounds of 5,000")
     bench("a call that does nothing") { machine.hop() }
     bench("a call that gives a string") { version() }
-    bench("receive, 1 KiB without an event") { machine.receive(effect, silence, nowMs = 0) }
-    bench("receive, 1 KiB of tokens, events and effects back") { machine.receive(effect, tokens, nowMs = 0) }
+    bench("receive, 1 KiB without an event") { machine.receive(effect, silence, now = Instant.EPOCH) }
+    bench("receive, 1 KiB of tokens, events and effects back") { machine.receive(effect, tokens, now = Instant.EPOCH) }
 }

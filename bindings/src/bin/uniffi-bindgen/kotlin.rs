@@ -1,4 +1,7 @@
-//! Kotlin: the options of an agent, which its builder extends, and what all effects have.
+//! Kotlin: uniffi's file as it is to be, the options of an agent, which its builder extends, and what all effects have.
+
+mod builders;
+mod edits;
 
 use crate::doc::Style;
 use crate::hidden;
@@ -22,21 +25,22 @@ const WIDTH: usize = 120;
 /// What the function `agent` takes itself.
 const OF_THE_FUNCTION: [&str; 4] = ["provider", "model", "base_url", "key"];
 
-/// Writes both beside uniffi's own file.
+/// Edits uniffi's own file, and writes both beside it.
 ///
 /// # Errors
 /// A library that cannot be read, an option that has no form here, a folder that cannot be written; uniffi's file does
-/// not hide what it is to.
+/// not hide what it is to, or has another form than it had.
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
-    hidden::check(
-        library,
-        "kotlin",
-        &folder.join("dev/stepwell/stepwell_ffi.kt"),
-    )?;
+    let file = folder.join("dev/stepwell/stepwell_ffi.kt");
+    hidden::check(library, "kotlin", &file)?;
+    let generated = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
+    let edited = edits::edited(&generated, &Shapes::errors(library)?)?;
+    fs::write(&file, edited).with_context(|| format!("cannot write {file}"))?;
     let shapes = Shapes::read(library)?;
     for (name, text) in [
         ("AgentOptions.kt", options(&shapes)?),
         ("Effects.kt", common(shapes.get("Effect")?)?),
+        ("Builders.kt", builders::builders(&shapes)?),
     ] {
         let file = folder.join("dev/stepwell").join(name);
         fs::write(&file, text).with_context(|| format!("cannot write {file}"))?;
@@ -80,8 +84,9 @@ fn options(shapes: &Shapes) -> anyhow::Result<String> {
         }
         arguments.push_str(&format!("            {name} = {name},\n"));
     }
+    let imports = edits::IMPORTS;
     Ok(format!(
-        "// Generated from bindings/src.\n\npackage dev.stepwell\n\n\
+        "// Generated from bindings/src.\n\npackage dev.stepwell\n\n{imports}\n\
          /** How the model of an [Agent] is reached, and how its turns go. */\n\
          public abstract class AgentOptions internal constructor(\n{parameters}) {{\n{variables}\
          \x20   internal fun config(): RunConfig =\n        RunConfig(\n{arguments}        )\n}}\n"

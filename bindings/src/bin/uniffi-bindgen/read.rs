@@ -3,7 +3,6 @@
 use crate::model::{Default, Field, Json, Kind, Method, Shape, Shapes, Ty, Variant};
 use anyhow::{Context as _, bail};
 use camino::Utf8Path;
-use std::collections::BTreeMap;
 use uniffi_bindgen::macro_metadata;
 use uniffi_meta::{
     DefaultValueMetadata, EnumMetadata, FieldMetadata, LiteralMetadata, Metadata, MethodMetadata,
@@ -16,18 +15,33 @@ impl Shapes {
     /// # Errors
     /// A file that is no library, or a type that no language has a form for.
     pub(crate) fn read(library: &Utf8Path) -> anyhow::Result<Self> {
+        Self::of(library, |item| match item {
+            Metadata::Record(record) => Some(Shape::of_record(record)),
+            Metadata::Enum(one) if !one.shape.is_error() => Some(Shape::of_enum(one)),
+            _ => None,
+        })
+    }
+
+    /// Reads the enums that are thrown.
+    ///
+    /// # Errors
+    /// A file that is no library, or a type that no language has a form for.
+    pub(crate) fn errors(library: &Utf8Path) -> anyhow::Result<Self> {
+        Self::of(library, |item| match item {
+            Metadata::Enum(one) if one.shape.is_error() => Some(Shape::of_enum(one)),
+            _ => None,
+        })
+    }
+
+    fn of(
+        library: &Utf8Path,
+        shape: impl Fn(Metadata) -> Option<anyhow::Result<Shape>>,
+    ) -> anyhow::Result<Self> {
         let items = macro_metadata::extract_from_library(library)
             .with_context(|| format!("cannot read {library}"))?;
-        let mut shapes = BTreeMap::new();
-        for item in items {
-            let shape = match item {
-                Metadata::Record(record) => Shape::of_record(record)?,
-                Metadata::Enum(one) if !one.shape.is_error() => Shape::of_enum(one)?,
-                _ => continue,
-            };
-            shapes.insert(shape.name.clone(), shape);
-        }
-        Ok(Self(shapes))
+        let shapes = items.into_iter().filter_map(shape);
+        let shapes = shapes.map(|shape| shape.map(|shape| (shape.name.clone(), shape)));
+        Ok(Self(shapes.collect::<anyhow::Result<_>>()?))
     }
 }
 

@@ -94,8 +94,9 @@ impl Run<Opening> {
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
             return self.into();
         }
-        let error = ApiError::from_body(refusal.status, &refusal.body);
-        let wait = refusal.retry_after.or(error.retry_after);
+        let mut error = ApiError::from_body(refusal.status, &refusal.body);
+        error.retry_after = refusal.retry_after.or(error.retry_after);
+        let wait = error.retry_after;
         self.try_again(Failure::Api { error }, wait)
     }
 

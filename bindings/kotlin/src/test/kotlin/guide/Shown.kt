@@ -4,14 +4,20 @@ package guide
 import dev.stepwell.Agent
 import dev.stepwell.Decision
 import dev.stepwell.Description
+import dev.stepwell.Event
 import dev.stepwell.Limits
+import dev.stepwell.SqliteStore
 import dev.stepwell.Trimmed
 import dev.stepwell.UserAnswer
 import dev.stepwell.agent
 import dev.stepwell.askChoice
+import dev.stepwell.events
 import dev.stepwell.newest
 import dev.stepwell.string
+import dev.stepwell.turnScope
 import dev.stepwell.typedTool
+import java.io.File
+import kotlinx.coroutines.Dispatchers
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonPrimitive
 
@@ -60,4 +66,21 @@ fun trimming(key: String): Agent {
         trimContext { overflow, _ -> Trimmed(overflow.newest(0.5)) }
     }
     return agent
+}
+
+fun reading(key: String, log: (String, Throwable) -> Unit): Agent {
+    val agent = agent("openai", "gpt-4o-mini", key = key) {
+        context = Dispatchers.IO
+        onError { error -> log("a tool failed", error) }
+        tool("read_file", "Reads a file.") { string("path"); run { call -> File(call.string("path")).readText() } }
+    }
+    return agent
+}
+
+suspend fun recovering(key: String, show: (Event) -> Unit) {
+    val opened = SqliteStore.open("app.db")
+    val agent = agent("openai", "gpt-4o-mini", key = key) { store(opened) }
+    agent.turnScope { scoped ->
+        for (turn in scoped.recover().mapNotNull { it.turn }) turn.events().collect { show(it) }
+    }
 }

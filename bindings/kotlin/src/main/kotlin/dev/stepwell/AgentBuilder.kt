@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import kotlin.coroutines.cancellation.CancellationException
+import kotlin.coroutines.CoroutineContext
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
@@ -51,6 +51,14 @@ public class AgentBuilder internal constructor(
     /** The state shared with an AG-UI agent. */
     public var sharedState: JsonElement? = null
 
+    private val code = AppCode()
+
+    /**
+     * What the app's code of the agent (tools, approver, hooks, …) runs in, over the coroutine context of whoever collects
+     * the turn: `Dispatchers.IO`, say, for tools that block their thread.
+     */
+    public var context: CoroutineContext by code::context
+
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
     private var answerer: Answerer? = null
@@ -65,15 +73,24 @@ public class AgentBuilder internal constructor(
     private var instructionsFrom: InstructionsSource? = null
     private var registry: RunRegistry? = null
 
+    /**
+     * Sets who is told of each exception that the app's code of the agent throws without it being meant for the model or the
+     * turn: a bug in a tool, an approver or a hook, with its stack. Without one they go to the logger `dev.stepwell` of
+     * `java.util.logging`, as warnings.
+     */
+    public fun onError(handle: (Throwable) -> Unit) {
+        code.onError = handle
+    }
+
     /** Adds a tool: what it takes, and its code. */
     public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
-        tools += ToolBuilder(name, description).apply(build).build()
+        tools += ToolBuilder(name, description, code).apply(build).build()
     }
 
     /** Sets who asks the user about the tools that need it. Without one they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
-            override suspend fun decide(invocation: ToolInvocation): Decision = guarded { ask(invocation) }
+            override suspend fun decide(invocation: ToolInvocation): Decision = code.run { ask(invocation) }
         }
     }
 
@@ -84,12 +101,12 @@ public class AgentBuilder internal constructor(
     public fun answerer(ask: suspend (ToolInvocation, Question) -> UserAnswer) {
         answerer = object : Answerer {
             override suspend fun ask(invocation: ToolInvocation, question: Question): UserAnswer =
-                guarded { ask(invocation, question) }
+                code.run { ask(invocation, question) }
         }
     }
 
     /**
-     * Keeps the turns in a store: the built-in one of [SqliteStore], say. `Agent.recover` goes on with what a process that
+     * Keeps the turns in a store: one that `SqliteStore.open` gave, say. `Agent.recover` goes on with what a process that
      * died has left. With [waits] a turn waits for its store however long it takes.
      */
     public fun store(store: SessionStore, waits: Boolean = false) {
@@ -98,7 +115,7 @@ public class AgentBuilder internal constructor(
 
     /** Keeps the turns in a database of the app's own. */
     public fun store(store: Store, waits: Boolean = false) {
-        store(sessionStore(store), waits)
+        store(sessionStore(store, code), waits)
     }
 
     /**
@@ -126,7 +143,7 @@ public class AgentBuilder internal constructor(
     public fun runSource(create: suspend (NewRun) -> String) {
         runSource = object : RunSource {
             override suspend fun createRun(new: NewRun): String =
-                told { create(new) }
+                code.told { create(new) }
         }
     }
 
@@ -137,7 +154,7 @@ public class AgentBuilder internal constructor(
      */
     public fun credentials(give: suspend (CredentialRequest) -> Authorization) {
         credentials = object : CredentialSource {
-            override suspend fun credentials(request: CredentialRequest): Authorization = told { give(request) }
+            override suspend fun credentials(request: CredentialRequest): Authorization = code.told { give(request) }
         }
     }
 
@@ -146,7 +163,7 @@ public class AgentBuilder internal constructor(
      * [refuse]. Whatever else it throws fails the turn, with the hook's [name].
      */
     public fun hook(name: String, build: HookBuilder.() -> Unit) {
-        hooks += HookBuilder(name).apply(build).build()
+        hooks += HookBuilder(name, code).apply(build).build()
     }
 
     /**
@@ -155,18 +172,7 @@ public class AgentBuilder internal constructor(
      */
     public fun instructionsFrom(make: suspend (InstructionsRequest) -> String) {
         instructionsFrom = object : InstructionsSource {
-            override suspend fun instructions(request: InstructionsRequest): String = told { make(request) }
-        }
-    }
-
-    /** Runs code whose exception's words are what the turn fails with. */
-    private suspend fun <T> told(code: suspend () -> T): T = guarded {
-        try {
-            code()
-        } catch (cancelled: CancellationException) {
-            throw cancelled
-        } catch (failed: Exception) {
-            throw CallbackException.Failed(failed.message ?: failed.toString())
+            override suspend fun instructions(request: InstructionsRequest): String = code.told { make(request) }
         }
     }
 
@@ -178,7 +184,7 @@ public class AgentBuilder internal constructor(
     public fun trimContext(trim: suspend (overflow: ContextOverflow, messages: JsonArray) -> Trimmed?) {
         trimContext = object : Trimmer {
             override suspend fun trim(overflow: ContextOverflow, messages: JsonElement): Trimmed? =
-                guarded { trim(overflow, messages.jsonArray) }
+                code.run { trim(overflow, messages.jsonArray) }
         }
     }
 
@@ -188,7 +194,7 @@ public class AgentBuilder internal constructor(
      * [OutputType.decodedByHost] says so.
      */
     public fun outputDecoder(decode: suspend (JsonElement) -> Unit) {
-        outputDecoder = Decoding(decode)
+        outputDecoder = Decoding(code, decode)
     }
 
     /** Uses a registry that the app has stored, or that several agents share. */

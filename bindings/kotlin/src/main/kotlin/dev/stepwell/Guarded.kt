@@ -1,9 +1,14 @@
 package dev.stepwell
 
-/** Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait. */
+/** Runs code of the app's that Rust calls: see [AppCode.crossing]. */
 internal inline fun <T> guarded(call: () -> T): T =
     try {
         call()
     } catch (broken: Error) {
-        throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
+        throw AppCode.crossing(broken)
     }
+
+/** A number of Java's, where only one that counts makes sense. */
+internal fun Int.notNegative(): Int = also { require(it >= 0) { "$it is negative" } }
+
+internal fun Long.notNegative(): Long = also { require(it >= 0) { "$it is negative" } }

@@ -14,7 +14,7 @@ public fun refuse(reason: String): Nothing = throw HookRefusal(reason)
 
 /** Says what a hook looks at, and with what code; see [AgentBuilder.hook]. */
 @StepwellDsl
-public class HookBuilder internal constructor(private val name: String) {
+public class HookBuilder internal constructor(private val name: String, private val app: AppCode) {
     private var request: (suspend (HookSubject.HookedRequest) -> HookAnswer)? = null
     private var answer: (suspend (HookSubject.HookedAnswer) -> HookAnswer)? = null
     private var call: (suspend (ToolInvocation) -> HookAnswer)? = null
@@ -56,24 +56,20 @@ public class HookBuilder internal constructor(private val name: String) {
             HookMoment.BEFORE_TOOL.takeIf { call != null },
             HookMoment.AFTER_TOOL.takeIf { result != null },
         )
-        return AgentHook(name, moments, Looking(request, answer, call, result))
+        return AgentHook(name, moments, Looking(app, request, answer, call, result))
     }
 }
 
 private class Looking(
+    private val app: AppCode,
     private val request: (suspend (HookSubject.HookedRequest) -> HookAnswer)?,
     private val answer: (suspend (HookSubject.HookedAnswer) -> HookAnswer)?,
     private val call: (suspend (ToolInvocation) -> HookAnswer)?,
     private val result: (suspend (HookSubject.HookedResult) -> HookAnswer)?,
 ) : Hook {
-    override suspend fun look(subject: HookSubject): HookAnswer = guarded {
+    override suspend fun look(subject: HookSubject): HookAnswer =
         try {
-            when (subject) {
-                is HookSubject.HookedRequest -> request?.invoke(subject)
-                is HookSubject.HookedAnswer -> answer?.invoke(subject)
-                is HookSubject.HookedCall -> call?.invoke(subject.invocation)
-                is HookSubject.HookedResult -> result?.invoke(subject)
-            } ?: HookAnswer.GoOn
+            app.run { answerTo(subject) ?: HookAnswer.GoOn }
         } catch (refusal: HookRefusal) {
             HookAnswer.Refused(refusal.reason)
         } catch (cancelled: CancellationException) {
@@ -81,6 +77,12 @@ private class Looking(
         } catch (failed: Exception) {
             HookAnswer.Failed(failed.message ?: failed.toString())
         }
+
+    private suspend fun answerTo(subject: HookSubject): HookAnswer? = when (subject) {
+        is HookSubject.HookedRequest -> request?.invoke(subject)
+        is HookSubject.HookedAnswer -> answer?.invoke(subject)
+        is HookSubject.HookedCall -> call?.invoke(subject.invocation)
+        is HookSubject.HookedResult -> result?.invoke(subject)
     }
 }
 

@@ -4,6 +4,7 @@ import java.util.concurrent.TimeUnit
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
@@ -11,6 +12,7 @@ import okhttp3.Call
 import okhttp3.OkHttpClient
 import okhttp3.Request
 import okhttp3.RequestBody.Companion.toRequestBody
+import okio.Buffer
 
 /**
  * Sends an agent's requests with the app's OkHttp: its interceptors, certificates, proxies, and connections.
@@ -21,7 +23,8 @@ import okhttp3.RequestBody.Companion.toRequestBody
  *
  * The app brings OkHttp, 4 or later, along. Its limits of time for reading and for a whole call do not hold here: a model
  * may think for minutes, and the turn has clocks of its own, see [Timeouts]. No redirect is followed: the request holds
- * the key.
+ * the key. Each answer that is under way has a thread, since OkHttp's reading blocks; none of them is one of the 64 of
+ * `Dispatchers.IO`.
  */
 public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
     private val client = client.newBuilder()
@@ -42,15 +45,36 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
                 call.cancel()
             }
         }
-        withContext(Dispatchers.IO) { call.tell(answer) }
+        val pieces = Channel<ByteArray>(PIECES)
+        launch(READING) {
+            // What came before the answer broke off counts.
+            pieces.close(runCatching { call.readInto(pieces, answer) }.exceptionOrNull())
+        }
+        withContext(Dispatchers.Default) { answer.takeFrom(pieces) }
+        pieces.cancel()
         cancelled.cancel()
     }
 
-    private suspend fun Call.tell(answer: HttpAnswer) = execute().use { response ->
+    private suspend fun Call.readInto(pieces: Channel<ByteArray>, answer: HttpAnswer) = execute().use { response ->
         answer.opened(response.code.toUShort(), response.headers.map { (name, value) -> HttpHeader(name, value) })
         val body = checkNotNull(response.body).source()
-        while (!body.exhausted()) {
-            if (!answer.received(body.readByteArray(body.buffer.size))) break
+        while (!body.exhausted()) pieces.send(body.readByteArray(body.buffer.size))
+    }
+
+    /** Hands the answer on. Each call costs as much as some KiB do, so all that is there goes in one. */
+    private suspend fun HttpAnswer.takeFrom(pieces: Channel<ByteArray>) {
+        for (first in pieces) {
+            val all = Buffer().write(first)
+            while (true) all.write(pieces.tryReceive().getOrNull() ?: break)
+            if (!received(all.readByteArray())) return
         }
+    }
+
+    private companion object {
+        /** How many pieces of up to 8 KiB wait to be handed on; then reading waits. */
+        const val PIECES = 64
+
+        /** Threads beside those of `Dispatchers.IO`. */
+        val READING = Dispatchers.IO.limitedParallelism(Int.MAX_VALUE)
     }
 }

@@ -16,11 +16,15 @@ import kotlinx.serialization.json.longOrNull
 
 /** A tool of one turn's own, for `send`: what it takes, and its code, as [AgentBuilder.tool] has it. */
 public fun agentTool(name: String, description: String, build: ToolBuilder.() -> Unit): AgentTool =
-    ToolBuilder(name, description).apply(build).build()
+    ToolBuilder(name, description, AppCode()).apply(build).build()
 
 /** Sets up a tool: the arguments it takes, in the order of the calls here, and its code. */
 @StepwellDsl
-public class ToolBuilder internal constructor(private val name: String, private val description: String) {
+public class ToolBuilder internal constructor(
+    private val name: String,
+    private val description: String,
+    private val app: AppCode,
+) {
     /** Whether the user must allow each call. */
     public var requiresApproval: Boolean = false
 
@@ -141,21 +145,24 @@ public class ToolBuilder internal constructor(private val name: String, private 
             repeatable = repeatable,
             timeout = timeout,
         )
-        return AgentTool(definition, Code(code))
+        return AgentTool(definition, Code(app, code))
     }
 }
 
 /** A tool's code, with its exceptions as the tool's errors. */
-private class Code(private val code: suspend (ToolInvocation, ToolContext) -> Any?) : ToolHandler {
+private class Code(
+    private val app: AppCode,
+    private val code: suspend (ToolInvocation, ToolContext) -> Any?,
+) : ToolHandler {
     override suspend fun call(invocation: ToolInvocation, context: ToolContext): ToolOutput =
         try {
-            outputOf(code(invocation, context))
+            app.run { outputOf(code(invocation, context)) }
         } catch (stopped: CancellationException) {
             throw stopped
         } catch (declared: ToolException) {
             throw declared
-        } catch (broken: Throwable) {
-            throw ToolException.Unexpected("${broken::class.simpleName}: ${broken.message}")
+        } catch (broken: Exception) {
+            throw ToolException.Unexpected(AppCode.wordsOf(broken.cause as? Error ?: broken))
         }
 }
 

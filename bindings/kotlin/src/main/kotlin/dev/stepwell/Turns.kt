@@ -17,8 +17,10 @@ import kotlinx.serialization.json.JsonElement
  * agent.send("What is this?", image("shark.png"))
  * ```
  *
- * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. If another turn of the thread
- * is under way, the turn fails at once with [ProblemKind.BUSY], unless `whenBusy` is [WhenBusy.CANCEL]. [options] are what is otherwise for this turn than the agent
+ * The app's code of the turn (tools, approver, hooks, store, …) runs in the coroutine context of the collector. Cancelling
+ * the collector cancels the turn: its tools are stopped, its connection is closed, and `join` returns once they have ended.
+ * If another turn of the thread is under way, the turn fails at once with [ProblemKind.BUSY], unless `whenBusy` is
+ * [WhenBusy.CANCEL]. [options] are what is otherwise for this turn than the agent
  * has it, [tools] what it offers beside the agent's.
  */
 public fun Agent.send(
@@ -27,18 +29,21 @@ public fun Agent.send(
     options: TurnOptions = TurnOptions(),
     tools: List<AgentTool> = emptyList(),
 ): Flow<Event> = flow {
-    startTurn(text, options, tools, parts.asList()).use { turn ->
-        // Closing a turn that is not over cancels it.
-        while (true) {
-            val events = turn.nextBatch()
-            if (events.isEmpty()) break
-            for (event in events) emit(event)
+    turnScope { agent ->
+        agent.startTurn(text, options, tools, parts.asList()).use { turn ->
+            // Closing a turn that is not over cancels it.
+            while (true) {
+                val events = turn.nextBatch()
+                if (events.isEmpty()) break
+                for (event in events) emit(event)
+            }
         }
     }
 }
 
 /**
- * Says something to the model and waits for its whole answer. Cancelling the caller cancels the turn.
+ * Says something to the model and waits for its whole answer. Cancelling the caller cancels the turn, and the app's code
+ * runs in the caller's coroutine context, as for [send].
  *
  * `startTurn(text).use { it.finish() }` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile:
  * it is told that there is no answer, and where it asks once more, the turn is cancelled. [send] shows it.
@@ -51,7 +56,9 @@ public suspend fun Agent.sendAndWait(
     vararg parts: ContentPart,
     options: TurnOptions = TurnOptions(),
     tools: List<AgentTool> = emptyList(),
-): Finished = requireWhole(startTurn(text, options, tools, parts.asList()).use { it.finish() })
+): Finished = turnScope { agent ->
+    requireWhole(agent.startTurn(text, options, tools, parts.asList()).use { it.finish() })
+}
 
 /**
  * The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are for

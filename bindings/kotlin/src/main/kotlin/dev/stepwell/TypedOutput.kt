@@ -1,6 +1,7 @@
 package dev.stepwell
 
 import kotlin.coroutines.cancellation.CancellationException
+import kotlinx.coroutines.withContext
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.SerialDescriptor
 import kotlinx.serialization.descriptors.StructureKind
@@ -41,7 +42,7 @@ public suspend fun <T> Agent.run(
     vararg parts: ContentPart,
     json: Json = StepwellJson,
 ): T {
-    val decoder = Decoding { json.decodeFromJsonElement(serializer, it) }
+    val decoder = Decoding(AppCode()) { json.decodeFromJsonElement(serializer, it) }
     val output = outputType(serializer.descriptor, json)
     return withOutput(output, decoder).use { agent ->
         json.decodeFromJsonElement(serializer, agent.sendAndWait(text, *parts).output ?: JsonNull)
@@ -74,11 +75,11 @@ private fun nameOf(descriptor: SerialDescriptor): String {
 private const val LONGEST_NAME = 64
 
 /** The app's code that decodes the typed answers: what it throws is why not. */
-internal class Decoding(private val code: suspend (JsonElement) -> Unit) : OutputDecoder {
+internal class Decoding(private val app: AppCode, private val code: suspend (JsonElement) -> Unit) : OutputDecoder {
     override suspend fun decode(value: JsonElement): String? =
         guarded {
             try {
-                code(value)
+                withContext(app.context) { code(value) }
                 null
             } catch (cancelled: CancellationException) {
                 throw cancelled

@@ -2,14 +2,26 @@ package dev.stepwell
 
 import java.io.IOException
 import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.CountDownLatch
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
+import kotlin.test.assertTrue
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
+import okhttp3.MediaType.Companion.toMediaType
 import okhttp3.OkHttpClient
+import okhttp3.Protocol
+import okhttp3.Response
+import okhttp3.ResponseBody.Companion.asResponseBody
+import okio.Buffer
+import okio.ForwardingSource
+import okio.buffer
 import org.junit.jupiter.api.Test
 
 /** Agents whose requests the app's own HTTP client sends. */
@@ -53,5 +65,64 @@ class OkHttpTransportTest {
         }
         agentOf("http://model.example/v1", endless).send("Hi").first { it is Event.TextMessageContent }
         givenUp.await()
+    }
+
+    /** An answer that comes from memory: what it is read from, with a word when all of it was. */
+    private fun answering(body: ByteArray, whenRead: () -> Unit = {}) = OkHttpClient.Builder().addInterceptor { chain ->
+        val source = object : ForwardingSource(Buffer().write(body)) {
+            override fun read(sink: Buffer, byteCount: Long): Long =
+                super.read(sink, byteCount).also { if (it < 0) whenRead() }
+        }
+        Response.Builder()
+            .request(chain.request())
+            .protocol(Protocol.HTTP_1_1)
+            .code(200)
+            .message("OK")
+            .body(source.buffer().asResponseBody("text/event-stream".toMediaType()))
+            .build()
+    }.build()
+
+    private class Taking(val take: suspend (ByteArray) -> Unit) : HttpAnswer(NoHandle) {
+        override fun opened(status: UShort, headers: List<HttpHeader>) = assertEquals(200, status.toInt())
+
+        override suspend fun received(bytes: ByteArray): Boolean {
+            take(bytes)
+            return true
+        }
+    }
+
+    private val request = HttpRequest("POST", "http://model.example/v1", emptyList(), "{}".toByteArray())
+
+    @Test
+    fun whatHasComeMeanwhileIsHandedOnInOnePiece() = runBlocking {
+        val sizes = CopyOnWriteArrayList<Int>()
+        val read = CompletableDeferred<Unit>()
+        val body = ByteArray(40 * 8192)
+        val client = answering(body) { read.complete(Unit) }
+        OkHttpTransport(client).send(request, Taking { sizes += it.size; read.await() })
+        assertEquals(body.size, sizes.sum())
+        assertTrue(sizes.size <= 2, "$sizes")
+    }
+
+    @Test
+    fun anAnswerNeedsNoThreadOfDispatchersIo() = runBlocking {
+        val busy = CountDownLatch(64)
+        val free = CountDownLatch(1)
+        // All that there are, by default.
+        val threads = List(64) {
+            launch(Dispatchers.IO) {
+                busy.countDown()
+                free.await()
+            }
+        }
+        busy.await()
+        try {
+            val pieces = CopyOnWriteArrayList<String>()
+            OkHttpTransport(answering("data: 1".toByteArray())).send(request, Taking { pieces += it.decodeToString() })
+            assertEquals(listOf("data: 1"), pieces.toList())
+        } finally {
+            free.countDown()
+            threads.joinAll()
+        }
     }
 }

@@ -3,6 +3,9 @@ package dev.stepwell
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.minutes
+import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
@@ -121,5 +124,23 @@ class OptionsTest {
             val failed = assertFailsWith<TurnException.AppFailed> { broken.sendAndWait("Hello") }
             assertContains(failed.toString(), "no profile")
         }
+    }
+
+    @Test
+    fun javaMakesEverySetting() {
+        val config = RunConfig(
+            "openai-compatible",
+            "mock",
+            baseUrl = "http://model.example/v1",
+            persistAttempts = 3u,
+            limits = Limits(maxToolRounds = 5u),
+            timeouts = Timeouts(silence = 30.seconds, turn = 5.minutes),
+            retry = RetryPolicy(attempts = 2u, firstDelay = 10.milliseconds),
+            settings = GenerationSettings(maxOutputTokens = 100u),
+        )
+        assertEquals(config, JavaSettings.config("http://model.example/v1"))
+        assertEquals(TurnOptions(limits = Limits(maxToolRounds = 0u), toolNames = emptyList()), JavaSettings.options())
+        JavaSettings.machine("http://model.example/v1").use { assertEquals(StateKind.IDLE, it.state()) }
+        assertFailsWith<IllegalArgumentException> { LimitsBuilder().maxToolRounds(-1) }
     }
 }

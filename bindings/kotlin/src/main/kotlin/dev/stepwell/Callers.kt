@@ -1,0 +1,77 @@
+package dev.stepwell
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
+import kotlin.coroutines.CoroutineContext
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.DelicateCoroutinesApi
+import kotlinx.coroutines.GlobalScope
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+
+/**
+ * Runs [block] with a handle on the same conversations, whose turns belong to the calling coroutine, as those of [send] do:
+ * all code of the app's that is called for them (tools, approver, hooks, store, …) runs in the coroutine context of the
+ * caller, with its dispatcher and its context elements. When the block is over its turns are cancelled, and the
+ * call returns once all of that code has ended, `finally` blocks included.
+ *
+ * ```
+ * agent.turnScope { agent -> agent.recover().mapNotNull { it.turn }.forEach { turn -> turn.events().collect { show(it) } } }
+ * ```
+ *
+ * Code that blocks its thread belongs on a dispatcher of its own: see [AgentBuilder.context].
+ */
+public suspend fun <T> Agent.turnScope(block: suspend (Agent) -> T): T {
+    val caller = Caller(currentCoroutineContext())
+    return within(caller.id).use { agent ->
+        try {
+            block(agent)
+        } finally {
+            withContext(NonCancellable) {
+                agent.endTurns()
+                caller.end()
+            }
+        }
+    }
+}
+
+/** A coroutine that began turns: their code runs in its context. */
+private class Caller(context: CoroutineContext) {
+    // The coroutine's own job is not the parent: its turns are told to stop, and what they still store must not fail.
+    private val job = SupervisorJob()
+    private val scope = CoroutineScope(context.minusKey(Job) + job)
+    private var isOver = false
+
+    val id: ULong = next.incrementAndGet().toULong()
+
+    init {
+        known[id] = this
+    }
+
+    @OptIn(DelicateCoroutinesApi::class)
+    fun launch(code: suspend CoroutineScope.() -> Unit): Job = synchronized(this) {
+        // Only a store that is in trouble is called later: the coroutine is gone, and its dispatcher may be.
+        (if (isOver) GlobalScope else scope).launch(block = code)
+    }
+
+    suspend fun end() {
+        known.remove(id)
+        synchronized(this) { isOver = true }
+        job.cancelAndJoin()
+    }
+
+    companion object {
+        private val next = AtomicLong()
+        val known = ConcurrentHashMap<ULong, Caller>()
+    }
+}
+
+/** Launches code of the app's for the coroutine that began the turn; Stepwell calls it on a thread of its own. */
+@OptIn(DelicateCoroutinesApi::class)
+internal fun launchForCaller(code: suspend CoroutineScope.() -> Unit): Job =
+    Caller.known[currentCaller()]?.launch(code) ?: GlobalScope.launch(block = code)

@@ -1,0 +1,193 @@
+package dev.stepwell
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.Executors
+import kotlin.coroutines.AbstractCoroutineContextElement
+import kotlin.coroutines.CoroutineContext
+import kotlin.test.assertEquals
+import kotlin.test.assertFalse
+import kotlin.test.assertTrue
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ExecutorCoroutineDispatcher
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.asCoroutineDispatcher
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
+import org.junit.jupiter.api.Test
+import ownstore.OwnStore
+
+/** The app's code of a turn belongs to the coroutine that collects it. */
+class CallersTest {
+    private class Tenant(val name: String) : AbstractCoroutineContextElement(Tenant) {
+        companion object Key : CoroutineContext.Key<Tenant>
+    }
+
+    /** Where each kind of code ran: the tenant, and the thread. */
+    private class Seen {
+        val places = ConcurrentHashMap.newKeySet<String>()
+
+        suspend fun note(what: String) {
+            places += "$what ${currentCoroutineContext()[Tenant]?.name} ${Thread.currentThread().name.substringBefore(" ")}"
+        }
+    }
+
+    private fun oneThread(name: String): ExecutorCoroutineDispatcher =
+        Executors.newSingleThreadExecutor { Thread(it, name) }.asCoroutineDispatcher()
+
+    private class NotingStore(private val seen: Seen, private val store: Store = OwnStore()) : Store by store {
+        override suspend fun beginTurn(turn: NewTurn): ULong {
+            seen.note("store")
+            return store.beginTurn(turn)
+        }
+    }
+
+    private fun agentOf(mock: MockLlm, seen: Seen, more: AgentBuilder.() -> Unit = {}) =
+        agent("openai-compatible", "mock", mock.baseUrl) {
+            store(NotingStore(seen))
+            instructionsFrom {
+                seen.note("instructions")
+                "Be brief."
+            }
+            credentials {
+                seen.note("credentials")
+                Authorization("a-key")
+            }
+            hook("hook") {
+                beforeRequest {
+                    seen.note("hook")
+                    null
+                }
+            }
+            approver {
+                seen.note("approver")
+                Decision.Granted
+            }
+            answerer { _, _ ->
+                seen.note("answerer")
+                UserAnswer.Declined(null)
+            }
+            tool("ask", "Asks.") {
+                requiresApproval = true
+                run { _, context ->
+                    seen.note("tool")
+                    context.ask("Which?") ?: "none"
+                }
+            }
+            more()
+        }
+
+    private val kinds = listOf("answerer", "approver", "credentials", "hook", "instructions", "store", "tool")
+
+    @Test
+    fun theAppsCodeRunsInTheContextOfWhoeverCollects() = runBlocking {
+        oneThread("request").use { dispatcher ->
+            for (way in listOf<suspend (Agent) -> Unit>(
+                { agent -> agent.send("Go").toList() },
+                { agent -> agent.sendAndWait("Go") },
+                { agent -> agent.turnScope { it.startTurn("Go").use { turn -> turn.finish() } } },
+            )) {
+                MockLlm(MockLlm.call("ask", "{}"), MockLlm.text("Well")).use { mock ->
+                    val seen = Seen()
+                    withContext(dispatcher + Tenant("acme")) { way(agentOf(mock, seen)) }
+                    assertEquals(kinds.map { "$it acme request" }, seen.places.sorted())
+                }
+            }
+        }
+    }
+
+    @Test
+    fun theAgentsOwnContextComesOverIt() = runBlocking {
+        oneThread("tools").use { dispatcher ->
+            MockLlm(MockLlm.call("ask", "{}"), MockLlm.text("Well")).use { mock ->
+                val seen = Seen()
+                val agent = agentOf(mock, seen) { context = dispatcher }
+                withContext(Tenant("acme")) { agent.sendAndWait("Go") }
+                assertEquals(kinds.map { "$it acme tools" }, seen.places.sorted())
+            }
+        }
+    }
+
+    @Test
+    fun aJoinedTurnHasNoCodeLeftThatRuns() = runBlocking {
+        val begun = CompletableDeferred<Unit>()
+        val ending = CompletableDeferred<Unit>()
+        val mayEnd = CompletableDeferred<Unit>()
+        var hasEnded = false
+        MockLlm(MockLlm.call("slow", "{}")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("slow", "Takes its time to end.") {
+                    run {
+                        begun.complete(Unit)
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            withContext(NonCancellable) {
+                                ending.complete(Unit)
+                                mayEnd.await()
+                                hasEnded = true
+                            }
+                        }
+                    }
+                }
+            }
+            val turn = launch(Dispatchers.Default) { agent.send("Go").toList() }
+            begun.await()
+            val joined = launch { turn.cancelAndJoin() }
+            ending.await()
+            assertFalse(turn.isCompleted)
+            mayEnd.complete(Unit)
+            joined.join()
+            assertTrue(hasEnded)
+        }
+    }
+
+    @Test
+    fun anAgentThatIsClosedEndsItsTurns() = runBlocking {
+        MockLlm(MockLlm.stall("Well"), MockLlm.stall("Well")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl)
+            val other = agent.thread(ThreadKey("other"))
+            val turns = listOf(agent.startTurn("Hi"), other.startTurn("Hi"))
+            // It is not the one that was made.
+            agent.thread(ThreadKey("other")).close()
+            for (turn in turns) while (turn.nextBatch().none { it is Event.TextMessageContent }) continue
+            agent.close()
+            assertEquals(listOf<Outcome>(Outcome.Cancelled, Outcome.Cancelled), turns.map { it.use { turn -> turn.finish() }.outcome })
+        }
+    }
+
+    @Test
+    fun aScopeIsOverWhenItsTurnsAre() = runBlocking {
+        val begun = CompletableDeferred<Unit>()
+        var hasEnded = false
+        MockLlm(MockLlm.call("slow", "{}")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("slow", "Never ends.") {
+                    run {
+                        begun.complete(Unit)
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            hasEnded = true
+                        }
+                    }
+                }
+            }
+            val outcome = CompletableDeferred<Outcome>()
+            CoroutineScope(Dispatchers.Default).launch {
+                val turn = agent.turnScope {
+                    it.startTurn("Go").also { begun.await() }
+                }
+                outcome.complete(turn.use { it.finish() }.outcome)
+            }
+            assertEquals(Outcome.Cancelled, outcome.await())
+            assertTrue(hasEnded)
+        }
+    }
+}
