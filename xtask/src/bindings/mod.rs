@@ -7,6 +7,7 @@ pub(crate) mod shapes;
 mod sources;
 pub(crate) mod swift;
 mod swift_docs;
+mod swift_errors;
 mod swift_names;
 mod swift_payloads;
 mod swift_tasks;

@@ -2,7 +2,7 @@
 
 use super::{
     library::{GENERATOR, Library, SWIFT_GENERATOR, empty},
-    swift_docs, swift_names, swift_payloads, swift_tasks,
+    swift_docs, swift_errors, swift_names, swift_payloads, swift_tasks,
 };
 use crate::{context::Context, log::Log};
 use anyhow::{Context as _, bail};
@@ -52,6 +52,10 @@ fn write(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     )?;
     let source = generated(&package);
     let text = fs::read_to_string(&source)?;
+    fs::write(
+        sources.join("ErrorParts.swift"),
+        swift_errors::parts(&text)?,
+    )?;
     let text = swift_tasks::with_carried_closures(&text)?;
     let text = swift_payloads::with_payloads(&text)?;
     fs::write(&source, swift_docs::in_swift(&text))?;

@@ -14,23 +14,6 @@ extension TurnError {
 
     /// Whether the same message may succeed another time.
     public var isRetryable: Bool { problem.retryable }
-
-    private var parts: (problem: Problem, finished: Finished) {
-        switch self {
-        case .Authentication(let problem, let finished), .RateLimit(let problem, let finished),
-            .InvalidRequest(let problem, let finished), .NotFound(let problem, let finished),
-            .ServerError(let problem, let finished), .Overloaded(let problem, let finished),
-            .ContextTooLong(let problem, let finished), .ContentFiltered(let problem, let finished),
-            .Refused(let problem, let finished), .Cut(let problem, let finished),
-            .LimitReached(let problem, let finished), .ConnectionFailed(let problem, let finished),
-            .TimedOut(let problem, let finished), .Unreadable(let problem, let finished),
-            .OutputInvalid(let problem, let finished), .AgentFailed(let problem, let finished),
-            .AppFailed(let problem, let finished), .RefusedByHook(let problem, let finished),
-            .NotStored(let problem, let finished), .Busy(let problem, let finished),
-            .Stopped(let problem, let finished):
-            (problem, finished)
-        }
-    }
 }
 
 extension TurnError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -51,16 +34,6 @@ extension StepwellError: LocalizedError, CustomStringConvertible, CustomDebugStr
     public var errorDescription: String? { reason }
     public var recoverySuggestion: String? { advice }
     public var debugDescription: String { "StepwellError: \(description)" }
-
-    private var parts: (reason: String, advice: String) {
-        switch self {
-        case .Configuration(let reason, let advice), .InvalidArgument(let reason, let advice),
-            .Misuse(let reason, let advice), .Snapshot(let reason, let advice), .Broken(let reason, let advice),
-            .Journal(let reason, let advice), .Store(let reason, let advice), .Stale(let reason, let advice),
-            .Unavailable(let reason, let advice):
-            (reason, advice)
-        }
-    }
 }
 
 extension StoreError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
