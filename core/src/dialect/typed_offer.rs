@@ -117,8 +117,10 @@ impl Offer {
         let thinks = !matches!(self.settings.reasoning, None | Some(ReasoningEffort::Off));
         let choice = &mut self.settings.tool_choice;
         match choice {
-            // Where a call is forced there is no room for thinking, with some providers.
-            ToolChoice::Auto if !thinks => *choice = ToolChoice::Required,
+            // Where a call is forced there is no room for thinking, with some providers, nor for an answer in plain text.
+            ToolChoice::Auto if !thinks && !output.takes_plain_text() => {
+                *choice = ToolChoice::Required;
+            }
             ToolChoice::None => *choice = ToolChoice::Named(name.clone()),
             _ => {}
         }

@@ -229,20 +229,41 @@ impl OutputType {
     }
 
     /// The value in an answer's text: all of it, or what stands in a code fence or between other words. Of several the
-    /// first that fits.
+    /// first that fits. If none fits and the type includes plain text, the text itself is the value.
     ///
     /// # Errors
     /// There is none, or it does not fit.
     pub(crate) fn read_text(&self, text: &str) -> Result<Value, String> {
+        let found = json_in_text(text);
         let mut misfit = None;
         let mut left = CheckSteps::default();
-        for value in json_in_text(text)? {
-            match self.fitting(value, &mut left) {
+        for value in found.iter().flatten() {
+            match self.fitting(value.clone(), &mut left) {
                 Ok(value) => return Ok(value),
                 Err(reason) => drop(misfit.get_or_insert(reason)),
             }
         }
+        if let Some(value) = self.plain_text(text) {
+            return Ok(value);
+        }
+        found?;
         Err(misfit.unwrap_or_else(|| "there is no JSON in the answer".to_owned()))
+    }
+
+    /// The text as a value, if the type includes plain text. What begins like JSON is no plain text: the model meant the
+    /// type's other form, and made a mistake in it.
+    fn plain_text(&self, text: &str) -> Option<Value> {
+        let text = text.trim();
+        if !self.takes_plain_text() || text.is_empty() || text.starts_with(['{', '[', '`']) {
+            return None;
+        }
+        let value = Value::from(text);
+        self.check(&value).is_ok().then_some(value)
+    }
+
+    /// Whether the model may answer in plain text: the schema is that of a string, or of a string or something else.
+    pub(crate) fn takes_plain_text(&self) -> bool {
+        takes_string(self.schema())
     }
 
     fn fitting(&self, written: Value, left: &mut CheckSteps) -> Result<Value, String> {
@@ -253,6 +274,19 @@ impl OutputType {
         self.checked.check.check_within(&value, left)?;
         Ok(value)
     }
+}
+
+/// Whether a schema says of itself or of one of its alternatives that it is a string.
+fn takes_string(schema: &Value) -> bool {
+    let is_string = match &schema["type"] {
+        Value::String(kind) => kind == "string",
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == "string"),
+        _ => false,
+    };
+    let alternatives = ["anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|key| schema[key].as_array());
+    is_string || alternatives.flatten().any(|each| each["type"] == "string")
 }
 
 impl PartialEq for OutputType {
@@ -336,6 +370,42 @@ mod tests {
         let number = OutputType::new("Age", json!({"type": "integer"})).unwrap();
         assert_eq!(number.read_text(r#"{"arguments": 7}"#), Ok(json!(7)));
         assert_eq!(number.read_text("7"), Ok(json!(7)));
+    }
+
+    #[test]
+    fn plain_text_is_read_where_the_type_includes_it() {
+        let text = OutputType::new("Text", json!({"type": "string"})).unwrap();
+        for (said, read) in [
+            ("Bergen is wet.", "Bergen is wet."),
+            (r#"{"arguments": "Bergen"}"#, "Bergen"),
+            (r#""Bergen""#, "Bergen"),
+            ("  42 \n", "42"),
+        ] {
+            assert_eq!(text.read_text(said), Ok(json!(read)), "{said}");
+        }
+        let trip = json!({
+            "type": "object",
+            "properties": {"days": {"type": "integer"}},
+            "required": ["days"],
+        });
+        let either = json!({"anyOf": [{"type": "string"}, trip]});
+        let either = OutputType::new("Either", either).unwrap();
+        assert!(either.takes_plain_text());
+        assert_eq!(
+            either.read_text("How many days?"),
+            Ok(json!("How many days?"))
+        );
+        assert_eq!(either.read_text(r#"{"days": 3}"#), Ok(json!({"days": 3})));
+        // A value with a mistake in it, and nothing at all, are asked for again.
+        for said in [r#"{"days": "three"}"#, r#"{"days": 3"#, ""] {
+            assert!(either.read_text(said).is_err(), "{said}");
+        }
+        let trip = OutputType::new("Trip", trip).unwrap();
+        assert!(!trip.takes_plain_text());
+        assert!(trip.read_text("How many days?").is_err());
+        // Whatever it may be, it is asked for as JSON.
+        let any = OutputType::new("Any", json!({})).unwrap();
+        assert!(any.read_text("How many days?").is_err());
     }
 
     #[test]
