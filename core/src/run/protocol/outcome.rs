@@ -233,7 +233,7 @@ pub enum Failure {
         message: String,
     },
     /// The model did not give the typed answer that it was asked for, however often it was told what does not fit.
-    #[error("the answer is not what was asked for: {reason}")]
+    #[error("the answer is not what was asked for")]
     OutputInvalid {
         /// What does not fit, and where.
         reason: String,
