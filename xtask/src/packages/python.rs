@@ -123,6 +123,10 @@ pub(crate) fn wheel(
         !cfg!(target_os = "linux") || name.contains("manylinux"),
         "{name} is for no other Linux than this one"
     );
+    if cfg!(target_os = "linux") {
+        let check = sources(context).join("check_glibc.py");
+        log.run(venv.python().arg(check).arg(&wheel))?;
+    }
     log.say(&format!("{name}: {} bytes", fs::metadata(&wheel)?.len()))?;
     Ok(wheel)
 }
