@@ -20,6 +20,8 @@ mod credentials;
 mod effect;
 mod error;
 mod event;
+#[cfg(feature = "agent")]
+mod fork;
 mod guarded_run;
 mod hook;
 #[cfg(feature = "agent")]
@@ -99,6 +101,8 @@ pub use event::{
     ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
 };
+#[cfg(feature = "agent")]
+pub use fork::{after_fork_in_child, after_fork_in_parent, before_fork};
 pub use guarded_run::{GuardedRun, guard};
 #[cfg(feature = "agent")]
 pub use hook::{AgentHook, Hook, HookTask};

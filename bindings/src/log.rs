@@ -67,7 +67,7 @@ pub(crate) enum Said {
 }
 
 /// The thread that calls the app. Whoever has something to say may hold a lock that the app's code would wait for.
-enum Writer {
+pub(crate) enum Writer {
     NotBegun,
     Running {
         lines: SyncSender<Said>,
@@ -79,13 +79,20 @@ enum Writer {
     Stopped,
 }
 
-fn writer() -> MutexGuard<'static, Writer> {
+pub(crate) fn lock() -> MutexGuard<'static, Writer> {
     WRITER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In a process that was forked: the thread is the other's, and what leads to it may be locked.
+pub(crate) fn forget(writer: &mut Writer) {
+    if matches!(writer, Writer::Running { .. }) {
+        std::mem::forget(std::mem::replace(writer, Writer::NotBegun));
+    }
 }
 
 /// Stops the thread for good, when the app has what was said or the time is over.
 pub(crate) fn stop(patience: Duration) {
-    let before = std::mem::replace(&mut *writer(), Writer::Stopped);
+    let before = std::mem::replace(&mut *lock(), Writer::Stopped);
     if let Writer::Running {
         lines,
         ended,
@@ -99,7 +106,7 @@ pub(crate) fn stop(patience: Duration) {
 }
 
 pub(crate) fn say(line: Said) {
-    let mut writer = writer();
+    let mut writer = lock();
     let is_begun = match &*writer {
         Writer::Stopped => return,
         Writer::NotBegun => false,

@@ -1,13 +1,14 @@
 //! The threads that all agents' work is done on.
 
 use crate::error::StepwellError;
-use crate::log;
-use std::sync::{Mutex, PoisonError};
+use crate::{fork, log};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-enum Threads {
+/// The threads of this process.
+pub(crate) enum Threads {
     NotBegun,
     Running(Runtime, Process),
     Stopped,
@@ -21,13 +22,29 @@ static THREADS: Mutex<Threads> = Mutex::new(Threads::NotBegun);
 /// So long `shutdown` waits for code of the app that does not come back.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+pub(crate) fn lock() -> MutexGuard<'static, Threads> {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the threads have begun, in this process.
+pub(crate) fn is_running() -> bool {
+    matches!(&*lock(), Threads::Running(..))
+}
+
+/// In a process that was forked: the threads are the other's.
+pub(crate) fn forget(threads: &mut Threads) {
+    if matches!(threads, Threads::Running(..)) {
+        std::mem::forget(std::mem::replace(threads, Threads::NotBegun));
+    }
+}
+
 /// The runtime that all agents' work runs on. The app's own threads only wait for it.
 pub(crate) fn runtime() -> Result<Handle, StepwellError> {
     let unavailable = |reason: String, advice: &str| StepwellError::Unavailable {
         reason,
         advice: advice.to_owned(),
     };
-    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut threads = lock();
     forget_if_forked(&mut threads);
     match &*threads {
         Threads::Running(runtime, _) => Ok(runtime.handle().clone()),
@@ -36,8 +53,13 @@ pub(crate) fn runtime() -> Result<Handle, StepwellError> {
             "begin nothing after `shutdown`",
         )),
         Threads::NotBegun => {
+            let workers = std::thread::available_parallelism().map_or(1, usize::from);
+            fork::workers_begin(workers);
             let begun = Builder::new_multi_thread()
+                .worker_threads(workers)
                 .thread_name("stepwell")
+                .on_thread_park(fork::worker_rests)
+                .on_thread_unpark(fork::worker_wakes)
                 .enable_all()
                 .build();
             let runtime = begun.map_err(|error| {
@@ -69,7 +91,7 @@ fn forget_if_forked(threads: &mut Threads) {
 /// Python's package calls it by itself when the interpreter exits.
 #[uniffi::export]
 pub fn shutdown() {
-    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut threads = lock();
     forget_if_forked(&mut threads);
     let before = std::mem::replace(&mut *threads, Threads::Stopped);
     // Code of the app may ask for the runtime while it is stopped.

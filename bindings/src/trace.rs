@@ -3,7 +3,7 @@
 use crate::error::CallbackError;
 use crate::json_value::JsonValue;
 use crate::log::{self, Said};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, Registry};
 use uuid::Uuid;
 
 /// A span that is over: a turn, one request to its model, or one call of a tool. Its names are those of OpenTelemetry's
@@ -137,6 +137,25 @@ impl Ids {
     }
 }
 
+/// The current span and those around it, the innermost first, each as a JSON object with the fields of a [`FinishedSpan`] that
+/// are known by now; none if spans go nowhere. The app's tracer may begin spans of its own for them before they are over, so
+/// that what a tool does becomes a part of its span.
+pub(crate) fn open_spans() -> Vec<Value> {
+    if !is_on() {
+        return Vec::new();
+    }
+    let open = tracing::Span::current().with_subscriber(|(id, subscriber)| {
+        let registry = subscriber.downcast_ref::<Registry>()?;
+        let spans = registry.span(id)?.scope();
+        Some(
+            spans
+                .filter_map(|span| span.extensions().get::<Open>().map(Open::told))
+                .collect(),
+        )
+    });
+    open.flatten().unwrap_or_default()
+}
+
 /// A span that is open.
 struct Open {
     ids: Ids,
@@ -198,6 +217,17 @@ where
 }
 
 impl Open {
+    fn told(&self) -> Value {
+        json!({
+            "trace_id": format!("{:032x}", self.ids.trace),
+            "span_id": format!("{:016x}", self.ids.span),
+            "parent_span_id": self.parent.map(|parent| format!("{parent:016x}")),
+            "name": self.name,
+            "started_unix_nanos": nanos(self.started),
+            "attributes": self.attributes,
+        })
+    }
+
     fn finish(self) -> FinishedSpan {
         let error = self.attributes.get("error.type");
         FinishedSpan {

@@ -22,7 +22,6 @@ async def main() -> None:
         if isinstance(event, TextMessageContent):
             print(event.delta, end="", flush=True)
     print()
-    await turn  # raises what went wrong: an AuthenticationError for a wrong key
 
 
 asyncio.run(main())

@@ -26,4 +26,3 @@ with MockLlm() as model:
         elif isinstance(event, ToolCallUpdate) and isinstance(event.result, ToolOutput):
             print(f"\n[{event.name}: {event.result.content}]")
     print()
-    turn.finish().raise_for_failure()  # what went wrong: an AuthenticationError for a wrong key

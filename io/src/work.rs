@@ -19,6 +19,7 @@ use stepwell_core::run::{
     ContextOverflow, Effect, EffectId, HookSubject, Input, Question, RunMachine, ToolInvocation,
     UserAnswer,
 };
+use stepwell_core::tool::ToolFailureKind;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -202,7 +203,15 @@ impl Work {
             if let Err(failure) = &answer {
                 let kind = format!("{:?}", failure.kind).to_lowercase();
                 spans::record_error(&tracing::Span::current(), &kind);
-                tracing::warn!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");
+                match failure.kind {
+                    // What a tool says to the model, and what was stopped on purpose, is no fault.
+                    ToolFailureKind::Error | ToolFailureKind::Cancelled => {
+                        tracing::info!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");
+                    }
+                    _ => {
+                        tracing::warn!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");
+                    }
+                }
             }
             let result = match answer {
                 Ok(tools::ToolAnswer::Deferred) => {

@@ -68,18 +68,19 @@ def fine() -> str:
 
 RAISES = ("parse", "leaves", "goes", "stops", "fine")
 SAID = ["SystemExit: 2", "SystemExit: bye", "Gone: away", "RuntimeError: the tool raised StopIteration", "fine"]
+"""What the model is shown where the app wants that."""
 
 
 async def test_whatever_a_tool_raises_ends_that_call_only(mock_llm: Start) -> None:
     mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"))
-    agent = agent_of(mock, parse, leaves, goes, stops, fine)
+    agent = agent_of(mock, parse, leaves, goes, stops, fine, tool_errors="show")
     finished = await agent.send("Go").finish()
     assert (finished.outcome, results(finished)) == (Success(), SAID)
 
 
 def test_in_a_plain_loop_too_and_later_turns_go_on(mock_llm: Start) -> None:
     mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"), repeat=True)
-    agent = agent_of(mock, parse, leaves, goes, stops, fine)
+    agent = agent_of(mock, parse, leaves, goes, stops, fine, tool_errors="show")
     for _ in range(2):
         finished = agent.run_sync("Go")
         assert finished.outcome == Success()
@@ -134,6 +135,19 @@ def test_what_wakes_a_loop_says_nothing_once_it_is_closed(monkeypatch: pytest.Mo
     # As a thread of the library calls it.
     _ffi._uniffi_continuation_callback(handle, 0)
     assert told == []
+
+
+async def test_an_approver_that_answers_otherwise_has_not_allowed_it(
+    mock_llm: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool(requires_approval=True)
+    def pay() -> str:
+        return "paid"
+
+    agent = agent_of(mock_llm(calls(("pay", {})), text("I see")), pay, approver=lambda call: 1)
+    finished = await agent.send("Go").finish()
+    assert results(finished) == ["the user did not allow the call: the user could not be asked"]
+    assert "the approver returned a value of the type int: return True, False" in caplog.text
 
 
 async def test_cancelling_a_turn_reaches_its_tool(mock_llm: Start) -> None:
@@ -241,5 +255,5 @@ def test_the_callers_context_reaches_its_tools(mock_llm: Start) -> None:
 
 def test_a_turn_without_a_loop_says_what_to_do() -> None:
     agent = Agent(provider="openai-compatible", model="mock", base_url="http://localhost")
-    with pytest.raises(MisuseError, match="no event loop runs here.*run_sync"):
+    with pytest.raises(MisuseError, match="no event loop of asyncio runs here.*run_sync"):
         agent.send("Go")

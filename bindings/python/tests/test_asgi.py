@@ -210,3 +210,41 @@ async def test_an_event_has_its_json() -> None:
     piece = TextMessageContent("m", "hi")
     assert piece.to_json() == {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "hi"}
     assert Started("t", "r").to_json() == {"type": "started", "threadId": "t", "runId": "r"}
+
+
+async def test_a_cancelled_turn_is_no_whole_run(mock_llm: Start) -> None:
+    script = {"steps": [{"text": "I wait."}, "stall"]}
+    agent = agent_of(mock_llm(script, text("Hello")))
+    turn = agent.send("hello")
+    ends = []
+    async for event in to_ag_ui(turn):
+        if event["type"] == "TEXT_MESSAGE_CONTENT":
+            turn.cancel()
+        ends.append(event)
+    assert (ends[-1]["type"], ends[-1]["code"]) == ("RUN_ERROR", "cancelled")
+    assert "RUN_FINISHED" not in {event["type"] for event in ends}
+
+
+@pytest.mark.parametrize("version", ["1.0", None])
+async def test_a_run_that_another_took_the_place_of_is_no_whole_run(mock_llm: Start, version: str | None) -> None:
+    script = {"steps": [{"text": "I wait."}, "stall"]}
+    mock = mock_llm(script, text("Hello"))
+    app = AgUiApp(agent_of(mock))
+    first = asyncio.ensure_future(Client(app).events("/agent", run("r1", protocolVersion=version)))
+    await asyncio.to_thread(mock.wait_until, lambda requests: len(requests) == 1)
+    assert (await Client(app).events("/agent", run("r2")))[-1]["type"] == "RUN_FINISHED"
+    last = (await first)[-1]
+    if version:
+        assert (last["type"], last["outcome"]["type"]) == ("RUN_FINISHED", "cancelled")
+    else:
+        assert (last["type"], last["code"]) == ("RUN_ERROR", "cancelled")
+
+
+async def test_a_chat_that_another_took_the_place_of_is_aborted(mock_llm: Start) -> None:
+    mock = mock_llm({"steps": [{"text": "I wait."}, "stall"]}, text("Hello"))
+    app = AgUiApp(agent_of(mock))
+    first = asyncio.ensure_future(Client(app).events("/api/chat", chat()))
+    await asyncio.to_thread(mock.wait_until, lambda requests: len(requests) == 1)
+    second = await Client(app).events("/api/chat", chat("again"))
+    assert second[-1] == {"type": "finish", "finishReason": "stop"}
+    assert (await first)[-1] == {"type": "abort"}

@@ -23,13 +23,15 @@ BEFORE = """
     def where() -> int:
         return os.getpid()
 
-    def made(store=None):
-        return Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], tools=[where], store=store)
+    def made(store=None, thread_id=None):
+        options = {"tools": [where], "store": store, "thread_id": thread_id}
+        return Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], **options)
 
     store = MemoryStore()
-    agent = made(store)
+    stored = made(store)
+    agent = made()
     assert agent.run_sync("Go").text == "Done"
-    turn = agent.send_sync("Again")
+    turn = stored.send_sync("Again")
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
@@ -38,11 +40,11 @@ BEFORE = """
 """
 
 REFUSED = [
-    "agent.run_sync('Go')",
+    "stored.run_sync('Go')",
     "turn.finish()",
     "list(turn)",
     "turn.steer('More')",
-    "asyncio.run(agent.delete_thread('other'))",
+    "asyncio.run(stored.delete_thread('other'))",
     "asyncio.run(store.threads())",
     "made(store)",
 ]
@@ -74,16 +76,99 @@ def test_what_comes_from_the_other_process_says_so(mock_llm: Start) -> None:
     assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), tries) == ""
 
 
-def test_nothing_is_made_where_stepwell_was_at_work(mock_llm: Start) -> None:
+def test_a_child_makes_agents_and_stores_of_its_own(mock_llm: Start) -> None:
     program = """
-    for make in (made, MemoryStore):
+    finished = made(MemoryStore()).run_sync("Go")
+    print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
+    """
+    assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program) == "Done True\n"
+
+
+def test_an_agent_from_before_the_fork_goes_on_in_the_child(mock_llm: Start) -> None:
+    """As a module's agent does under a server that loads the app before it forks its workers."""
+    program = """
+    before = agent.messages
+    finished = agent.run_sync("Go")
+    assert finished.messages[: len(before)] == before and len(before) == 4, finished.messages
+    assert agent.messages == finished.messages
+    other = agent.with_deps(1)
+    assert other.run_sync("Go").messages[: len(finished.messages)] == finished.messages
+    assert agent.thread("other").run_sync("Go").text == "Done"
+    print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
+    """
+    mock = mock_llm(calls(("where", {})), text("Done"), repeat=True)
+    assert child(mock, program) == "Done True\n"
+    named = BEFORE.replace("agent = made()", "agent = made(thread_id='named')")
+    assert child(mock, program, named) == "Done True\n"
+
+
+def test_children_of_a_pool_work(mock_llm: Start) -> None:
+    program = """
+    def work(number):
+        return agent.run_sync(f"Go {number}").text
+
+    if __name__ == "__main__":
+        import multiprocessing
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            print(pool.map(work, range(6)))
+    """
+    assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program).strip() == str(["Done"] * 6)
+
+
+def test_a_fork_while_turns_stream_leaves_a_child_that_works(mock_llm: Start) -> None:
+    """Whatever the threads do as the process is forked."""
+    before = """
+    import asyncio, os, sys, threading, warnings
+    from stepwell import Agent
+
+    warnings.simplefilter("ignore", DeprecationWarning)
+
+    def made():
+        return Agent(provider="openai-compatible", model="m", base_url=sys.argv[1])
+
+    over = threading.Event()
+
+    def streams(agent):
+        while not over.is_set():
+            assert agent.run_sync("Go").text == "Done"
+
+    agents = [made() for _ in range(3)]
+    for agent in agents:
+        agent.run_sync("Go")
+    threads = [threading.Thread(target=streams, args=(agent,)) for agent in agents]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        child = os.fork()
+        if not child:
+            os._exit(0 if made().run_sync("Go").text == "Done" else 1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+    over.set()
+    for thread in threads:
+        thread.join()
+    print("fine")
+    """
+    assert child(mock_llm(text("Done"), repeat=True), "", before) == "fine\n"
+
+
+def test_a_child_of_a_process_whose_threads_were_kept_busy_is_refused(mock_llm: Start) -> None:
+    program = """
+    from stepwell.process import OwnProcess
+    for make in (made, MemoryStore, lambda: agent.run_sync("Go")):
         try:
             make()
             print("made:", make)
         except UnavailableError as error:
-            assert "before the process was forked" in str(error), error
+            assert "was forked while" in str(error), error
     """
-    assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program) == ""
+    before = BEFORE.replace(
+        "child = os.fork()",
+        """from stepwell._ffi import stepwell_ffi
+    stepwell_ffi.before_fork = lambda: False
+    child = os.fork()""",
+    )
+    assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program, before) == ""
 
 
 def test_a_child_of_a_process_that_has_only_made_agents_works(mock_llm: Start) -> None:
@@ -92,7 +177,7 @@ def test_a_child_of_a_process_that_has_only_made_agents_works(mock_llm: Start) -
     print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
     """
     before = BEFORE.replace('    assert agent.run_sync("Go").text == "Done"\n', "")
-    before = before.replace('    turn = agent.send_sync("Again")\n', "")
+    before = before.replace('    turn = stored.send_sync("Again")\n', "")
     before = before.replace('assert turn.finish().text == "Done"', 'assert agent.run_sync("Go").text == "Done"')
     mock = mock_llm(calls(("where", {})), text("Done"), repeat=True)
     assert child(mock, program, before) == "Done True\n"

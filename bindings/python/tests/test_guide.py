@@ -57,7 +57,7 @@ def test_it_greets(mock_llm):                          # the pytest plug-in's fi
     mock = mock_llm(text("Hello"))                     # from stepwell.testing import text
     agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url)
     assert agent.run_sync("Hi").text == "Hello"
-    assert mock.failures() == []                       # what a provider would have refused
+    assert mock.failures() == []                       # what a provider would have refused, and what tools raised
 
 @given(event_sequences())                              # from stepwell.testing.strategies
 def test_my_screen_ends_idle(events):

@@ -80,7 +80,7 @@ class Guard(Hook):
 async def test_refusals_are_events_and_outcomes(mock_llm: Start) -> None:
     mock = mock_llm(calls(("work", {"to": "Eve"})), text("The secret."))
     turn = agent_of(mock, Guard()).send("Hello")
-    refused = [event async for event in turn if isinstance(event, HookRefused)]
+    refused = [event async for event in turn.events(raise_on_error=False) if isinstance(event, HookRefused)]
     assert [(event.hook, event.reason) for event in refused] == [("guard", "not from here"), ("guard", "it tells the secret")]
     with pytest.raises(RefusedByHookError, match="guard.*it tells the secret"):
         (await turn.finish()).raise_for_failure()

@@ -144,3 +144,28 @@ def test_a_figure_is_made_a_picture(mock_llm: Start) -> None:
     mock = mock_llm(calls(("plot", {})), text("It rises."))
     assert agent(mock, plot).run_sync("Plot").text == "It rises."
     assert "data:image/png;base64,iVBOR" in str(mock.requests()[1]["body"])
+
+
+def test_a_tools_figures_are_closed(mock_llm: Start) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    kept, _ = pyplot.subplots()
+
+    @tool
+    def plot() -> Any:
+        """Plots."""
+        one, _ = pyplot.subplots()
+        two, _ = pyplot.subplots()
+        return "Two:", one, two
+
+    @tool
+    async def plot_one() -> Any:
+        """Plots."""
+        figure, _ = pyplot.subplots()
+        return figure
+
+    mock = mock_llm(calls(("plot", {}), ("plot_one", {})), text("They rise."))
+    assert agent(mock, plot, plot_one).run_sync("Plot").text == "They rise."
+    assert str(mock.requests()[1]["body"]).count("data:image/png;base64,iVBOR") == 3
+    # The app's own stay.
+    assert pyplot.get_fignums() == [kept.number]
+    pyplot.close(kept)

@@ -80,9 +80,11 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: agent(headers={"authorization": SECRET.encode()}), "`headers` of `Agent` is of the type dict"),
     (lambda: agent(retry=3), "`retry` of `Agent` is of the type int; give RetryPolicy or None"),
     (lambda: agent(tools=3), "`tools` of `Agent` is of the type int"),
-    (lambda: agent(tools=["look"]), "`tools` of `Agent` is of the type list"),
+    (lambda: agent(tools=["look"]), "element 0 of `tools` of `Agent` is of the type str"),
     (lambda: agent(approver=True), "`approver` of `Agent` is of the type bool; give a function or None"),
     (lambda: agent(history=[{"id": object()}]), "`history` of `Agent` is of the type JSON that cannot be written"),
+    (lambda: agent(tools=[take, "x"]), "element 1 of `tools` of `Agent` is of the type str; give Tool or a function"),
+    (lambda: agent(history=[{"a": object()}]), "element 0 of `history` of `Agent` is of the type JSON that cannot be"),
     (lambda: agent(history="Hi"), "`history` of `Agent` is of the type str; give a list of a JSON object"),
     (lambda: agent(store="chats.db"), "`store` of `Agent` is of the type str; give SessionStore or Store or None"),
     (lambda: agent(shared_state=object()), "`shared_state` of `Agent` is no JSON"),
@@ -206,3 +208,9 @@ def test_what_python_says_of_names_is_left_to_python() -> None:
 def test_but_for_what_was_meant(call: Callable[[], object], said: str) -> None:
     with pytest.raises(TypeError, match=re.escape(said)):
         call()
+
+
+def test_arguments_by_position_are_told_how_to_be_given() -> None:
+    made: Any = Agent
+    with pytest.raises(TypeError, match=r"`Agent` takes its arguments by name: write `Agent\(provider=…\)`"):
+        made("openai")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -143,3 +144,54 @@ def test_a_type_without_a_schema_is_told_at_once(mock_llm: Start) -> None:
 def test_one_type_is_enough(mock_llm: Start) -> None:
     with pytest.raises(ConfigurationError, match="leave one out"):
         agent(mock_llm(), output_type=Trip, output=OutputType(name="Trip", schema={}))
+
+
+TEXT_OR_TRIP: list[Any] = [str | Trip, Union[Trip, str], [Trip, str]]
+
+
+@pytest.mark.parametrize("hint", TEXT_OR_TRIP)
+def test_plain_text_is_an_answer_where_the_type_includes_it(mock_llm: Start, hint: Any) -> None:
+    mock = mock_llm(text("For how many days?"), text(BERGEN))
+    one = agent(mock)
+    assert one.run_sync("A trip to Bergen", output_type=hint).output == "For how many days?"
+    assert one.run_sync("Three", output_type=hint).output == Trip("Bergen", 3)
+
+
+def test_a_text_or_a_type_with_tools_leaves_the_model_the_choice(mock_llm: Start) -> None:
+    def look(city: str) -> str:
+        """Looks."""
+        return "wet"
+
+    mock = mock_llm(text("For how many days?"))
+    assert agent(mock, tools=[look]).run_sync("Bergen", output_type=str | Trip).output == "For how many days?"
+    assert mock.requests()[0]["body"].get("tool_choice", "auto") == "auto"
+
+
+def test_text_is_what_the_model_says_anyway(mock_llm: Start) -> None:
+    mock = mock_llm(text("It rains."))
+    assert agent(mock, output_type=str).run_sync("Bergen?").output == "It rains."
+    body = mock.requests()[0]["body"]
+    assert "response_format" not in body and "tools" not in body
+
+
+def test_text_takes_the_place_of_the_agents_type(mock_llm: Start) -> None:
+    mock = mock_llm(text("It rains."), text(BERGEN), text("Well."))
+    one = agent(mock, output_type=Trip)
+    assert one.run_sync("Bergen?", output_type=str).output == "It rains."
+    assert one.run_sync("A trip").output == Trip("Bergen", 3)
+
+
+def test_text_is_the_last_message(mock_llm: Start) -> None:
+    def look(city: str) -> str:
+        """Looks."""
+        return "wet"
+
+    hop = {"steps": [{"text": "Let me look."}, {"tool_call": {"name": "look", "arguments": {"city": "Bergen"}}}]}
+    mock = mock_llm(hop, text("It rains."))
+    assert agent(mock, tools=[look]).run_sync("Bergen?", output_type=str).output == "It rains."
+
+
+def test_the_model_is_told_nothing_of_pythons_own_types(mock_llm: Start) -> None:
+    mock = mock_llm(text('"1.5"'))
+    assert agent(mock).run_sync("How much?", output_type=decimal.Decimal).output == decimal.Decimal("1.5")
+    assert "Construct a new Decimal" not in str(mock.requests()[0]["body"])

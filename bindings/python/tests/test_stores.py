@@ -243,7 +243,7 @@ async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore,
 
 
 async def all_of(turn: Turn) -> list[Event]:
-    return [event async for event in turn]
+    return [event async for event in turn.events(raise_on_error=False)]
 
 
 @every_store

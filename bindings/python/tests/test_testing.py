@@ -21,6 +21,8 @@ from stepwell import (
     Agent,
     Cancelled,
     Completed,
+    InvalidArgumentError,
+    InvalidRequestError,
     Event,
     Failed,
     InvalidArgumentError,
@@ -104,7 +106,7 @@ def test_the_model_in_python_is_as_the_program(name: str) -> None:
         with server:
             agent = agent_of(server.base_url, get_secret_number)
             turn = agent.send_sync("Go")
-            lines = shape(list(turn))
+            lines = shape(list(turn.events(raise_on_error=False)))
             finished = turn.finish()
             usage = finished.usage if name == "text" else None
             requests = settled(server)
@@ -190,7 +192,7 @@ async def test_a_client_that_leaves_is_seen() -> None:
 def test_closing_cuts_what_is_under_way() -> None:
     mock = MockLlm({"steps": [{"text": "Well"}, "stall"]})
     turn = agent_of(mock.base_url).send_sync("Go")
-    for event in turn:
+    for event in turn.events(raise_on_error=False):
         if isinstance(event, TextMessageContent):
             mock.close()
     assert isinstance(turn.outcome, Failed)
@@ -404,3 +406,18 @@ def test_the_scripts_are_those_of_the_program() -> None:
     with MockLlm(*script["hops"]) as mock:
         assert mock.base_url.endswith("/v1")
     assert Path(mock_llm_program()).exists()
+
+
+def test_another_form_of_usage_is_refused_at_once() -> None:
+    with pytest.raises(InvalidArgumentError, match="usage.*input.*output"):
+        MockLlm(text("Hi", usage={"input_tokens": 3}))
+
+
+def test_a_script_that_is_too_short_fails_at_once() -> None:
+    with MockLlm(text("Hi")) as mock:
+        agent = agent_of(mock.base_url)
+        agent.run_sync("One")
+        with pytest.raises(InvalidRequestError, match="used up"):
+            agent.run_sync("Two")
+        # It is not tried again.
+        assert len(mock.requests()) == 2

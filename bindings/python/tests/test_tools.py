@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Optional, TypedDict, Union
 
 import pytest
 
-from stepwell import Agent, Tool, tool
+from stepwell import Agent, InvalidArgumentError, Tool, ToolContext, tool
 from stepwell.docstrings import parse
 
 
@@ -332,3 +332,35 @@ def test_all_schemas_are_taken_by_the_core() -> None:
 
     agent = Agent(provider="openai-compatible", model="m", base_url="http://localhost", tools=[every])
     assert json.dumps(agent.tools[0].parameters)
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
+
+
+async def test_a_tool_with_a_schema_takes_whatever_it_says() -> None:
+    """As tools of OpenAPI and MCP, which are made at run time."""
+    given: list[object] = []
+
+    async def call(*args: object, **arguments: object) -> str:
+        given.append((args, arguments))
+        return "called"
+
+    def plain(city: str, context: ToolContext[int], **others: object) -> str:
+        given.append((city, context.deps, others))
+        return "called"
+
+    made = Tool(call, name="forecast", description="Forecasts.", parameters=SCHEMA)
+    assert made.parameters == SCHEMA
+    assert await made.run({"city": "Bergen", "days": 3}) == "called"
+    assert given.pop() == ((), {"city": "Bergen", "days": 3})
+    decorated = tool(name="forecast", parameters=SCHEMA)(plain)
+    assert await decorated.run({"city": "Bergen", "days": 3}, ToolContext(7)) == "called"
+    assert given.pop() == ("Bergen", 7, {"days": 3})
+
+
+def test_without_a_schema_there_must_be_names() -> None:
+    def call(**arguments: object) -> str:
+        return "called"
+
+    with pytest.raises(InvalidArgumentError, match="cannot be given by name.*parameters"):
+        Tool(call)

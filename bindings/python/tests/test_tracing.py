@@ -155,3 +155,59 @@ async def test_names_are_those_of_the_conventions(mock_llm: Start) -> None:
 def test_spans_go_to_one_place() -> None:
     with pytest.raises(MisuseError, match="go somewhere already"):
         stepwell.tracing.on_span(print)
+
+
+async def test_what_a_tool_does_is_a_part_of_its_call(mock_llm: Start) -> None:
+    tracer = PROVIDER.get_tracer("app")
+    inner = agent(mock_llm(text("Inside.")), "traced-inner")
+
+    @tool
+    async def look() -> str:
+        with tracer.start_as_current_span("async work"):
+            return (await inner.send("Hi")).text
+
+    @tool
+    def query() -> str:
+        with tracer.start_as_current_span("plain work"):
+            return "a row"
+
+    mock = mock_llm(calls(("look", {}), ("query", {})), text("Done."))
+    outer = Agent(
+        provider="openai-compatible", model="m", base_url=mock.base_url, tools=[look, query], thread_id="traced-outer"
+    )
+    with tracer.start_as_current_span("request") as request:
+        await outer.send("Go").finish()
+        # What comes after the tools is no part of them.
+        assert trace.get_current_span() is request
+    spans = KEPT.trace("traced-outer")
+    names = {span.context.span_id: span.name for span in spans if span.context}
+
+    def parents(name: str) -> list[str]:
+        found = [span for span in spans if span.name == name]
+        return [names[span.parent.span_id] if span.parent else "none" for span in found]
+
+    assert parents("execute_tool look") == ["invoke_agent"]
+    assert parents("async work") == ["execute_tool look"]
+    assert parents("plain work") == ["execute_tool query"]
+    # The turn that a tool has of its own, and the one around it.
+    assert sorted(parents("invoke_agent")) == ["async work", "request"]
+    calls_made = [span for span in spans if span.name.startswith("execute_tool")]
+    assert [attributes(span)["gen_ai.tool.name"] for span in calls_made] == ["look", "query"]
+    for span in spans:
+        assert (span.start_time or 0) <= (span.end_time or 0)
+
+
+async def test_the_tools_of_a_turn_without_a_span_around_it_are_in_its_trace(mock_llm: Start) -> None:
+    @tool
+    async def work() -> str:
+        with PROVIDER.get_tracer("app").start_as_current_span("work"):
+            return "done"
+
+    mock = mock_llm(calls(("work", {})), text("Done."))
+    await Agent(
+        provider="openai-compatible", model="m", base_url=mock.base_url, tools=[work], thread_id="traced-alone"
+    ).send("Go").finish()
+    spans = KEPT.trace("traced-alone")
+    assert {span.name for span in spans} >= {"invoke_agent", "execute_tool work", "work"}
+    (turn,) = [span for span in spans if span.name == "invoke_agent"]
+    assert turn.parent is None

@@ -163,7 +163,7 @@ async def test_a_turn_may_end_in_the_background(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"})))
     agent = agent_of(mock, wait, device=DevicePolicy(background="cancel"))
     turn = agent.send("Go")
-    async for event in turn:
+    async for event in turn.events(raise_on_error=False):
         if executing(event):
             agent.network_lost()
             agent.network_available()
@@ -176,7 +176,7 @@ async def test_two_users_of_one_agent_are_not_mixed(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"})), text("Sure."))
     agent = agent_of(mock, wait)
     first = agent.send("I am Alice")
-    async for event in first:
+    async for event in first.events(raise_on_error=False):
         if not executing(event):
             continue
         refused = await agent.send("I am Bob").finish()
@@ -196,11 +196,12 @@ async def test_two_users_of_one_agent_are_not_mixed(mock_llm: Start) -> None:
 
 
 async def test_an_app_with_one_user_cancels_the_turn_under_way(mock_llm: Start) -> None:
-    for agent_wide, options in [({"when_busy": "cancel"}, {}), ({}, {"when_busy": "cancel"})]:
+    both_ways: list[tuple[dict[str, Any], dict[str, Any]]] = [({"when_busy": "cancel"}, {}), ({}, {"when_busy": "cancel"})]
+    for agent_wide, options in both_ways:
         mock = mock_llm(calls(("wait", {"name": "alice"})), text("Sure."))
         agent = agent_of(mock, wait, **agent_wide)
         first = agent.send("A hard question")
-        async for event in first:
+        async for event in first.events(raise_on_error=False):
             if executing(event):
                 assert (await agent.send("Forget it", **options)).text == "Sure."
         assert first.outcome == Cancelled()

@@ -264,7 +264,7 @@ async def test_how_long_a_tool_takes_is_told(mock_llm: Start) -> None:
     now[0] = 65.4
     assert "executing, 1 min 5 s<" in view.to_html()
     turn.cancel()
-    async for event in turn:
+    async for event in turn.events(raise_on_error=False):
         view.apply(event)
     assert "cancelled, 1 min 5 s<" in view.to_html() and not view.is_waiting()
 

@@ -82,6 +82,7 @@ pub(crate) fn next_id() -> u64 {
 pub struct ToolTask {
     id: u64,
     context: Arc<ToolContext>,
+    spans: JsonValue,
     reply: Reply<Result<ToolAnswer, ToolFailure>>,
 }
 
@@ -100,6 +101,12 @@ impl ToolTask {
     /// What the tool may ask and tell while it runs.
     pub fn context(&self) -> Arc<ToolContext> {
         Arc::clone(&self.context)
+    }
+
+    /// The span of the call and that of its turn, the call's first: a JSON array of objects with the fields of `FinishedSpan`
+    /// that are known by now. Empty if spans go nowhere.
+    pub fn spans(&self) -> JsonValue {
+        self.spans.clone()
     }
 
     /// The tool gave a result. Says whether it was still wanted.

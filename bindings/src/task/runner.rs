@@ -10,6 +10,7 @@ use crate::json_value::JsonValue;
 use crate::output::taken;
 use crate::tool::{core_answer, could_not_ask, not_asked};
 use crate::tool_context::ToolContext;
+use crate::trace;
 use crate::trim::kept;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -52,8 +53,14 @@ impl stepwell_io::ToolHandler for Runner {
         let runner = Arc::clone(&self.0);
         async move {
             let context = ToolContext::new(call);
+            let spans = JsonValue::of(&trace::open_spans());
             let begin = |runner: &dyn TaskRunner, id, reply| {
-                runner.run_tool(Arc::new(ToolTask { id, context, reply }))
+                runner.run_tool(Arc::new(ToolTask {
+                    id,
+                    context,
+                    spans,
+                    reply,
+                }))
             };
             let answer = answered(runner, "the tool ended without a result", begin).await;
             answer.unwrap_or_else(|error| {

@@ -27,7 +27,7 @@ class Record:
     """Values are compared by their fields, and printed without those that are ``None``."""
 
     _hidden: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are not printed: they may hold a key."""
+    """Fields that are not printed: they may hold a key, or what was said."""
 
     def __repr__(self) -> str:
         fields = []

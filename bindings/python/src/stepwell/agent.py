@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ from .runner import TurnRunner
 from .sessions import SessionStore
 from .stores import Store, ThreadKey, TurnKey, thread_key
 from .sync import SyncTurn
+from .tool_bugs import ToolErrors
 from .tools import Tool
 from .transport import HttpClient
 from .turn import Turn
@@ -82,6 +84,7 @@ class Agent(AgentOptions):
         hooks: Sequence[Hook],
         instructions_from: InstructionsSource | None,
         registry: RunRegistry | None,
+        tool_errors: ToolErrors,
     ) -> None:
         if config.context_guard.at_limit == "trim" and trim_context is None:
             raise ConfigurationError(
@@ -95,8 +98,9 @@ class Agent(AgentOptions):
                     "the agent has an `output_type`, and an `output` or an `output_decoder` beside it", "leave one out"
                 )
             self._typed = TypedOutput(output_type)
-            config = dataclasses.replace(config, output=self._typed.asked)
-            output_decoder = self._typed.read
+            if not self._typed.is_text:
+                config = dataclasses.replace(config, output=self._typed.asked)
+                output_decoder = self._typed.read
         if config.output is not None and config.output.decoded_by_host and output_decoder is None:
             raise ConfigurationError(
                 "the agent has no code that decodes its typed answers",
@@ -109,6 +113,9 @@ class Agent(AgentOptions):
             lowered.run_ids = _ffi.RunIds.HOST
         if trim_context is not None:
             lowered.context_guard.at_limit = _ffi.ContextPolicy.TRIM
+        self._answers_in_text = config.output is None
+        self._tool_errors = tool_errors
+        self._base_url = config.base_url
         self._approver = approver
         self._answerer = answerer
         self._deps = deps
@@ -124,7 +131,6 @@ class Agent(AgentOptions):
         self._credentials = credentials
         self._instructions = instructions_from
         self._hooks = tuple(hooks)
-        self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
         setup = _ffi.AgentSetup(
@@ -135,7 +141,9 @@ class Agent(AgentOptions):
             journal=journal and Sink(journal),
             registry=None if registry is None else registry.inner,
         )
-        self._agent = translates(_ffi.Agent.for_runners)(lowered, setup)
+        self._base = _Base(lowered, setup)
+        self._process = OwnProcess("agent")
+        self._agent = self._base.agent()
 
     def __repr__(self) -> str:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
@@ -151,7 +159,8 @@ class Agent(AgentOptions):
         It is a text, or texts and media in order: ``agent.send("What is this?", image("shark.png"))``.
 
         With an ``output_type`` the answer is a value of it, in the place of the agent's: ``Finished.output``. What does not
-        fit the type goes back to the model with the reason. The options are what is otherwise for this turn than the agent
+        fit the type goes back to the model with the reason. With ``str | Trip`` the model may also answer in plain text: to
+        ask for what is missing, say. The options are what is otherwise for this turn than the agent
         has it: ``agent.send("…", instructions="Be brief.")``. To be called where an event loop runs.
         """
         lowered, tools = lower_options(options)
@@ -247,8 +256,11 @@ class Agent(AgentOptions):
         often as it likes after that; turns that are under way are left alone.
         """
         agent, runner = self._here(self._typed)
+        runner.is_shared = True
         recovered = await told(agent.recover())
-        turns = [None if found.turn is None else Turn(found.turn, runner, self._typed) for found in recovered]
+        turns = [
+            None if found.turn is None else Turn(found.turn, runner, self._typed, of=found.key.turn) for found in recovered
+        ]
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
 
     async def resend(self, turn: str, text: Content, *parts: Content) -> Turn:
@@ -262,14 +274,14 @@ class Agent(AgentOptions):
 
     def thread(self, thread: ThreadKey | str) -> Agent:
         """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
-        return self._on(self._agent.thread(lower(thread_key(thread))))
+        return self._on(self._here_agent().thread(lower(thread_key(thread))))
 
     def thread_with_history(
         self, thread: ThreadKey | str, history: Sequence[Mapping[str, Json]], *, shared_state: Json = None
     ) -> Agent:
         """As ``thread``; a new one begins with an earlier conversation: AG-UI messages, oldest first."""
         state = as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state)
-        begun = translates(self._agent.thread_with_history)
+        begun = translates(self._here_agent().thread_with_history)
         return self._on(begun(lower(thread_key(thread)), list(history), state))
 
     def _on(self, agent: _ffi.Agent) -> Agent:
@@ -278,9 +290,19 @@ class Agent(AgentOptions):
         other._agent = agent
         return other
 
+    def _here_agent(self) -> _ffi.Agent:
+        """The library's agent in this process: in one that was forked it is made again, with the conversation so far."""
+        if not self._process.is_here():
+            if self.store is not None:
+                self._process.check()
+            process = OwnProcess("agent")
+            self._agent = self._base.goes_on(self._agent)
+            self._process = process
+        return self._agent
+
     def with_deps(self, deps: object) -> Agent:
         """The same conversations, whose turns' tools are given this value as ``ToolContext.deps``."""
-        other = self._on(self._agent)
+        other = self._on(self._here_agent())
         other._deps = deps
         return other
 
@@ -289,7 +311,7 @@ class Agent(AgentOptions):
 
         An agent on the thread that is still held is not to be used any more.
         """
-        self._agent.forget_thread(lower(thread_key(thread)))
+        self._here_agent().forget_thread(lower(thread_key(thread)))
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
@@ -317,12 +339,12 @@ class Agent(AgentOptions):
         self, typed: TypedOutput | None, tools: tuple[Tool[..., Any], ...] = ()
     ) -> tuple[_ffi.Agent, TurnRunner]:
         """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
-        self._process.begin()
+        own = self._here_agent()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise MisuseError(
-                "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
+                "no event loop of asyncio runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
         runner = TurnRunner(
             loop,
@@ -337,9 +359,11 @@ class Agent(AgentOptions):
             self._credentials,
             self._instructions,
             self._hooks,
+            self._tool_errors,
+            self._base_url,
         )
-        of_type = self._agent
-        if typed is not None and typed is not self._typed:
+        of_type = own
+        if typed is not None and typed is not self._typed and not (typed.is_text and self._answers_in_text):
             of_type = translates(of_type.with_output)(typed.asked.lower(), None)
         store = self.store and self.store.on(loop)
         agent = of_type.with_runner(runner, store, self._client is not None, self._instructions is not None)
@@ -353,11 +377,11 @@ class Agent(AgentOptions):
         A listener that raises is logged and otherwise passed over: the turn goes on.
         """
         turn = self.send(text, **options)
-        async for event in turn:
+        async for event in turn.events(raise_on_error=False):
             try:
                 listener(event)
             except Exception:
-                logger.exception("the listener failed at %r", event)
+                logger.exception("the listener failed at an event %s", type(event).__name__)
         return await turn.finish()
 
     async def load(self) -> list[dict[str, Json]]:
@@ -438,7 +462,40 @@ class Agent(AgentOptions):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The conversation, for a notebook."""
+        if not self.messages:
+            return {"text/plain": repr(self)}
         return TurnCard.of_messages(self.messages)._repr_mimebundle_()
+
+
+class _Base:
+    """What an agent and those of its threads are made of, in each process anew."""
+
+    def __init__(self, config: _ffi.RunConfig, setup: _ffi.AgentSetup) -> None:
+        self._config = config
+        self._setup = setup
+        self._made: _ffi.Agent | None = None
+        self._threads: weakref.WeakValueDictionary[str, _ffi.Agent] = weakref.WeakValueDictionary()
+        self._process = OwnProcess("agent")
+
+    def agent(self) -> _ffi.Agent:
+        """The library's agent in this process."""
+        if self._made is None or not self._process.is_here():
+            self._process = OwnProcess("agent")
+            self._made = translates(_ffi.Agent.for_runners)(self._config, self._setup)
+            self._threads.clear()
+        return self._made
+
+    def goes_on(self, before: _ffi.Agent) -> _ffi.Agent:
+        """An agent of another process, in this one: with its conversation so far."""
+        agent, key = self.agent(), before.thread_key()
+        name = repr(key)
+        begun = self._threads.get(name)
+        if begun is None:
+            # The agent may be of this very thread, and have it as it was when it was set up.
+            agent.forget_thread(key)
+            begun = translates(agent.thread_with_history)(key, before.messages(), before.shared_state())
+            self._threads[name] = begun
+        return begun
 
 
 @record

@@ -123,6 +123,11 @@ def _check_call(
     except TypeError:
         unknown = next((name for name in kwargs if name not in signature.parameters), None)
         if unknown is None:
+            kinds = [each.kind for each in signature.parameters.values()][1:]
+            if len(args) > 1 and kinds and all(kind is inspect.Parameter.KEYWORD_ONLY for kind in kinds):
+                # Python's own error names a method that the app has never called.
+                first = next(iter(hints), "name")
+                raise TypeError(f"`{called}` takes its arguments by name: write `{called}({first}=…)`") from cause
             # Python itself says which argument is missing, or too much.
             return
         # Python's own error, in the words of the caller's class, and with what was meant.
@@ -155,12 +160,28 @@ def check(where: str, value: Any, hint: Any) -> None:
     """Refuses a value that is not of the type that a hint names; ``where`` is the argument that it came by."""
     if fits(value, hint):
         return
+    if (element := _misfit(value, hint)) is not None:
+        number, item, item_hint = element
+        check(f"element {number} of {where}", item, item_hint)
     wanted = described(hint)
     if isinstance(value, str) and "one of" in wanted:
         raise InvalidArgumentError(f"{where} is {value!r}", f"give {wanted}")
     # Not the value: it may be a key.
     found = "JSON that cannot be written" if _holds_json(hint) and _has_type(value, hint) else type(value).__name__
     raise InvalidArgumentError(f"{where} is of the type {found}", f"give {wanted}")
+
+
+def _misfit(value: Any, hint: Any) -> tuple[int, Any, Any] | None:
+    """The first element that does not fit, of a list whose elements do not all fit: its number, itself, and its hint."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, collections.abc.Sequence):
+        return None
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        found = [element for each in arguments if (element := _misfit(value, each)) is not None]
+        return found[0] if found else None
+    if origin not in (collections.abc.Sequence, list) or not arguments:
+        return None
+    return next(((number, each, arguments[0]) for number, each in enumerate(value) if not fits(each, arguments[0])), None)
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -200,7 +200,7 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
 class ToolError(Exception):
     """To be raised by a tool that cannot do its work: the model is shown just the message, and can go on.
 
-    Any other exception is shown to the model too, with its type.
+    Of any other exception the model is told nothing but that the tool failed: see ``Agent(tool_errors=…)``.
     """
 
 

@@ -121,6 +121,16 @@ def result_of(value: object) -> str | Parts:
     return shown(value)
 
 
+def close_figures(value: object) -> None:
+    """Closes the figures of a tool's result: pyplot keeps each figure that it has made until it is closed."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None:
+        return
+    for each in value if isinstance(value, (list, tuple)) else (value,):
+        if _is_of("matplotlib.figure", "Figure", each):
+            pyplot.close(each)
+
+
 def shown(value: object) -> str:
     """What the model is shown of a result that is text, or JSON."""
     plain = jsonable(value)

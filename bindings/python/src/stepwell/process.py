@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 from typing import NoReturn
 
 from ._ffi import stepwell_ffi as _ffi
@@ -31,41 +32,59 @@ for _kind in vars(_ffi).values():
 class OwnProcess:
     """Says whether something still is in the process that it was made in: a fork has it, but none of its threads.
 
-    What the threads held locked stays locked in a fork, so one of a process in which Stepwell was at work is refused at
-    once whatever it asks for.
+    Before a fork Stepwell's threads come to rest, so that none of them holds a lock in the child, which begins threads of
+    its own. Where one does not come to rest, since the app's code keeps it, the child is refused whatever it asks for.
     """
 
-    _is_at_work = False
-    _comes_from_work = False
+    _is_at_rest = True
+    _is_broken = False
 
     def __init__(self, what: str) -> None:
-        if OwnProcess._comes_from_work:
+        if OwnProcess._is_broken:
             raise UnavailableError(
-                "Stepwell was at work before the process was forked, and its threads are the other's",
+                "the process was forked while a thread of Stepwell's was busy with code of the app, which holds what it locked",
                 "fork before the first turn, or begin the process anew, as multiprocessing's `spawn` does",
             )
         self._what = what
         self._process = os.getpid()
 
+    def is_here(self) -> bool:
+        """Whether this is the process."""
+        return os.getpid() == self._process
+
     def check(self) -> None:
         """Raises ``UnavailableError`` in another process."""
-        if os.getpid() != self._process:
+        if not self.is_here():
             raise UnavailableError(
                 f"this {self._what} was made before the process was forked: its threads and connections are the other's",
                 f"make the {self._what} in this process",
             )
 
-    def begin(self) -> None:
-        """The same, before what begins threads."""
-        self.check()
-        OwnProcess._is_at_work = True
+    @staticmethod
+    def _before_fork() -> None:
+        OwnProcess._is_at_rest = OwnProcess._is_broken or _ffi.before_fork()
 
     @staticmethod
-    def _after_fork() -> None:
-        if OwnProcess._is_at_work:
-            OwnProcess._comes_from_work = True
-            atexit.unregister(_ffi.shutdown)
+    def _after_fork_in_parent() -> None:
+        if OwnProcess._is_at_rest and not OwnProcess._is_broken:
+            _ffi.after_fork_in_parent()
 
+    @staticmethod
+    def _after_fork_in_child() -> None:
+        if OwnProcess._is_broken or not OwnProcess._is_at_rest:
+            OwnProcess._is_broken = True
+            atexit.unregister(_ffi.shutdown)
+            return
+        _ffi.after_fork_in_child()
+        # Another thread of Python's may have been about to look something up.
+        for kind in (_ffi, *vars(_ffi).values()):
+            for each in list(getattr(kind, "__dict__", {}).values()):
+                if isinstance(each, _ffi._UniffiHandleMap):
+                    each._lock = threading.Lock()
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=OwnProcess._after_fork)
+    os.register_at_fork(
+        before=OwnProcess._before_fork,
+        after_in_parent=OwnProcess._after_fork_in_parent,
+        after_in_child=OwnProcess._after_fork_in_child,
+    )

@@ -6,11 +6,13 @@ import asyncio
 import contextvars
 import inspect
 import logging
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, Trimmed
+from ._around_tools import around
 from ._record import Json, lift, lower
 from .authorization import Authorization
 from .effects import AnswerDeclined, Question, ToolInvocation
@@ -20,6 +22,7 @@ from .hooks import Hook, Refused, looking, lower_answer, name_of
 from .media import Parts
 from .questions import Questions, asking
 from .schema import jsonable
+from . import tool_bugs
 from .tool_context import ToolContext
 from .tools import Tool
 from .transport import HttpClient, send
@@ -83,6 +86,8 @@ class TurnRunner(_ffi.TaskRunner):
         credentials: CredentialSource | None,
         instructions: InstructionsSource | None,
         hooks: Iterable[Hook],
+        tool_errors: tool_bugs.ToolErrors,
+        base_url: str | None,
     ) -> None:
         self.loop = loop
         """Where the app's code runs."""
@@ -100,7 +105,18 @@ class TurnRunner(_ffi.TaskRunner):
         self._credentials = credentials
         self._instructions = instructions
         self._hooks = {name_of(hook): hook for hook in hooks}
+        self.is_shared = False
+        """Whether several turns have it: each is then ended by its name."""
+        self.bugs: dict[str | None, BaseException] = {}
+        """What a tool raised that whoever waits for its turn is to get, by the turn's name."""
+        self.turns: dict[str | None, weakref.ref[_ffi.Turn]] = {}
+        """Its turns: to stop one."""
+        self._tool_errors = tool_errors
+        self._base_url = base_url
         self._running: dict[int, asyncio.Task[None]] = {}
+        self._of: dict[int, str] = {}
+        self._stopping: set[int] = set()
+        self._over: set[str | None] = set()
 
     def run_tool(self, task: _ffi.ToolTask) -> None:
         """Begins a tool call."""
@@ -158,21 +174,57 @@ class TurnRunner(_ffi.TaskRunner):
             raise failed(f"the event loop that the turn was begun on takes no more work: {error}") from None
 
     def _begin(self, task: int, work: Callable[[Any], Coroutine[Any, Any, None]], given: object) -> None:
+        if self.is_shared and isinstance(given, (_ffi.ToolTask, _ffi.ApprovalTask, _ffi.QuestionTask)):
+            self._of[task] = given.invocation().turn
+        if None in self._over or self._of.get(task) in self._over:
+            # It was on its way here when the turn ended.
+            self._of.pop(task, None)
+            return
         running: asyncio.Task[None] = self._context.copy().run(
             lambda: self.loop.create_task(work(given), name=f"stepwell-{task}")
         )
         self._running[task] = running
-        running.add_done_callback(lambda _: self._running.pop(task, None))
+        running.add_done_callback(lambda _: self._done(task))
+
+    def _done(self, task: int) -> None:
+        self._running.pop(task, None)
+        self._of.pop(task, None)
+        self._stopping.discard(task)
 
     def _stop(self, task: int) -> None:
-        if running := self._running.get(task):
-            running.cancel()
+        # Once: what cleans up after itself must not be interrupted at that.
+        if task in self._running and task not in self._stopping:
+            self._stopping.add(task)
+            self._running[task].cancel()
+
+    async def end(self, turn: str | None) -> None:
+        """Stops what still runs for a turn that is over, and waits until it has ended; ``None`` if there is one turn only."""
+        try:
+            is_here = asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            is_here = False
+        if is_here:
+            await self._end(turn)
+        elif self.loop.is_running():
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._end(turn), self.loop))
+
+    async def _end(self, turn: str | None) -> None:
+        self._over.add(turn)
+        tasks = [task for task in self._running if turn is None or self._of.get(task) == turn]
+        # A tool that waits for its own turn does not wait for itself.
+        current = asyncio.current_task()
+        running = [self._running[task] for task in tasks if self._running[task] is not current]
+        for task in tasks:
+            self._stop(task)
+        if running:
+            await asyncio.wait(running)
 
     async def _run_tool(self, task: _ffi.ToolTask) -> None:
         invocation: ToolInvocation = lift(task.invocation())
         try:
             context = ToolContext.of(task.context(), self._deps, self.loop)
-            result = await self._tools[invocation.name].run(invocation.arguments, context)
+            with around(task):
+                result = await self._tools[invocation.name].run(invocation.arguments, context)
             if isinstance(result, Parts):
                 task.finish_parts(list(result))
             else:
@@ -189,8 +241,20 @@ class TurnRunner(_ffi.TaskRunner):
             raise
         except BaseException as error:
             # Also `SystemExit`, of argparse say: it would end the loop's thread.
-            logger.warning("the tool %r failed", invocation.name, exc_info=True)
-            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], f"{type(error).__name__}: {error}")
+            logger.error("the tool %r failed", invocation.name, exc_info=True)
+            tool_bugs.report(self._base_url, invocation.name, error)
+            if self._tool_errors == "raise":
+                self._stop_for(task.id(), error)
+            message = tool_bugs.shown(error) if self._tool_errors == "show" else tool_bugs.HIDDEN
+            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], message)
+
+    def _stop_for(self, task: int, error: BaseException) -> None:
+        """Stops the turn of a tool that raised this."""
+        turn = self._of.get(task)
+        self.bugs.setdefault(turn, error)
+        stopped = self.turns.get(turn, lambda: None)()
+        if stopped is not None:
+            stopped.cancel()
 
     async def _ask_approval(self, task: _ffi.ApprovalTask) -> None:
         denied: Any = _ffi.Decision.DENIED
@@ -353,4 +417,11 @@ def _lowered(answer: Decision) -> Any:
     made: Any = _ffi.Decision
     if isinstance(answer, Mapping):
         return made.EDITED(dict(answer))
-    return made.GRANTED() if answer is True else made.DENIED(answer or None)
+    if answer is True:
+        return made.GRANTED()
+    if answer is None or answer is False or isinstance(answer, str):
+        return made.DENIED(answer or None)
+    raise TypeError(
+        f"the approver returned a value of the type {type(answer).__name__}: return True, False, a reason why not, or the "
+        "arguments to run the tool with"
+    )

@@ -77,8 +77,11 @@ def schema_of(hint: Any, where: str) -> Schema:
     return builder.finished(builder.schema(hint, where))
 
 
-def arguments_of(function: Callable[..., Any]) -> Arguments:
-    """The hint and the default of each argument that a model can give."""
+def arguments_of(function: Callable[..., Any], *, has_schema: bool = False) -> Arguments:
+    """The hint and the default of each argument that a model can give.
+
+    With a schema of its own the function may take ``**arguments``: the schema says what they are.
+    """
     name = getattr(function, "__name__", repr(function))
     given = function.keywords if isinstance(function, functools.partial) else {}
     found: Arguments = {}
@@ -96,10 +99,13 @@ def arguments_of(function: Callable[..., Any]) -> Arguments:
     for argument in parameters:
         if argument.name in given:
             continue
+        if has_schema and argument.kind in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL):
+            continue
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             raise InvalidArgumentError(
                 f"the tool `{name}` has the argument `{argument}`, which cannot be given by name",
-                "give it arguments with names",
+                "give it arguments with names"
+                + (", or a schema: `parameters={…}`" if argument.kind is argument.VAR_KEYWORD else ""),
             )
         if models.is_field(argument.default):
             raise InvalidArgumentError(

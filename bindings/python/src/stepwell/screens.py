@@ -123,7 +123,7 @@ def _check_loop() -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        raise MisuseError("no event loop runs here", "call it in a coroutine, or give it what `send_sync` gave") from None
+        raise MisuseError("no event loop of asyncio runs here", "call it in a coroutine, or give it what `send_sync` gave") from None
 
 
 def _show_sync(turn: SyncTurn, screen: Screen) -> Finished:
@@ -177,6 +177,7 @@ async def _show(turn: Turn, screen: Screen) -> Finished:
         if more is not None:
             more.cancel()
         turn.cancel()
+        await turn._wind_up()
         raise
     finally:
         screen.close(turn.timeline)

@@ -109,7 +109,7 @@ class SessionStore:
 
     def on(self, loop: asyncio.AbstractEventLoop) -> _ffi.SessionStore:
         """The library's store; the ``async`` methods of an app's run on this event loop."""
-        self._process.begin()
+        self._process.check()
         if self._app is None:
             return self._inner
         return _ffi.SessionStore.with_store_runner(StoreRunner(*self._app, loop))
@@ -146,5 +146,5 @@ class SqliteStore(SessionStore):
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> SqliteStore:
         """Opens a file, or makes it. Beside it lie ``-wal`` and ``-shm``."""
-        OwnProcess("store").begin()
+        OwnProcess("store")
         return cls(await told(_ffi.SessionStore.open_sqlite(os.fspath(path))))

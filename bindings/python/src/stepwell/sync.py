@@ -130,8 +130,12 @@ if hasattr(os, "register_at_fork"):
 class SyncTurn(Iterator[Event]):
     """A turn under way, for a plain ``for`` loop; ``Agent.send_sync`` gives it.
 
-    It is cancelled by ``cancel``, by Ctrl-C, and by letting go of it: leaving the loop is enough. Its async tools run on
-    an event loop of Stepwell's own, in another thread.
+    The loop raises a ``TurnError`` after the last event if the answer is not whole; a loop over
+    ``turn.events(raise_on_error=False)`` does not.
+
+    The turn is cancelled by ``cancel``, by Ctrl-C, and by dropping the last reference to it. Leaving a loop over
+    ``agent.send_sync(…)`` drops it; a turn that has a name goes on, so write ``with agent.send_sync(…) as turn``. Its async
+    tools run on an event loop of Stepwell's own, in another thread.
     """
 
     def __init__(self, begin: Callable[[], Turn]) -> None:
@@ -141,6 +145,7 @@ class SyncTurn(Iterator[Event]):
         self._turn = _thread.wait_for(begun())
         self._ready: deque[Event] = deque()
         self._over = False
+        self._raises = False
         self._asked: Future[list[Event]] | None = None
         self.outcome: Outcome | None = None
         """How it ended, once that event has come."""
@@ -152,12 +157,26 @@ class SyncTurn(Iterator[Event]):
         return self
 
     def __next__(self) -> Event:
-        if not self.wait():
+        event = self._next()
+        if event is None:
+            if self._raises:
+                self._raises = False
+                self.finish().raise_for_failure()
             raise StopIteration
+        return event
+
+    def _next(self) -> Event | None:
+        if not self.wait():
+            return None
         event = self._ready.popleft()
         if isinstance(event, Completed):
             self.outcome = event.outcome
+            self._raises = event.outcome.problem is not None
         return event
+
+    def events(self, *, raise_on_error: bool = True) -> Iterator[Event]:
+        """As ``Turn.events``: with ``raise_on_error=False`` the loop ends however the turn ended."""
+        return self if raise_on_error else iter(self._next, None)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until an event is there, and says whether one is: there is none after the last.
@@ -271,3 +290,4 @@ class SyncTurn(Iterator[Event]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.cancel()
+        _thread.wait_for(self._turn._wind_up())

@@ -19,7 +19,7 @@ from ._record import Json
 from .arguments import checks_arguments
 from .cards import mimebundle_of_tool
 from .errors import InvalidArgumentError, ToolError
-from .media import Parts, result_of
+from .media import Parts, close_figures, result_of
 from .schema import Schema, arguments_of, from_json, schema_of_arguments
 from .tool_context import ToolContext, is_context
 
@@ -63,7 +63,7 @@ class Tool(Generic[P, R]):
         self._is_bound = True
         self._said = said.arguments
         self._has_own_parameters = parameters is not None
-        self._arguments = arguments_of(function)
+        self._arguments = arguments_of(function, has_schema=self._has_own_parameters)
         contexts = [argument for argument, (hint, _) in self._arguments.items() if is_context(hint)]
         self._contexts = {argument: self._arguments.pop(argument) for argument in contexts}
         self.name: str = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
@@ -153,7 +153,10 @@ class Tool(Generic[P, R]):
             result = await _in_thread(function, given)
             if inspect.isawaitable(result):
                 result = await result
-        return result_of(result)
+        try:
+            return result_of(result)
+        finally:
+            close_figures(result)
 
     def _given(self, name: str, value: Json) -> Any:
         try:
@@ -206,7 +209,8 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
         function: The function.
         name: What the model calls it by; the function's name if left out.
         description: What it does and when to use it, in the place of the docstring's.
-        parameters: The JSON Schema of its arguments, in the place of the hints'.
+        parameters: The JSON Schema of its arguments, in the place of the hints'. With one the function may take
+            ``**arguments``, as a function that is made at run time does.
         requires_approval: Whether the user must allow each call.
         idempotent: Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
         repeatable: Whether asking again with the same arguments makes sense.

@@ -10,12 +10,15 @@ It needs ``opentelemetry-api`` (``pip install stepwell[tracing]``); where the sp
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._ffi import stepwell_ffi as _ffi
+from ._around_tools import set_around
 from ._record import Json
 from .errors import MisuseError
 from .log import logger
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
 """The schema that the names of spans and attributes follow."""
+
+_MOST_REMEMBERED = 4096
+"""So many spans that are over are known as such: a tool may be stopped just before it begins."""
 
 __all__ = ["SCHEMA_URL", "FinishedSpan", "instrument", "on_span"]
 
@@ -74,9 +80,10 @@ def on_span(
 def instrument(*, tracer_provider: TracerProvider | None = None, content: bool = False) -> None:
     """Gives each turn to OpenTelemetry, as a part of the span that is current as the turn begins.
 
-    The provider is the app's global one if none is given. ``content`` is as in ``on_span``.
+    Spans that a tool makes, of a database or of a turn of its own, are parts of the span ``execute_tool``. The provider is the app's global one if none is given. ``content`` is as in ``on_span``.
     """
     try:
+        from opentelemetry import context as contexts
         from opentelemetry import trace
         from opentelemetry.context import Context
     except ImportError as error:
@@ -87,6 +94,9 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
     # The app's spans with turns in them that are not over, and how many; and the parts of such turns.
     around: dict[tuple[int, int], tuple[trace.SpanContext, int]] = {}
     parts: dict[str, list[FinishedSpan]] = {}
+    # Spans of tools that run and of their turns, which have begun; and the ids of those that are over, the last ones.
+    begun: dict[str, trace.Span] = {}
+    over: deque[str] = deque(maxlen=_MOST_REMEMBERED)
 
     def parent() -> tuple[str, str] | None:
         context = trace.get_current_span().get_span_context()
@@ -96,6 +106,42 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
         with lock:
             around[key] = context, around.get(key, (context, 0))[1] + 1
         return trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id)
+
+    def begin(spans: list[dict[str, Json]]) -> trace.Span | None:
+        """The span of a tool, and before it that of its turn."""
+        within: Any = Context()
+        own: trace.Span | None = None
+        with lock:
+            for span in reversed(spans):
+                if span["span_id"] in over:
+                    # The tool was stopped before it began here.
+                    return None
+                if span["span_id"] not in begun:
+                    key = int(span["trace_id"], 16), int(span["parent_span_id"] or "0", 16)
+                    if own is None and key in around:
+                        within = trace.set_span_in_context(trace.NonRecordingSpan(around[key][0]))
+                    begun[span["span_id"]] = tracer.start_span(
+                        span["name"],
+                        context=within,
+                        kind=trace.SpanKind.INTERNAL,
+                        attributes=span["attributes"],
+                        start_time=span["started_unix_nanos"],
+                    )
+                own = begun[span["span_id"]]
+                within = trace.set_span_in_context(own)
+        return own
+
+    @contextlib.contextmanager
+    def around_tool(spans: list[dict[str, Json]]) -> Iterator[None]:
+        own = begin(spans)
+        if own is None:
+            yield
+            return
+        token = contexts.attach(trace.set_span_in_context(own))
+        try:
+            yield
+        finally:
+            contexts.detach(token)
 
     def of_the_app(span: FinishedSpan) -> Any:
         """The context in which a turn began."""
@@ -110,7 +156,15 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
 
     def tell(span: FinishedSpan, context: Any) -> None:
         kind = trace.SpanKind.CLIENT if span.is_request else trace.SpanKind.INTERNAL
-        told = tracer.start_span(span.name, context=context, kind=kind, attributes=span.attributes, start_time=span.started)
+        with lock:
+            told = begun.pop(span.span_id, None)
+            over.append(span.span_id)
+        if told is None:
+            told = tracer.start_span(
+                span.name, context=context, kind=kind, attributes=span.attributes, start_time=span.started
+            )
+        else:
+            told.set_attributes(span.attributes)
         if span.error is not None:
             told.set_status(trace.Status(trace.StatusCode.ERROR, span.error))
         for part in sorted(parts.pop(span.span_id, ()), key=lambda part: part.started):
@@ -119,13 +173,14 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
 
     def sink(span: FinishedSpan) -> None:
         context = of_the_app(span)
-        if context is None and span.parent_span_id is not None:
+        if context is None and span.parent_span_id is not None and span.span_id not in begun:
             # A tracer gives a span its id as it begins: the parts wait for the whole.
             parts.setdefault(span.parent_span_id, []).append(span)
         else:
             tell(span, context or Context())
 
     on_span(sink, content=content, parent=parent)
+    set_around(around_tool)
     # Before the provider stops at the end of the program, which it was told before: the last spans are to reach it.
     atexit.unregister(_ffi.shutdown)
     atexit.register(_ffi.shutdown)

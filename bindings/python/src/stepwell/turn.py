@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Generator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import StoredTurn
@@ -16,7 +16,7 @@ from .arguments import as_json, names_arguments
 from .errors import InvalidArgumentError, MisuseError, StepwellError, told, translated
 from .events import Completed, Event, Interrupt, ToolFailureKind, lift_event
 from .machine import entries
-from .outcomes import Finished, Outcome, TokenUsage
+from .outcomes import Cancelled, Finished, Outcome, TokenUsage
 from .output import TypedOutput
 from .process import OwnProcess
 from .runner import TurnRunner
@@ -26,24 +26,37 @@ from .media import Content, Parts, result_of, said
 if TYPE_CHECKING:
     from .plot import TurnPlot
 
+T = TypeVar("T")
+
 
 @names_arguments
 class Turn(AsyncIterator[Event]):
     """A turn under way: iterate over it for its events, or await it for its whole answer.
 
-    It is cancelled by ``cancel``, by cancelling the task that waits for it, and by letting go of it: leaving the loop
-    is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
+    A loop over the turn raises a ``TurnError`` after the last event if the answer is not whole, as awaiting the turn does;
+    a loop over ``turn.events(raise_on_error=False)`` does not.
+
+    The turn is cancelled by ``cancel``, by cancelling the task that waits for it, and by dropping the last reference to it.
+    Leaving a loop over ``agent.send(…)`` drops it; a turn that has a name goes on, so write ``async with agent.send(…) as
+    turn``. Where a task is cancelled or an ``async with`` is left, the turn's tools have ended before the caller goes on.
     """
 
-    def __init__(self, turn: _ffi.Turn, runner: TurnRunner, typed: TypedOutput | None = None) -> None:
+    def __init__(
+        self, turn: _ffi.Turn, runner: TurnRunner, typed: TypedOutput | None = None, *, of: str | None = None
+    ) -> None:
         self._turn = turn
         self._runner = runner
+        # Its name, if other turns have the same runner.
+        self._of = of
+        runner.turns[of] = weakref.ref(turn)
+        self._finishing: asyncio.Future[Finished] | None = None
         self._typed = typed
         self._partial = _ffi.PartialValue()
         self._timeline = Timeline()
         self._process = OwnProcess("turn")
         self._ready: deque[Event] = deque()
         self._over = False
+        self._raises = False
         self._finished: Finished | None = None
         self.outcome: Outcome | None = None
         """How it ended, once that event has come."""
@@ -55,19 +68,38 @@ class Turn(AsyncIterator[Event]):
         return self
 
     async def __anext__(self) -> Event:
+        event = await self._next()
+        if event is None:
+            if self._raises:
+                self._raises = False
+                await self._whole()
+            raise StopAsyncIteration
+        return event
+
+    async def _next(self) -> Event | None:
         if not self._ready:
             self._ready.extend(await self.more())
             if not self._ready:
-                raise StopAsyncIteration
+                return None
         event = self._ready.popleft()
         if isinstance(event, Completed):
             self.outcome = event.outcome
+            self._raises = event.outcome.problem is not None
         return event
+
+    def events(self, *, raise_on_error: bool = True) -> AsyncIterator[Event]:
+        """The events one by one, as a loop over the turn itself gives them.
+
+        With ``raise_on_error=False`` the loop ends after the last event, ``Completed``, however the turn ended. Use it for
+        a screen that shows a failure as one of its lines.
+        """
+        return self if raise_on_error else _Events(self)
 
     async def more(self) -> list[Event]:
         """Waits for the next event and gives it with all others that are there; none when the turn is over.
 
-        For a screen that is drawn once for all that has come; a loop over the turn gives the same one by one.
+        For a screen that is drawn once for all that has come; a loop over the turn gives the same one by one. It does not
+        raise a ``TurnError``: the last event, ``Completed``, has the outcome.
         """
         if self._ready:
             events = list(self._ready)
@@ -75,11 +107,7 @@ class Turn(AsyncIterator[Event]):
             return events
         if self._over:
             return []
-        given = await self._or_cancel(self._there().next_batch())
-        for event in given:
-            if isinstance(event, _ffi.Event.PARTIAL_OUTPUT):
-                self._partial.apply(event.changes)
-        events = [lift_event(event) for event in given]
+        events = await self._or_cancel(self._batch())
         self._over = not events
         if self._timeline.take(events):
             try:
@@ -87,9 +115,16 @@ class Turn(AsyncIterator[Event]):
             except StepwellError:
                 pass
             except asyncio.CancelledError:
-                self._ready.extend(events)
+                self._ready.extendleft(reversed(events))
                 raise
         return events
+
+    async def _batch(self) -> list[Event]:
+        given = await self._there().next_batch()
+        for event in given:
+            if isinstance(event, _ffi.Event.PARTIAL_OUTPUT):
+                self._partial.apply(event.changes)
+        return [lift_event(event) for event in given]
 
     async def finish(self) -> Finished:
         """Waits for the end, whatever is left of the events, and gives it however the turn ended.
@@ -100,17 +135,29 @@ class Turn(AsyncIterator[Event]):
         turn is cancelled. To answer, iterate over the turn and ``resume`` it.
         """
         if self._finished is None:
-            try:
-                finished: Finished = lift(await self._or_cancel(self._there().finish()))
-            except _ffi.StepwellError as error:
-                raise translated(error) from None
-            if self._typed is not None and finished.output is not None:
-                finished = dataclasses.replace(finished, output=self._typed.read(finished.output))
-            self._finished = finished
-            self.outcome = self._finished.outcome
-            self._over = True
-            self._timeline.count_all(self._finished.usage)
+            there = self._there()
+            if self._finishing is None:
+                # A task of its own: who stops waiting must still be able to wait for the turn's tools.
+                self._finishing = asyncio.ensure_future(self._take_end(there))
+            self._finished = await self._or_cancel(asyncio.shield(self._finishing))
+        if isinstance(self._finished.outcome, Cancelled):
+            await self._runner.end(self._of)
+        if (bug := self._runner.bugs.get(self._of)) is not None:
+            raise bug
         return self._finished
+
+    async def _take_end(self, turn: _ffi.Turn) -> Finished:
+        try:
+            finished: Finished = lift(await turn.finish())
+        except _ffi.StepwellError as error:
+            raise translated(error) from None
+        if self._typed is not None:
+            finished = self._typed.finish(finished)
+        self._finished = finished
+        self.outcome = finished.outcome
+        self._over = True
+        self._timeline.count_all(finished.usage)
+        return finished
 
     async def _whole(self) -> Finished:
         return (await self.finish()).raise_for_failure()
@@ -123,7 +170,10 @@ class Turn(AsyncIterator[Event]):
         await self._there().detach()
 
     def cancel(self) -> None:
-        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
+        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
+
+        ``await turn.finish()`` after it waits until the turn's tools have ended, their ``finally`` too.
+        """
         self._turn.cancel()
 
     async def cancel_call(self, tool_call_id: str) -> None:
@@ -287,14 +337,41 @@ class Turn(AsyncIterator[Event]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.cancel()
+        await self._wind_up()
 
     def _there(self) -> _ffi.Turn:
-        self._process.begin()
+        self._process.check()
         return self._turn
 
-    async def _or_cancel(self, waiting: Coroutine[Any, Any, Any]) -> Any:
+    async def _or_cancel(self, waiting: Awaitable[T]) -> T:
         try:
             return await waiting
         except asyncio.CancelledError:
             self.cancel()
+            await self._wind_up()
             raise
+
+    async def _wind_up(self) -> None:
+        """Waits until the turn, which was cancelled, and its tools have ended. A second cancellation ends the waiting."""
+        if self._finishing is not None:
+            await asyncio.wait([self._finishing])
+            if not self._finishing.cancelled():
+                # Who waits for the turn is given it.
+                self._finishing.exception()
+        else:
+            while events := await self._batch():
+                self._ready.extend(events)
+        await self._runner.end(self._of)
+
+
+class _Events(AsyncIterator[Event]):
+    """The events of a turn, without its error at the end."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    async def __anext__(self) -> Event:
+        event = await self._turn._next()
+        if event is None:
+            raise StopAsyncIteration
+        return event

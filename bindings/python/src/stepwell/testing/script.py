@@ -93,6 +93,9 @@ def _problem(hop: Hop) -> str | None:
         )
     if len([kind for kind in _KINDS if hop.get(kind)]) > 1:
         return f"a hop has one of {', '.join(_KINDS)}"
+    usage = hop.get("usage")
+    if usage is not None and (not isinstance(usage, Mapping) or set(usage) != {"input", "output"}):
+        return f"the usage {usage!r} is not that of a hop: give {{'input': …, 'output': …}}, in tokens"
     if "error" in hop and "status" not in hop:
         return "an error needs a `status`, such as 500"
     for step in hop.get("steps", ()):

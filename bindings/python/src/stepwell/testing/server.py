@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from .._record import Json
+from .. import tool_bugs
 from . import script
 from .script import SECRET_NUMBERS, Hop, Segment
 
@@ -60,6 +61,7 @@ class MockLlm:
             target=self._server.serve_forever, args=(0.01,), name="stepwell-mock-llm", daemon=True
         )
         self._thread.start()
+        self._bugs = _ToolBugs(self.base_url)
 
     @property
     def base_url(self) -> str:
@@ -72,9 +74,12 @@ class MockLlm:
             return copy.deepcopy(self._server.requests)
 
     def failures(self) -> list[str]:
-        """What the app did wrong, a line each: a test ends well with ``assert mock.failures() == []``."""
+        """What the app did wrong, a line each: a test ends well with ``assert mock.failures() == []``.
+
+        That is what a provider would have refused, and what tools have raised in this process that is no ``ToolError``.
+        """
         with self._server.changed:
-            return list(self._server.failures)
+            return [*self._server.failures, *self._bugs.lines]
 
     def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
         """Waits until the requests are as a test needs them, such as until the app has closed a connection::
@@ -89,6 +94,7 @@ class MockLlm:
 
     def close(self) -> None:
         """Ends the server. Answers under way are cut."""
+        self._bugs.close()
         self._server.stop()
         self._thread.join()
 
@@ -130,6 +136,7 @@ class MockLlmProgram:
         """The address to give an app that speaks OpenAI's chat completions."""
         self.urls: dict[str, str] = addresses["urls"]
         """The address for each of the formats."""
+        self._bugs = _ToolBugs(self.base_url, *self.urls.values())
 
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(self._root + path) as response:
@@ -141,9 +148,9 @@ class MockLlmProgram:
         return found
 
     def failures(self) -> list[str]:
-        """What the app did wrong, a line each."""
+        """What the app did wrong, a line each; see ``MockLlm.failures``."""
         found: list[str] = self._get("/__failures")
-        return found
+        return [*found, *self._bugs.lines]
 
     def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
         """Waits until the requests are as a test needs them; raises ``TimeoutError`` after ``timeout`` seconds."""
@@ -155,6 +162,8 @@ class MockLlmProgram:
 
     def close(self) -> None:
         """Ends the program."""
+        if hasattr(self, "_bugs"):
+            self._bugs.close()
         assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
         self._process.stdout.close()
@@ -167,6 +176,23 @@ class MockLlmProgram:
         self, kind: type[BaseException] | None, raised: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _ToolBugs:
+    """What tools of agents at these addresses raise."""
+
+    def __init__(self, *base_urls: str) -> None:
+        self.lines: list[str] = []
+        self._base_urls = base_urls
+        tool_bugs.watchers.append(self._saw)
+
+    def _saw(self, base_url: str | None, tool: str, error: BaseException) -> None:
+        if base_url in self._base_urls:
+            self.lines.append(f"the tool `{tool}` raised {tool_bugs.shown(error)}")
+
+    def close(self) -> None:
+        if self._saw in tool_bugs.watchers:
+            tool_bugs.watchers.remove(self._saw)
 
 
 class _Server(socketserver.TCPServer):
@@ -274,7 +300,8 @@ class _Handler(BaseHTTPRequestHandler):
         }
         position, hop, wrong = self.server.take(request)
         if hop is None:
-            self._whole(500 if "script is used up" in wrong else 400, script.refusal(400, wrong))
+            # Not 500: the agent would try again, and say that the provider is at fault.
+            self._whole(400, script.refusal(400, wrong))
             return
         try:
             self._answer(hop, position, body)

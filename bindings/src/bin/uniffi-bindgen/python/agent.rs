@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 19] = [
+const OWN: [Own; 20] = [
     own(
         "tools",
         "tools",
@@ -117,6 +117,14 @@ const OWN: [Own; 19] = [
          `instructions` if absent.",
     ),
     own("registry", "registry", "RunRegistry | None = None", ""),
+    own(
+        "registry",
+        "tool_errors",
+        "ToolErrors = \"hide\"",
+        "What becomes of an exception in a tool that is no `ToolError`: `hide` tells the model that the tool failed and \
+         nothing of the exception, `show` shows it the type and the text, `raise` stops the turn and raises the exception \
+         where the turn is awaited or looped over.",
+    ),
 ];
 
 const BEGINNING: &str = r#""""Generated from bindings/src."""
@@ -134,6 +142,7 @@ from ..registry import RunRegistry
 from ..runner import Answerer, Approver, OutputDecoder, CredentialSource, InstructionsSource, RunSource, Trimmer
 from ..sessions import SessionStore
 from ..stores import Store
+from ..tool_bugs import ToolErrors
 from ..tools import Tool, as_tool
 from ..transport import HttpClient
 from .config import *

@@ -93,8 +93,13 @@ const METHODS: [(&str, &str); 4] = [
     ("Finished", "FinishedMethods"),
 ];
 
-/// Fields that are not printed: they may hold a key.
-const HIDDEN: [(&str, &str); 1] = [("HttpRequest", "\"headers\", \"body\"")];
+/// Fields that are not printed: they may hold a key, or what was said.
+const HIDDEN: [(&str, &str); 4] = [
+    ("HttpRequest", "\"headers\", \"body\""),
+    ("Finished", "\"text\", \"messages\", \"output\""),
+    ("OutputInvalid", "\"text\", \"reason\""),
+    ("UnexpectedBody", "\"excerpt\""),
+];
 
 /// Writes the modules of the shapes beside uniffi's own.
 ///

@@ -1,0 +1,187 @@
+"""What a loop over a turn does when the turn fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from conftest import MockLlm, text
+
+import stepwell
+from stepwell import Agent, AuthenticationError, Completed, MemoryStore, RetryPolicy, StoppedError, TurnError
+from stepwell.testing import error
+
+Start = Callable[..., MockLlm]
+
+
+@dataclass
+class Trip:
+    city: str
+    days: int
+
+
+WRONG_KEY = error(401, "Incorrect API key provided")
+
+
+def agent_of(mock: MockLlm) -> Agent:
+    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, key="wrong")
+
+
+async def test_an_async_loop_raises_after_the_last_event(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm(WRONG_KEY)).send("Hi")
+    seen = []
+    with pytest.raises(AuthenticationError):
+        async for event in turn:
+            seen.append(event)
+    assert isinstance(seen[-1], Completed)
+    # It raises once, and the result stays.
+    assert [event async for event in turn] == []
+    with pytest.raises(AuthenticationError):
+        await turn
+
+
+def test_a_plain_loop_raises_after_the_last_event(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm(WRONG_KEY)).send_sync("Hi")
+    seen = []
+    with pytest.raises(AuthenticationError):
+        for event in turn:
+            seen.append(event)
+    assert isinstance(seen[-1], Completed)
+    assert list(turn) == []
+
+
+async def test_a_loop_can_opt_out(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm(WRONG_KEY)).send("Hi")
+    seen = [event async for event in turn.events(raise_on_error=False)]
+    assert isinstance(seen[-1], Completed) and turn.outcome == seen[-1].outcome
+    with pytest.raises(AuthenticationError):
+        async for _ in agent_of(mock_llm(WRONG_KEY)).send("Hi").events():
+            pass
+
+
+def test_a_plain_loop_can_opt_out(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm(WRONG_KEY)).send_sync("Hi")
+    seen = list(turn.events(raise_on_error=False))
+    assert isinstance(seen[-1], Completed) and turn.outcome == seen[-1].outcome
+    with pytest.raises(AuthenticationError):
+        list(agent_of(mock_llm(WRONG_KEY)).send_sync("Hi").events())
+
+
+async def test_a_loop_over_a_whole_answer_raises_nothing(mock_llm: Start) -> None:
+    assert isinstance([event async for event in agent_of(mock_llm(text("Hello"))).send("Hi")][-1], Completed)
+
+
+async def test_a_loop_over_a_cancelled_turn_raises(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm({"steps": [{"text": "I wait."}, "stall"]})).send("Hi")
+    with pytest.raises(StoppedError):
+        async for _ in turn:
+            turn.cancel()
+
+
+def test_the_example_of_the_package_fails_with_a_wrong_key(mock_llm: Start) -> None:
+    """`help(stepwell)` as a program."""
+    example = textwrap.dedent(str(stepwell.__doc__).split("::\n", 1)[1])
+    opening = f"key=key, base_url={mock_llm(WRONG_KEY).base_url!r}, "
+    lines = example.replace('key=key, ', opening).splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("async for"))
+    program = "\n".join(
+        ["import asyncio", "key = 'wrong'", *lines[:begin], "async def main():"]
+        + ["    " + line for line in lines[begin:]]
+        + ["asyncio.run(main())"]
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "AuthenticationError" in ran.stderr.splitlines()[-1]
+
+
+async def test_a_listener_is_given_the_end_of_a_failed_turn(mock_llm: Start) -> None:
+    heard: list[object] = []
+    finished = await agent_of(mock_llm(WRONG_KEY)).send_to_listener("Hi", heard.append)
+    assert heard[-1] == Completed(finished.outcome)
+    with pytest.raises(TurnError):
+        finished.raise_for_failure()
+
+
+async def test_two_wait_for_one_turn(mock_llm: Start) -> None:
+    turn = agent_of(mock_llm(text("Hello"))).send("Hi")
+    first, second = await asyncio.gather(turn.finish(), turn.finish())
+    assert first is second
+
+
+async def test_what_failed_and_is_sent_again_stands_once(mock_llm: Start) -> None:
+    mock = mock_llm(WRONG_KEY, WRONG_KEY, text("Hello"), text("Hello again"))
+    agent = agent_of(mock)
+    for _ in range(2):
+        with pytest.raises(AuthenticationError):
+            await agent.send("Hi")
+    assert (await agent.send("Hi")).text == "Hello"
+
+    def asked(request: int) -> list[object]:
+        return [message["content"] for message in mock.requests()[request]["body"]["messages"]]
+
+    assert [asked(1), asked(2)] == [["Hi"], ["Hi"]]
+    assert [message["content"] for message in agent.messages] == ["Hi", "Hello"]
+    # What was answered may be said again.
+    await agent.send("Hi")
+    assert asked(3) == ["Hi", "Hello", "Hi"]
+
+
+async def test_what_failed_stays_where_something_else_is_said(mock_llm: Start) -> None:
+    mock = mock_llm(WRONG_KEY, text("Hello"))
+    agent = agent_of(mock)
+    with pytest.raises(AuthenticationError):
+        await agent.send("Hi")
+    await agent.send("Anybody there?")
+    assert [message["content"] for message in mock.requests()[1]["body"]["messages"]] == ["Hi", "Anybody there?"]
+
+
+async def test_what_failed_and_is_sent_again_stands_once_in_a_store_too(mock_llm: Start) -> None:
+    mock = mock_llm(WRONG_KEY, text("Hello"), text("Fine"))
+    store = MemoryStore()
+
+    def made() -> Agent:
+        return Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store, thread_id="t")
+
+    with pytest.raises(AuthenticationError):
+        await made().send("Hi")
+    await made().send("Hi")
+    await made().send("How are you?")
+    said = [message["content"] for message in mock.requests()[2]["body"]["messages"]]
+    assert said == ["Hi", "Hello", "How are you?"]
+
+
+async def test_errors_and_outcomes_print_nothing_of_the_conversation(mock_llm: Start) -> None:
+    """Neither by themselves nor in what shows the variables of a traceback."""
+    secret = "my number is 12345678901"
+    failing: list[tuple[Any, object]] = [
+        (WRONG_KEY, None),
+        (text(secret) | {"stop_reason": "length"}, None),
+        (text(secret), int),
+        (text(json.dumps({"city": secret, "days": secret})), Trip),
+        ({"steps": [{"text": secret}, "cut"]}, None),
+        ({"steps": [{"text": secret}, {"error_event": "overloaded"}]}, None),
+    ]
+    for hop, output in failing:
+        agent = Agent(
+            provider="openai-compatible",
+            model="m",
+            base_url=mock_llm(*[hop] * 4).base_url,
+            retry=RetryPolicy(attempts=1),
+        )
+        with pytest.raises(TurnError) as failed:
+            await agent.send(secret, output_type=output)
+        error = failed.value
+        for each in (error, error.outcome, error.finished, error.outcome.problem, pickle.loads(pickle.dumps(error))):
+            for shown in (str(each), repr(each)):
+                assert "12345678901" not in shown, shown
+                assert len(shown) < 500, shown
+        assert error.reason and error.advice
+        assert "12345678901" in str(error.finished.messages)
