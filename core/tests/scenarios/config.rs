@@ -11,9 +11,9 @@ use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    BackgroundPolicy, ContextPolicy, Credentials, Durability, KilledPolicy, LimitPolicy, Limits,
-    NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
-    TurnOptions,
+    BackgroundPolicy, ContextPolicy, Credentials, Durability, EmptyAnswerPolicy, KilledPolicy,
+    LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig,
+    RunIds, Timeouts, TurnOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
@@ -268,6 +268,12 @@ fn retry(said: &Value) -> RetryPolicy {
         max_retry_after: millis(&said["max_retry_after_ms"]).unwrap_or(default.max_retry_after),
         jitter: said["jitter"].as_f64().unwrap_or(default.jitter),
         seed: said["seed"].as_u64().unwrap_or(default.seed),
+        empty_answer: match said["empty_answer"].as_str() {
+            None | Some("fail") => EmptyAnswerPolicy::Fail,
+            Some("accept") => EmptyAnswerPolicy::Accept,
+            Some("ask_again") => EmptyAnswerPolicy::AskAgain,
+            Some(other) => panic!("no such policy: {other}"),
+        },
     }
 }
 

@@ -195,7 +195,10 @@ private func retry(_ said: Fields) -> RetryPolicy {
         maxDelay: said.time("max_delay_ms", nil) ?? standard.maxDelay,
         maxRetryAfter: said.time("max_retry_after_ms", nil) ?? standard.maxRetryAfter,
         jitter: said.double("jitter") ?? standard.jitter,
-        seed: said.number("seed") ?? standard.seed
+        seed: said.number("seed") ?? standard.seed,
+        emptyAnswer: said.text("empty_answer").flatMap {
+            ["fail": EmptyAnswerPolicy.fail, "accept": .accept, "ask_again": .askAgain][$0]
+        }
     )
 }
 

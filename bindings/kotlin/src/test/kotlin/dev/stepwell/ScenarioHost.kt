@@ -146,6 +146,7 @@ private fun retry(said: JsonObject): RetryPolicy {
         maxRetryAfter = said.time("max_retry_after_ms", default.maxRetryAfter)!!,
         jitter = (said["jitter"] as? JsonPrimitive)?.doubleOrNull ?: default.jitter,
         seed = said.long("seed")?.toULong() ?: default.seed,
+        emptyAnswer = said.text("empty_answer")?.let { EmptyAnswerPolicy.valueOf(it.uppercase()) },
     )
 }
 
