@@ -233,6 +233,8 @@ pub enum ApiErrorKind {
     ContextTooLong,
     /// The provider's filter stopped the request or the answer.
     ContentFiltered,
+    /// The model wrote a call, or a typed answer, that the provider could not read: the same request often works at once.
+    UnreadableOutput,
 }
 
 /// The things that may take too long.
@@ -379,6 +381,7 @@ same!(
         Overloaded,
         ContextTooLong,
         ContentFiltered,
+        UnreadableOutput,
     }
 );
 

@@ -176,7 +176,9 @@ impl Middleware {
     }
 
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) {
-        let events = if self.framing == Framing::Protobuf {
+        let events = if frame.is_stray {
+            None
+        } else if self.framing == Framing::Protobuf {
             self.envelope(frame.data)
         } else {
             match serde_json::from_slice(frame.data) {
@@ -262,6 +264,10 @@ impl Middleware {
             Framing::JsonLines => {
                 out.extend_from_slice(data);
                 out.push(b'\n');
+            }
+            Framing::Sse if frame.is_stray => {
+                out.extend_from_slice(data);
+                out.extend_from_slice(b"\n\n");
             }
             Framing::Sse => {
                 let has_id = !frame.id.is_empty() && frame.id != self.last_id.as_slice();

@@ -1,5 +1,6 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
+mod announced;
 mod meter;
 mod receiver;
 mod rejoin;
@@ -10,6 +11,7 @@ use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds};
 use crate::event::{End, EventRef, ExtraRules, Finding, Phase, Verification, Verifier};
 use crate::wire::{FrameLimits, Framer};
+use announced::Announced;
 pub use meter::AnswerLimits;
 use meter::Meter;
 use receiver::Receiver;
@@ -85,6 +87,9 @@ pub struct Pipeline {
     /// How the stream goes on after a break, if not simply after the last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rejoin: Option<Box<Rejoin>>,
+    /// The calls that an agent announces again; nothing for a model's stream, whose ids are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    announced: Option<Announced>,
 }
 
 /// The judge of a dialect's events: an agent is held to the protocol.
@@ -133,6 +138,7 @@ impl Pipeline {
             has_content: false,
             frames_before: 0,
             rejoin: None,
+            announced: (dialect == Dialect::AgUi).then(Announced::default),
         }
     }
 
@@ -176,6 +182,7 @@ impl Pipeline {
             has_content: false,
             frames_before: 0,
             rejoin: None,
+            announced: (dialect == Dialect::AgUi).then(Announced::default),
         }
     }
 
@@ -212,6 +219,7 @@ impl Pipeline {
             meter,
             has_content,
             rejoin,
+            announced,
             ..
         } = self;
         let mut receiver = Receiver {
@@ -222,9 +230,10 @@ impl Pipeline {
             meter,
             has_content,
             rejoin: rejoin.as_deref_mut(),
+            announced: announced.as_mut(),
         };
         let received = framer.receive(bytes, |frame| {
-            *frames += 1;
+            *frames += u64::from(!frame.is_stray);
             receiver.frame = *frames;
             receiver.read(decoder, frame)
         });
@@ -266,6 +275,7 @@ impl Pipeline {
             meter,
             has_content,
             rejoin,
+            announced,
             ..
         } = self;
         let mut receiver = Receiver {
@@ -276,6 +286,7 @@ impl Pipeline {
             meter,
             has_content,
             rejoin: rejoin.as_deref_mut(),
+            announced: announced.as_mut(),
         };
         let is_cut = framer.is_cut();
         if is_cut {
@@ -284,7 +295,7 @@ impl Pipeline {
                 .warning("the body ended within a frame, whose rest is lost");
         }
         let last = framer.finish(|frame| {
-            *frames += 1;
+            *frames += u64::from(!frame.is_stray);
             receiver.frame = *frames;
             receiver.read(decoder, frame)
         });

@@ -234,6 +234,7 @@ mod tests {
                 error: RunFailure {
                     message: "no".to_owned(),
                     code: Some("c".to_owned()),
+                    ..RunFailure::default()
                 },
                 kind: None,
             },

@@ -54,7 +54,11 @@ impl From<Failure> for run::Failure {
                 code,
                 kind,
             } => Self::Reported {
-                error: RunFailure { message, code },
+                error: RunFailure {
+                    message,
+                    code,
+                    ..RunFailure::default()
+                },
                 kind: kind.map(Into::into),
             },
             Failure::TimedOut { deadline } => Self::TimedOut {

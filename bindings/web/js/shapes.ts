@@ -1516,7 +1516,9 @@ export type ApiErrorKind =
   /** The conversation is longer than the model can read: shorten it. */
   | "contextTooLong"
   /** The provider's filter stopped the request or the answer. */
-  | "contentFiltered";
+  | "contentFiltered"
+  /** The model wrote a call, or a typed answer, that the provider could not read: the same request often works at once. */
+  | "unreadableOutput";
 
 /** The things that may take too long. */
 export type Deadline =

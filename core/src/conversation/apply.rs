@@ -8,6 +8,9 @@ use crate::event::{
     ReasoningEncryptedValue, ReasoningMessage, RunError, RunFinished, RunStarted, TextMessageRole,
     TextMessageStart, TextualMessage, UserMessage,
 };
+use crate::event::{ERROR_KIND, REPLACED, RETRY_AFTER_MS};
+use serde_json::Value;
+use std::time::Duration;
 
 /// What an event did to the conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +107,7 @@ impl Conversation {
                 self.merge_text_metadata(&event.message_id, event.common.as_deref());
             }
             Event::ReasoningEncryptedValue(event) => return self.encrypted_value(event),
+            Event::Custom(event) if event.name == REPLACED => return self.replace(&event.value),
             // Chunks are expanded by the decoder; the others tell the app something and change nothing here.
             _ => {}
         }
@@ -129,9 +133,14 @@ impl Conversation {
     fn run_error(&mut self, event: &RunError) {
         self.summary.usage = event.usage.clone().unwrap_or_default();
         self.summary.stop_reason = stop_reason(event.common.as_deref());
+        let metadata = |key: &str| event.common.as_ref()?.metadata.as_ref()?.get(key);
         self.summary.failure = Some(RunFailure {
             message: event.message.clone(),
             code: event.code.clone(),
+            kind: metadata(ERROR_KIND).and_then(|kind| Some(kind.as_str()?.to_owned())),
+            retry_after: metadata(RETRY_AFTER_MS)
+                .and_then(Value::as_u64)
+                .map(Duration::from_millis),
         });
     }
 
@@ -172,6 +181,36 @@ impl Conversation {
         });
         self.merge_message_metadata(&event.message_id, event.common.as_deref());
         Applied::Whole
+    }
+
+    /// A part of the answer is another than its pieces said: only one that is still open.
+    fn replace(&mut self, value: &Value) -> Applied {
+        let text = |field: &str| value[field].as_str();
+        let open = ToolCallStatus::Streaming;
+        if let (Some(id), Some(arguments)) = (text("toolCallId"), text("arguments")) {
+            let is_open = self.live_call(id).is_some_and(|call| call.status == open);
+            let place = self.find_call(id).filter(|_| is_open);
+            if let Some((at, position)) = place
+                && let Some(call) = self.call_at(at, position)
+            {
+                call.function.arguments = arguments.to_owned();
+                return Applied::Whole;
+            }
+        }
+        let from = value["from"]
+            .as_u64()
+            .and_then(|from| usize::try_from(from).ok());
+        if let (Some(id), Some(from), Some(text)) = (text("messageId"), from, text("text"))
+            && let Some(at) = self.find_message(id)
+            && let Message::Assistant(message) = &mut self.messages[at]
+            && let Some(content) = &mut message.content
+            && content.is_char_boundary(from)
+        {
+            content.truncate(from);
+            content.push_str(text);
+            return Applied::Whole;
+        }
+        Applied::Ignored("what replaces a part of the answer, which is not open".to_owned())
     }
 
     fn encrypted_value(&mut self, event: &ReasoningEncryptedValue) -> Applied {

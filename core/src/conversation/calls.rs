@@ -110,8 +110,7 @@ impl Conversation {
         let Some((at, position)) = self.index.call(id) else {
             return false;
         };
-        let is_answered =
-            (0..self.messages.len()).any(|at| self.answered_at(at).is_some_and(|call| call == id));
+        let is_answered = self.is_answered(id);
         let Some(call) = self.call_at(at, position) else {
             return false;
         };
@@ -134,6 +133,11 @@ impl Conversation {
             });
         }
         true
+    }
+
+    /// Whether the last call of the history with this id has its result.
+    pub(crate) fn is_answered(&self, id: &str) -> bool {
+        (0..self.messages.len()).any(|at| self.answered_at(at).is_some_and(|call| *call == *id))
     }
 
     /// The call that the message at `at` is a result of, unless it answers one that had the same id before.

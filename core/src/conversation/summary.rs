@@ -1,6 +1,7 @@
 use crate::event::{RunOutcome, TokenUsage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::time::Duration;
 
 /// What one stream said of itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,11 +19,18 @@ pub struct HopSummary {
 }
 
 /// A failure that the stream itself reported (`RUN_ERROR`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RunFailure {
     /// What went wrong, in the peer's words.
     pub message: String,
     /// The peer's code for it.
     pub code: Option<String>,
+    /// The kind of error, by the name of an [`ApiErrorKind`](crate::dialect::ApiErrorKind), where the provider said it in
+    /// more than the code and the words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The wait before the next try that the provider asks for, where it says so beside its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Duration>,
 }

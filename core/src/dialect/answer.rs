@@ -9,17 +9,18 @@
 
 mod sealing;
 
-use super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
+use super::error::StreamError;
+use super::{AnswerLimit, ApiErrorKind, DecodeError, HopIds, Sink, made_media};
 use crate::event::{
-    Common, ContentPart, Custom, Event, EventRef, Metadata, ReasoningEnd, ReasoningMessageEnd,
-    ReasoningMessageStart, ReasoningRole, ReasoningStart, RunError, RunFinished, RunStarted,
-    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallResult,
-    ToolCallStart, Violation,
+    Common, ContentPart, Custom, Event, EventRef, Metadata, REPLACED, ReasoningEnd,
+    ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, RunFinished,
+    RunStarted, TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd,
+    ToolCallResult, ToolCallStart, Violation,
 };
 use crate::id::result_id;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The most calls of one answer, in every dialect.
@@ -33,6 +34,24 @@ pub(super) const NO_STOP_REASON: &str =
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+/// The failure of an answer that ends because the model asked for tools, and has no call.
+pub(super) fn no_call() -> StreamError {
+    StreamError::of_kind(
+        ApiErrorKind::UnreadableOutput,
+        "no_call",
+        "the answer says that the model called a tool, and there is no call in it",
+    )
+}
+
+/// The failure of a stream that ends without an answer and without a word on why.
+pub(super) fn no_answer() -> StreamError {
+    StreamError::of_kind(
+        ApiErrorKind::Unavailable,
+        "no_answer",
+        "the stream ended, and there was no answer in it",
+    )
 }
 
 /// Makes sure that an answer may have so many calls.
@@ -313,6 +332,36 @@ impl Answer {
         }
     }
 
+    /// The arguments of a call are these, whatever its pieces said. The app is told.
+    pub(super) fn replace_arguments(
+        &mut self,
+        slot: usize,
+        arguments: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let Some(call) = self.calls.get(slot).filter(|call| call.open) else {
+            return Ok(());
+        };
+        let value = json!({"toolCallId": call.id, "arguments": arguments});
+        self.custom(REPLACED, value, sink)
+    }
+
+    /// The text of the message that is said is this from `from` bytes on, whatever its pieces said. The app is told.
+    pub(super) fn replace_text(
+        &mut self,
+        from: usize,
+        text: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let value = json!({"messageId": self.message_id, "from": from, "text": text});
+        self.custom(REPLACED, value, sink)
+    }
+
+    /// Whether a message's text is open.
+    pub(super) fn is_speaking(&self) -> bool {
+        self.open == Open::Text
+    }
+
     /// A call is whole.
     pub(super) fn end_call(&mut self, slot: usize, sink: &mut dyn Sink) -> Result<(), Violation> {
         let Some(call) = self.calls.get_mut(slot).filter(|call| call.open) else {
@@ -327,6 +376,12 @@ impl Answer {
                 common: None,
             },
         )
+    }
+
+    /// Whether the provider gives `reason` as why the model stopped, which means that it asked for tools, and no call
+    /// came.
+    pub(super) fn lacks_calls(&self, reason: &str) -> bool {
+        self.calls.is_empty() && self.stop_reason.as_deref() == Some(reason)
     }
 
     /// How many calls there are.
@@ -480,18 +535,12 @@ impl Answer {
     /// The provider reports that it failed. Nothing is closed: what is open was cut off.
     pub(super) fn fail(
         &mut self,
-        message: String,
-        code: Option<String>,
+        error: StreamError,
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         self.phase = Phase::Over;
-        let failed = RunError {
-            message,
-            code,
-            usage: self.token_usage(),
-            common: self.stop_metadata(),
-        };
-        whole(sink, failed)
+        let usage = self.token_usage();
+        whole(sink, error.into_event(usage, self.stop_reason.as_deref()))
     }
 
     fn token_usage(&self) -> Option<Vec<TokenUsage>> {

@@ -103,6 +103,12 @@ pub trait Decode {
         None
     }
 
+    /// Reads a frame that is no JSON as a proxy's page, which reports an error; nothing if it is none.
+    #[doc(hidden)]
+    fn page(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        None
+    }
+
     /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
     /// done. A stream that was cut off gets no `RUN_FINISHED`.
     ///
@@ -323,7 +329,8 @@ impl Decoder {
             return self.joining(sink, |decoder, sink| decoder.end(sink));
         }
         let Some(mended) = mend(frame.data) else {
-            return Err(error);
+            let page = self.joining(sink, |decoder, sink| decoder.page(frame.data, sink));
+            return page.unwrap_or(Err(error));
         };
         if halves::are_in(&mended) {
             self.mended.halves.get_or_insert_default();

@@ -26,6 +26,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod request;
+mod said;
 mod sealed;
 mod shown;
 mod template;

@@ -302,7 +302,8 @@ pub enum ReasoningReturn {
     /// Not at all: it ignores or refuses it.
     #[default]
     Never,
-    /// Its text, as `reasoning_content` (DeepSeek).
+    /// Its text, as `reasoning_content` (DeepSeek, Kimi): empty on the messages that have none of this provider's, since
+    /// they refuse a message without it.
     Content,
     /// The `reasoning_details` that it sent, unchanged (OpenRouter).
     Details,

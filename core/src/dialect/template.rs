@@ -10,6 +10,8 @@
 mod scan;
 mod text;
 
+use super::answer::whole;
+use super::error::StreamError;
 use super::lenient::{COUNT_LIMIT, Raw};
 use super::{Decode, DecodeError, Sink};
 use crate::event::TokenUsage;
@@ -30,6 +32,9 @@ const PATIENCE: u32 = 64;
 
 /// The most counts that a frame has beside its text.
 pub(super) const COUNTS: usize = 5;
+
+/// The warning about lines that are neither fields nor an error.
+const STRAY: &str = "the body has lines that are no server-sent events; they were left out";
 
 /// Reads any frame of a dialect.
 pub(super) trait FrameReader {
@@ -53,6 +58,14 @@ pub(super) trait FrameReader {
 
     /// Whether the answer is over: what comes behind it is not read. An AG-UI agent's is for the order check to judge.
     fn is_over(&self) -> bool;
+
+    /// The stream reports an error, or breaks off with one.
+    ///
+    /// # Errors
+    /// As for [`Decode::frame`].
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        Ok(whole(sink, error.into_event(None, None))?)
+    }
 
     /// Reads the data of a frame that is named `error`, in a format that reports errors so; else it is a frame like any
     /// other.
@@ -117,6 +130,23 @@ impl<R: FrameReader> Templated<R> {
     }
 }
 
+impl<R: FrameReader> Templated<R> {
+    /// Lines from outside the format: an error ends the stream, anything else is left out.
+    #[cold]
+    fn stray(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.reader.is_over() {
+            return Ok(());
+        }
+        match StreamError::stray(data) {
+            Some(error) => self.reader.fail(error, sink),
+            None => {
+                sink.warning(STRAY);
+                Ok(())
+            }
+        }
+    }
+}
+
 impl<R: FrameReader + PartialEq> PartialEq for Templated<R> {
     fn eq(&self, other: &Self) -> bool {
         self.reader == other.reader
@@ -125,6 +155,9 @@ impl<R: FrameReader + PartialEq> PartialEq for Templated<R> {
 
 impl<R: FrameReader> Decode for Templated<R> {
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if frame.is_stray {
+            return self.stray(frame.data, sink);
+        }
         if self.reader.takes_pieces()
             && let Some(fit) = self.templates.find(frame)
             && self.reader.piece(fit, sink)?
@@ -144,6 +177,11 @@ impl<R: FrameReader> Decode for Templated<R> {
             return Ok(());
         }
         self.reader.frame(frame, &mut self.templates, sink)
+    }
+
+    fn page(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        let error = StreamError::page(data)?;
+        Some(self.reader.fail(error, sink))
     }
 
     fn is_done(&self) -> bool {

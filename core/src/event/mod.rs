@@ -63,5 +63,16 @@ pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutc
 pub(crate) use patch::{DEEPEST, is_within};
 pub use run_input::{Context, RunAgentInput, ToolDefinition};
 
+/// The name of the `CUSTOM` event which says that a provider ended a part of its answer as something else than its pieces
+/// had said: what counts from then on. Its value has `toolCallId` and `arguments`, all of them; or `messageId`, `text`, and
+/// in `from` the number of bytes of the message's text that stay before it.
+pub const REPLACED: &str = "stepwell.replaced";
+
+/// In the metadata of a `RUN_ERROR` that was made from a provider's stream: the kind of error.
+pub(crate) const ERROR_KIND: &str = "errorKind";
+
+/// The same: the wait before the next try that the provider asks for, in milliseconds.
+pub(crate) const RETRY_AFTER_MS: &str = "retryAfterMs";
+
 /// The protocol version that Stepwell speaks.
 pub const PROTOCOL_VERSION: &str = "1.0";

@@ -2,7 +2,7 @@
 
 use crate::conversation::{Conversation, weight};
 use crate::dialect::{AnswerLimit, ITEM};
-use crate::event::{Event, EventRef, Message, MessageContent};
+use crate::event::{Event, EventRef, Message, MessageContent, REPLACED};
 use serde::{Deserialize, Serialize};
 
 /// How much one answer may bring: what one stream says, over all the connections that it takes.
@@ -91,6 +91,7 @@ impl Meter {
                 self.calls = self.calls.saturating_sub(1);
                 ITEM.saturating_add(size(&event.content))
             }
+            Event::Custom(event) if event.name == REPLACED => weight(&event.value) as u64,
             _ => 0,
         }
     }

@@ -1,15 +1,21 @@
 //! The events of one frame: checked, applied and told.
 
 use super::Listener;
+use super::announced::{Announced, Heard};
 use super::meter::{Meter, changeable};
 use super::rejoin::{Passed, Rejoin};
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Sink};
 use crate::event::{
-    End, Event, EventRef, Finding, Rule, ToolCallArgs, ToolCallEnd, Verdict, Verifier, Violation,
+    End, Event, EventRef, Finding, REPLACED, Rule, ToolCallArgs, ToolCallEnd, Verdict, Verifier,
+    Violation,
 };
 use crate::wire::Frame;
 use serde::de::IgnoredAny;
+
+/// The warning about a call that is announced again, with other arguments.
+const OTHER_ARGUMENTS: &str =
+    "a tool call was announced again with other arguments: these count from now on";
 
 /// What one frame says, on its way to the conversation and to whoever listens.
 pub(super) struct Receiver<'a> {
@@ -20,6 +26,7 @@ pub(super) struct Receiver<'a> {
     pub(super) meter: &'a mut Meter,
     pub(super) has_content: &'a mut bool,
     pub(super) rejoin: Option<&'a mut Rejoin>,
+    pub(super) announced: Option<&'a mut Announced>,
 }
 
 impl Sink for Receiver<'_> {
@@ -74,10 +81,36 @@ impl Receiver<'_> {
     fn judged(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         let (frame, listener) = (self.frame, &mut *self.listener);
         let found = &mut |finding| tell(&finding, frame, event, listener);
-        if self.verifier.check(event, found)? == Verdict::Take {
-            self.apply(event);
+        if self.verifier.check(event, found)? == Verdict::Drop {
+            return Ok(());
+        }
+        let is_announced = match (&self.announced, event) {
+            (Some(announced), EventRef::ToolCallArgs { .. }) => !announced.is_empty(),
+            (Some(_), EventRef::Whole(_)) => true,
+            _ => false,
+        };
+        match is_announced {
+            true => self.hear(event),
+            false => self.apply(event),
         }
         Ok(())
+    }
+
+    /// An event of an agent that may announce calls again.
+    #[cold]
+    fn hear(&mut self, event: EventRef<'_>) {
+        let heard = match &mut self.announced {
+            Some(announced) => announced.hear(event, self.conversation),
+            None => Heard::New,
+        };
+        match heard {
+            Heard::New => self.apply(event),
+            Heard::Before => {}
+            Heard::Other(replaced) => {
+                self.listener.warning(OTHER_ARGUMENTS);
+                self.apply((&*replaced).into());
+            }
+        }
     }
 
     /// An event of a stream that can be joined again.
@@ -127,9 +160,14 @@ impl Receiver<'_> {
 
     fn apply_whole(&mut self, event: &Event) -> Applied {
         *self.has_content |= is_content(event);
-        if let Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_) =
-            event
-        {
+        let is_moving = match event {
+            Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_) => {
+                true
+            }
+            Event::Custom(event) => event.name == REPLACED,
+            _ => false,
+        };
+        if is_moving {
             self.listener.moving(self.conversation);
         }
         let before = changeable(event, self.conversation);

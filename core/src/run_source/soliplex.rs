@@ -147,6 +147,7 @@ impl Soliplex {
             for event in &run.events {
                 let data = event.to_string();
                 let frame = Frame {
+                    is_stray: false,
                     event: b"",
                     data: data.as_bytes(),
                     id: b"",

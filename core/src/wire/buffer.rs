@@ -43,6 +43,10 @@ impl Buffer {
         self.0.clear();
     }
 
+    pub(super) fn is_unused(&self) -> bool {
+        self.0.is_empty()
+    }
+
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.0.capacity()

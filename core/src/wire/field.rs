@@ -1,10 +1,16 @@
+/// The longest name that an unknown field may have, in bytes.
+const LONGEST_NAME: usize = 64;
+
 /// A line of a block that is not blank, read as the fields of server-sent events.
 pub(super) enum Field<'a> {
     Event(&'a [u8]),
     Data(&'a [u8]),
     Id(&'a [u8]),
     Retry(&'a [u8]),
+    /// A comment, or a field that the format does not know.
     Unknown,
+    /// Text that is no field at all, or that reports an error.
+    Stray(&'a [u8]),
 }
 
 impl<'a> Field<'a> {
@@ -15,12 +21,26 @@ impl<'a> Field<'a> {
             [b'e', b'v', b'e', b'n', b't', rest @ ..] => (Self::Event, rest),
             [b'i', b'd', rest @ ..] => (Self::Id, rest),
             [b'r', b'e', b't', b'r', b'y', rest @ ..] => (Self::Retry, rest),
-            _ => return Self::Unknown,
+            _ => return Self::unknown(line),
         };
         match rest {
             [] => field(&[]),
             [b':', b' ', value @ ..] | [b':', value @ ..] => field(value),
-            _ => Self::Unknown,
+            _ => Self::unknown(line),
+        }
+    }
+
+    /// A line that is none of the known fields. Only its beginning is looked at.
+    fn unknown(line: &'a [u8]) -> Self {
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let start = &line[..line.len().min(LONGEST_NAME)];
+        let name = start.iter().position(|byte| !is_of_name(byte));
+        match name {
+            // A comment.
+            Some(0) if line[0] == b':' => Self::Unknown,
+            Some(end) if end > 0 && line[end] == b':' && &line[..end] != b"error" => Self::Unknown,
+            None => Self::Unknown,
+            Some(_) => Self::Stray(line),
         }
     }
 }

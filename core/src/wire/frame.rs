@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// One event of a body, borrowed from the chunk where that is possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The event's name; empty when the server gave none (an `EventSource` would call it `message`).
     pub event: &'a [u8],
@@ -12,6 +12,9 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
     /// The last event id in force at this event; empty when there is none.
     pub id: &'a [u8],
+    /// Whether `data` is text from outside the format: lines of a body of server-sent events that are no fields. A server
+    /// or a proxy that fails in the middle of a stream writes its error so.
+    pub is_stray: bool,
 }
 
 /// How much of a body a framer holds before it gives up, in bytes.
@@ -27,9 +30,9 @@ pub struct FrameLimits {
 }
 
 impl Default for FrameLimits {
-    /// 10 MiB each: the frame cap of the AG-UI reference client.
+    /// 64 MiB each: a tool call of the 32 MiB that an answer may bring, with its escapes, in one frame.
     fn default() -> Self {
-        const CAP: usize = 10 * 1024 * 1024;
+        const CAP: usize = 64 * 1024 * 1024;
         Self {
             line: CAP,
             event: CAP,

@@ -114,6 +114,7 @@ impl JsonLinesFramer {
             return Ok(());
         }
         let frame = Frame {
+            is_stray: false,
             event: &[],
             data,
             id: &[],

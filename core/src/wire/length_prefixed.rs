@@ -136,6 +136,7 @@ impl LengthPrefixedFramer {
         on_frame: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let frame = Frame {
+            is_stray: false,
             event: &[],
             data,
             id: &[],

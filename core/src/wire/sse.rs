@@ -14,9 +14,12 @@ use std::{mem, time::Duration};
 /// one space after the colon is dropped; a field without a colon has an empty value; comments and unknown fields are
 /// skipped. A block without a `data` line gives no frame, but its `id` and `retry` count.
 ///
-/// Two things differ from the text, on purpose:
+/// Three things differ from the text, on purpose:
 /// - [`finish`](Self::finish) hands out a last block that lacks its blank line, since providers end a body so.
 /// - Bytes that are not UTF-8 are handed on as they are, where the text puts U+FFFD: the decoder tells of them.
+/// - Lines that are no field at all, and a field `error`, are handed out at the end of their block as a frame that
+///   [is stray](Frame::is_stray): servers and proxies that fail in mid-stream report their error so. A body that is nothing
+///   but a page or a JSON text gives no frame.
 ///
 /// And where it leaves room: an empty `retry` is ignored, one beyond 64 bits counts as the largest number.
 ///
@@ -51,8 +54,17 @@ pub struct SseFramer {
     id: Buffer,
     /// In milliseconds.
     retry: Option<u64>,
+    /// The lines from outside the format that have come since the last frame.
+    #[serde(default, skip_serializing_if = "Buffer::is_unused")]
+    stray: Buffer,
+    /// Whether any frame was handed out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_begun: bool,
     error: Option<WireError>,
 }
+
+/// The most text from outside the format that is held, in bytes. What comes behind it is dropped.
+const MAX_STRAY_BYTES: usize = 64 * 1024;
 
 /// What the chunk at hand brought of the block under way, not copied yet.
 #[derive(Default)]
@@ -167,7 +179,12 @@ impl SseFramer {
         if !self.line.is_empty() {
             self.read_kept_line()?;
         }
-        self.dispatch(&Block::default(), &mut on_frame)
+        // A body that is a page or a JSON text from its first byte on is no stream: that is for the caller to see.
+        self.has_begun |= !matches!(self.stray.first(), Some(b'<' | b'{' | b'['));
+        self.dispatch(&Block::default(), &mut on_frame)?;
+        self.stray.clear();
+        self.has_begun = false;
+        Ok(())
     }
 
     /// Ends a block: a blank line has come.
@@ -181,20 +198,53 @@ impl SseFramer {
             mem::swap(&mut self.id, &mut self.next_id);
             self.next_id.clear();
         }
+        let has_data = self.has_data || block.data.is_some();
+        let mut outcome = Ok(());
+        if !self.stray.is_empty() && (has_data || self.has_begun) {
+            outcome = self.dispatch_stray(on_frame);
+        }
         let kept = self.has_data.then_some(&*self.data);
-        let outcome = block.data.or(kept).map_or(Ok(()), |data| {
-            on_frame(Frame {
+        if let (Ok(()), Some(data)) = (&outcome, block.data.or(kept)) {
+            self.has_begun = true;
+            outcome = on_frame(Frame {
                 event: block.event.unwrap_or(&self.event),
                 data,
                 id: &self.id,
-            })
-        });
+                is_stray: false,
+            });
+        }
         self.event.clear();
         self.data.clear();
         self.has_data = false;
         outcome.inspect_err(|_| {
             self.fail(WireError::Stopped);
         })
+    }
+
+    /// Hands out the text from outside the format.
+    #[cold]
+    fn dispatch_stray<E>(
+        &mut self,
+        on_frame: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let stray = mem::take(&mut self.stray);
+        on_frame(Frame {
+            event: b"",
+            data: &stray,
+            id: &self.id,
+            is_stray: true,
+        })
+    }
+
+    /// Keeps a line from outside the format, as far as there is room.
+    #[cold]
+    fn keep_stray(&mut self, line: &[u8]) {
+        let separator: &[u8] = if self.stray.is_empty() { b"" } else { b"\n" };
+        let limit = MAX_STRAY_BYTES;
+        let _: Result<(), Full> = self
+            .stray
+            .append(separator, limit)
+            .and_then(|()| self.stray.append(line, limit));
     }
 
     fn read_line<'c>(&mut self, line: &'c [u8], block: &mut Block<'c>) -> Result<(), WireError> {
@@ -222,6 +272,7 @@ impl SseFramer {
                 self.has_next_id = true;
             }
             Field::Retry(value) => self.retry = milliseconds(value).or(self.retry),
+            Field::Stray(line) => self.keep_stray(line),
             Field::Id(_) | Field::Unknown => {}
         }
         Ok(())

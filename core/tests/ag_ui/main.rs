@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
+mod announced;
 mod any_event;
 mod chunks;
 mod compatibility;

@@ -135,3 +135,35 @@ fn what_is_malformed_is_refused() {
         Err(RunInputError::Json(_))
     ));
 }
+
+#[test]
+fn a_call_that_a_client_posts_twice_is_one() {
+    let call = |arguments: &str| json!({"id": "c1", "type": "function", "function": {"name": "set_theme", "arguments": arguments}});
+    let messages = json!([
+        {"id": "u1", "role": "user", "content": "dark please"},
+        {"id": "m1", "role": "assistant", "toolCalls": [call("{\"theme\":\"dark\"}"), call("")]},
+        {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "done"},
+        {"id": "m2", "role": "assistant", "toolCalls": [call("{\"theme\":\"dark\"}")]},
+    ]);
+    let (input, warnings) = read(&with("messages", messages)).unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(input.messages.len(), 3, "{:?}", input.messages);
+    let Message::Assistant(said) = &input.messages[1] else {
+        panic!("{input:?}");
+    };
+    assert_eq!(said.tool_calls.len(), 1);
+    assert_eq!(
+        said.tool_calls[0].function.arguments,
+        "{\"theme\":\"dark\"}"
+    );
+    // Two calls side by side, in messages of their own.
+    let other = json!({"id": "c2", "type": "function", "function": {"name": "set_theme", "arguments": "{}"}});
+    let messages = json!([
+        {"id": "m1", "role": "assistant", "toolCalls": [call("{}")]},
+        {"id": "m2", "role": "assistant", "toolCalls": [other]},
+        {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "one"},
+        {"id": "t1", "role": "tool", "toolCallId": "c2", "content": "two"},
+    ]);
+    let (input, warnings) = read(&with("messages", messages)).unwrap();
+    assert_eq!((input.messages.len(), warnings.len()), (4, 0));
+}

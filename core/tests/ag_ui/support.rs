@@ -113,6 +113,7 @@ pub fn frame(data: &[u8]) -> Frame<'_> {
         event: &[],
         data,
         id: &[],
+        ..Frame::default()
     }
 }
 

@@ -31,6 +31,7 @@ fn i14_a_plain_delta_allocates_nothing() {
             event: &[],
             data,
             id: &[],
+            ..Frame::default()
         };
         decoder.frame(frame, counter).unwrap();
     };

@@ -1,6 +1,7 @@
 //! Decoding a Responses body and looking at what came of it.
 
-use crate::chat::{Recorder, Stream, ids, short};
+pub(crate) use crate::chat::short;
+use crate::chat::{Recorder, Stream, ids};
 use serde_json::{Value, json};
 use stepwell_core::dialect::{DecodeError, Decoder, Dialect, HopIds};
 use stepwell_core::event::Event;

@@ -419,3 +419,29 @@ proptest! {
         }
     }
 }
+
+/// The call that the first run asked for, announced once more in the second.
+#[test]
+fn a_call_that_is_announced_again_runs_once() {
+    let once = asked("c");
+    let bare = [once[0].clone(), once[2].clone()].to_vec();
+    let result = json!({"type": "TOOL_CALL_RESULT", "toolCallId": "c", "messageId": "x", "content": "ok", "role": "tool"});
+    let with_result = [&once[..], &[result]].concat();
+    for again in [once.clone(), bare, with_result] {
+        let mut world = working(|_| {})
+            .answers(Answer::Body(None, sse(&run(once.clone()))))
+            .answers(Answer::Body(
+                None,
+                sse(&run([again, said("n", "Done.")].concat())),
+            ));
+        world.send("Go on");
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(world.results(), [("c".to_owned(), "ok".to_owned())]);
+        let conversation = world.machine.conversation();
+        let calls: Vec<_> = conversation.tool_calls().collect();
+        assert_eq!(calls.len(), 1);
+        assert_eq!(calls[0].function.arguments, json!({"id": "c"}).to_string());
+        assert_eq!(conversation.text(), "Done.");
+    }
+}

@@ -6,11 +6,11 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use stepwell_core::conversation::{Applied, Conversation, HopSummary};
-use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::dialect::{DecodeError, Dialect, HopIds};
 use stepwell_core::event::{Event, EventRef, Message, ToolCall};
 use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd, StreamError};
 use stepwell_core::tool::parse_arguments;
-use stepwell_core::wire::FrameLimits;
+use stepwell_core::wire::{FrameLimits, WireError};
 use stepwell_demo::Failure;
 use stepwell_demo::Format;
 
@@ -108,7 +108,7 @@ struct Usage {
 struct Problem {
     message: String,
     /// The provider's own code where the stream reports the error; `truncated` where it stops before its end;
-    /// `malformed` where it cannot be read.
+    /// `limit` where it goes beyond a limit; `malformed` where it cannot be read.
     code: Option<String>,
 }
 
@@ -150,14 +150,12 @@ fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroU
         .and_then(|()| pipeline.end(&mut conversation, &mut customs));
     let error = problem(&ended, conversation.summary());
     let summary = conversation.summary();
-    // As the official clients have it: an error ends the stream, and what it cost was not said before.
-    let is_whole = !matches!(ended, Ok(StreamEnd::Errored));
     Decoded {
         text: conversation.text(),
         reasoning: reasoning(&conversation, false),
         tool_calls: conversation.tool_calls().map(decoded_call).collect(),
         stop_reason: summary.stop_reason.clone(),
-        usage: is_whole.then(|| usage(summary)).flatten(),
+        usage: usage(summary),
         error,
         refusal: customs.refusal,
         tool_plan: reasoning(&conversation, true),
@@ -218,6 +216,15 @@ fn usage(summary: &HopSummary) -> Option<Usage> {
     (usage.input.is_some() || usage.output.is_some()).then_some(usage)
 }
 
+/// Whether a stream was given up because there was too much of it.
+fn is_limit(error: &DecodeError) -> bool {
+    match error {
+        DecodeError::Answer(_) => true,
+        DecodeError::Wire(error) => !matches!(error, WireError::Stopped),
+        _ => false,
+    }
+}
+
 fn problem(ended: &Result<StreamEnd, StreamError>, summary: &HopSummary) -> Option<Problem> {
     match ended {
         Ok(StreamEnd::Finished) => None,
@@ -237,7 +244,14 @@ fn problem(ended: &Result<StreamEnd, StreamError>, summary: &HopSummary) -> Opti
         }),
         Err(error) => Some(Problem {
             message: error.to_string(),
-            code: Some("malformed".to_owned()),
+            code: Some(
+                if is_limit(&error.source) {
+                    "limit"
+                } else {
+                    "malformed"
+                }
+                .to_owned(),
+            ),
         }),
     }
 }

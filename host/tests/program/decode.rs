@@ -141,6 +141,38 @@ fn a_stream_that_is_none_is_said_to_be_none() {
     assert_eq!(decode("openai", page).json()["error"]["code"], "truncated");
 }
 
+/// What is said of the stream.
+fn code(provider: &str, body: &str) -> Value {
+    decode(provider, body).json()["error"]["code"].clone()
+}
+
+#[test]
+fn what_a_failed_stream_cost_is_told() {
+    let body = chat(&[
+        json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 5 } }),
+        json!({ "error": { "message": "Out of luck", "code": "no_luck" } }),
+    ]);
+    let decoded = decode("openai", &body).json();
+    assert_eq!(decoded["usage"], json!({ "input": 3, "output": 5 }));
+    let body = "event: message_start\n\
+        data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":18,\"output_tokens\":1}}}\n\n\
+        event: error\n\
+        data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let decoded = decode("anthropic", body).json();
+    assert_eq!(decoded["usage"], json!({ "input": 18, "output": 1 }));
+}
+
+#[test]
+fn a_limit_is_called_a_limit() {
+    let calls: Vec<_> = (0..1_025)
+        .map(|index| json!({ "index": index, "id": format!("c{index}"), "function": { "name": "f" } }))
+        .collect();
+    let many = chat(&[delta(json!({ "tool_calls": calls }))]);
+    assert_eq!(code("openai", &many), "limit");
+    let endless = format!("data: {}", "x".repeat(65 << 20));
+    assert_eq!(code("openai", &endless), "limit");
+}
+
 #[test]
 fn ag_ui_has_its_own_events() {
     let events = [

@@ -269,6 +269,10 @@ fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
             "content_filtered",
             "the model's provider refuses what was asked, or what the model answered",
         ),
+        ApiErrorKind::UnreadableOutput => (
+            "model_unreadable",
+            "the model wrote a call that its provider could not read: send the message again",
+        ),
         _ => (
             "model_refused",
             "the model's provider refuses the request: see the server's log",

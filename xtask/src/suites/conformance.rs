@@ -28,6 +28,16 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
         "the library knows no explanation of a refusal; the stream has one",
     ),
     (
+        "openrouter/pyai-openrouter-stream-error.sse",
+        "$.input",
+        "the stream says what it cost, and failed: the library tells the error alone",
+    ),
+    (
+        "openrouter/pyai-openrouter-stream-error.sse",
+        "$.output",
+        "the stream says what it cost, and failed: the library tells the error alone",
+    ),
+    (
         "openai/responses-vercel-custom-tool-1.sse",
         "$.tool_calls[0].arguments",
         "the free text of a custom tool is the field `input` of an object here, since arguments are objects",

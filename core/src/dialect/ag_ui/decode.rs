@@ -6,7 +6,7 @@ use crate::dialect::error::StreamError;
 use crate::dialect::template::{Fit, FrameReader, Gap, Templates};
 use crate::dialect::{DecodeError, Dialect, HopIds, Sink};
 use crate::event::protobuf::{self, Envelope};
-use crate::event::{DEEPEST, Event, EventError, EventRef, RunError, Violation, is_within};
+use crate::event::{DEEPEST, Event, EventError, EventRef, Violation, is_within};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -115,15 +115,10 @@ impl Decoder {
         };
         let kind = event.get("type").and_then(Value::as_str);
         if matches!(kind, None | Some("error"))
-            && let Some(StreamError { message, code }) = StreamError::of(&event)
+            && let Some(error) = StreamError::of(&event)
         {
             warnings.push("an error that is no event was taken for RUN_ERROR");
-            let error = RunError {
-                message,
-                code,
-                ..RunError::default()
-            };
-            return self.lanes.expand(error.into(), out);
+            return self.lanes.expand(error.into_event(None, None).into(), out);
         }
         if kind.is_none() {
             return Err(EventError::NoType.into());

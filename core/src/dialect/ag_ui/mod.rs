@@ -16,6 +16,7 @@ mod enforcement;
 mod fault;
 mod on_interrupt;
 mod options;
+mod repeated_calls;
 mod run_input;
 mod shapes;
 

@@ -5,7 +5,7 @@
 
 use super::compatibility::{drop_null, objects, upgrade_input};
 use super::enforcement::{Unknown, Warnings, enforce};
-use super::fault;
+use super::{fault, repeated_calls};
 use crate::event::{DEEPEST, RunAgentInput, is_within};
 use serde_json::{Map, Value, json};
 
@@ -97,7 +97,13 @@ pub fn read_run_input(body: &[u8]) -> Result<(RunAgentInput, Vec<String>), RunIn
         return Err(malformed("it has a part that AG-UI 1.0 does not know"));
     };
     match crate::json::from_value(Value::Object(input.clone())) {
-        Ok(input) => Ok((input, warnings.texts)),
+        Ok(input) => {
+            let mut input: RunAgentInput = input;
+            if repeated_calls::merge(&mut input.messages) > 0 {
+                warnings.push("the messages have a tool call more than once: it was taken for one");
+            }
+            Ok((input, warnings.texts))
+        }
         Err(error) => Err(RunInputError::Malformed(match fault::find(input) {
             Some((path, reason)) if !path.is_empty() => format!("{path}: {reason}"),
             _ => error.to_string(),

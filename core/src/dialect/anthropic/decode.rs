@@ -1,4 +1,4 @@
-use super::super::answer::Answer;
+use super::super::answer::{Answer, no_call};
 use super::super::encoding::arguments;
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Gap, Templates};
@@ -87,6 +87,8 @@ impl Decoder {
                 usage,
                 container,
                 blocks,
+                stop_reason,
+                refusal,
             } => {
                 let is_call =
                     |(block, _): &&(Opening<'_>, usize)| matches!(block, Opening::Call { .. });
@@ -103,6 +105,7 @@ impl Decoder {
                     let block = self.opened(opening, size, sink)?;
                     self.end_block(block, sink)?;
                 }
+                self.stopped(stop_reason, refusal, sink)?;
             }
             StreamEvent::BlockStart { index, opening } => {
                 self.begin(index, opening, data.len(), sink)?;
@@ -130,18 +133,29 @@ impl Decoder {
                 container,
                 usage,
             } => {
-                if let Some(reason) = stop_reason {
-                    self.answer.stop_reason = Some(reason.into());
-                }
                 usage::update(&mut self.answer.usage, &usage);
                 self.container = container.or(self.container.take());
-                if let Some(refusal) = refusal {
-                    self.answer
-                        .custom("refusal", Value::from(refusal.as_ref()), sink)?;
-                }
+                self.stopped(stop_reason, refusal, sink)?;
             }
             StreamEvent::MessageStop => self.finish(sink)?,
             StreamEvent::Error(error) => self.fail(error, sink)?,
+        }
+        Ok(())
+    }
+
+    /// The provider says why the model stopped, if it does, and why it refused.
+    fn stopped(
+        &mut self,
+        stop_reason: Option<Cow<'_, str>>,
+        refusal: Option<Cow<'_, str>>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        if let Some(reason) = stop_reason {
+            self.answer.stop_reason = Some(reason.into());
+        }
+        if let Some(refusal) = refusal {
+            let refusal = Value::from(refusal.as_ref());
+            self.answer.custom("refusal", refusal, sink)?;
         }
         Ok(())
     }
@@ -164,7 +178,10 @@ impl Decoder {
         }
         // Only a tool's input is held.
         let held = match &opening {
-            Opening::Call { input: Some(_), .. } | Opening::Own(_) => size,
+            Opening::Call {
+                input: Some(input), ..
+            } => input.len(),
+            Opening::Own(_) => size,
             _ => 0,
         };
         self.blocks.check_room(held)?;
@@ -445,11 +462,10 @@ impl Decoder {
             self.layout.add_container(container);
         }
         self.seal_message(sink)?;
+        if self.answer.lacks_calls("tool_use") {
+            return self.fail(no_call(), sink);
+        }
         Ok(self.answer.finish(sink)?)
-    }
-
-    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(self.answer.fail(error.message, error.code, sink)?)
     }
 }
 
@@ -462,6 +478,10 @@ impl FrameReader for Decoder {
 
     fn is_over(&self) -> bool {
         self.answer.is_over()
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        Ok(self.answer.fail(error, sink)?)
     }
 
     fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {

@@ -22,6 +22,9 @@ pub(super) enum StreamEvent<'a> {
         container: Option<Container>,
         /// Blocks that are whole already, each with how much of the frame it is.
         blocks: Vec<(Opening<'a>, usize)>,
+        /// Of an answer that is complete at its start.
+        stop_reason: Option<Cow<'a, str>>,
+        refusal: Option<Cow<'a, str>>,
     },
     BlockStart {
         index: Option<u64>,
@@ -111,6 +114,10 @@ struct WireMessage<'a> {
     content: Raw<'a>,
     #[serde(borrow)]
     container: Raw<'a>,
+    #[serde(borrow)]
+    stop_reason: Raw<'a>,
+    #[serde(borrow)]
+    stop_details: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -182,19 +189,27 @@ impl<'a> StreamEvent<'a> {
         let wire: WireEvent<'a> = serde_json::from_str(data)?;
         Ok(match text(wire.kind)?.as_ref() {
             "message_start" => match object::<WireMessage<'a>>(wire.message)? {
-                Some(message) => Self::MessageStart {
-                    id: Some(text(message.id)?).filter(|id| !id.is_empty()),
-                    model: Some(text(message.model)?).filter(|model| !model.is_empty()),
-                    usage: value(message.usage)?,
-                    container: container(message.container)?,
-                    blocks: Opening::whole(message.content)?,
-                },
+                Some(message) => {
+                    let (stop_reason, refusal) =
+                        stopped(message.stop_reason, message.stop_details)?;
+                    Self::MessageStart {
+                        stop_reason,
+                        refusal,
+                        id: Some(text(message.id)?).filter(|id| !id.is_empty()),
+                        model: Some(text(message.model)?).filter(|model| !model.is_empty()),
+                        usage: value(message.usage)?,
+                        container: container(message.container)?,
+                        blocks: Opening::whole(message.content)?,
+                    }
+                }
                 None => Self::MessageStart {
                     id: None,
                     model: None,
                     usage: Value::Null,
                     container: None,
                     blocks: Vec::new(),
+                    stop_reason: None,
+                    refusal: None,
                 },
             },
             "content_block_start" => match object(wire.content_block)? {
@@ -231,14 +246,10 @@ impl<'a> StreamEvent<'a> {
                 usage,
             });
         };
-        let stop_reason = text(delta.stop_reason)?;
-        let refusal = match object::<WireStopDetails<'a>>(delta.stop_details)? {
-            Some(details) if stop_reason == "refusal" => text(details.explanation)?,
-            _ => Cow::default(),
-        };
+        let (stop_reason, refusal) = stopped(delta.stop_reason, delta.stop_details)?;
         Ok(Self::MessageDelta {
-            stop_reason: Some(stop_reason).filter(|reason| !reason.is_empty()),
-            refusal: Some(refusal).filter(|refusal| !refusal.is_empty()),
+            stop_reason,
+            refusal,
             container: container(delta.container)?,
             usage,
         })
@@ -332,6 +343,19 @@ impl<'a> Piece<'a> {
             _ => Self::Passed,
         })
     }
+}
+
+/// Why the model stopped, and why it refused.
+type Stopped<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
+
+fn stopped<'a>(reason: Raw<'a>, details: Raw<'a>) -> Result<Stopped<'a>, Error> {
+    let reason = text(reason)?;
+    let refusal = match object::<WireStopDetails<'a>>(details)? {
+        Some(details) if reason == "refusal" => text(details.explanation)?,
+        _ => Cow::default(),
+    };
+    let given = |text: Cow<'a, str>| Some(text).filter(|text| !text.is_empty());
+    Ok((given(reason), given(refusal)))
 }
 
 /// Where the provider ran its tools.

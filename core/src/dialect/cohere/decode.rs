@@ -1,4 +1,4 @@
-use super::super::answer::Answer;
+use super::super::answer::{Answer, no_call};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Gap, Templates};
 use super::super::{DecodeError, HopIds, Sink};
@@ -187,13 +187,10 @@ impl Decoder {
         self.answer.stop_reason = end.finish_reason;
         self.answer.usage = end.usage.or(self.answer.usage.take());
         match end.failure {
-            Some(failure) => self.fail(failure, sink),
+            Some(failure) => self.answer.fail(failure, sink),
+            None if self.answer.lacks_calls("TOOL_CALL") => self.answer.fail(no_call(), sink),
             None => self.answer.finish(sink),
         }
-    }
-
-    fn fail(&mut self, failure: StreamError, sink: &mut dyn Sink) -> Result<(), Violation> {
-        self.answer.fail(failure.message, failure.code, sink)
     }
 }
 
@@ -210,8 +207,11 @@ impl FrameReader for Decoder {
     }
 
     fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
-        let failed = self.fail(StreamError::read(data), sink);
-        Some(failed.map_err(Into::into))
+        Some(self.fail(StreamError::read(data), sink))
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        Ok(self.answer.fail(error, sink)?)
     }
 
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {

@@ -262,15 +262,15 @@ impl WireDelta<'_> {
                 .as_deref()
                 .is_some_and(|reason| reason.starts_with("ERROR") || reason == "TIMEOUT");
         let code = text(self.error_type)?;
-        let failure = failed.then(|| StreamError {
-            message: error.map_or_else(
+        let failure = failed.then(|| {
+            let message = error.map_or_else(
                 || {
                     let reason = finish_reason.as_deref().unwrap_or_default();
                     format!("the answer ended with {reason}")
                 },
                 Cow::into_owned,
-            ),
-            code: code.map(Cow::into_owned),
+            );
+            StreamError::new(message, code.map(Cow::into_owned))
         });
         Ok(End {
             finish_reason: finish_reason.map(Cow::into_owned),

@@ -1,4 +1,4 @@
-use super::wait;
+use super::{kind, wait};
 use crate::json;
 use serde_json::Value;
 use std::time::Duration;
@@ -32,11 +32,24 @@ impl Report {
 
     pub(super) fn read(body: &[u8]) -> Self {
         let value = json::value_of(body).ok();
-        let described = value.as_ref().and_then(describe);
+        if let Some(value) = &value {
+            super::log_unread_output(value);
+        }
+        Self::of(value.as_ref(), body)
+    }
+
+    /// The report in a body, which is this value if it is JSON.
+    pub(super) fn of(value: Option<&Value>, body: &[u8]) -> Self {
+        let described = value.and_then(describe);
         let (message, code) = described.unwrap_or_else(|| (excerpt(body), None));
         let mut report = Self::new(message, code);
-        if let Some(body) = &value {
+        if let Some(body) = value {
             report.collect(body);
+        }
+        // That nothing is left to pay with says more than any other code.
+        let used_up = |term: &&String| kind::is_used_up(Some(term), "");
+        if let Some(term) = report.terms.iter().find(used_up) {
+            report.code = Some(term.clone());
         }
         report
     }

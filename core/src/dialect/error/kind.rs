@@ -19,7 +19,7 @@ pub(super) fn of(status: u16, report: &Report) -> Kind {
     });
     match (by_words, by_status) {
         // A server that fails may talk of anything, but these words are plain.
-        (Some(kind @ (Overloaded | ContextTooLong)), _) => kind,
+        (Some(kind @ (Overloaded | ContextTooLong | UnreadableOutput)), _) => kind,
         (_, Some(Unavailable)) => Unavailable,
         // "Not found" and "invalid" are too weak to stand against a status.
         (Some(BadRequest | NotFound), Some(kind)) | (None, Some(kind)) => kind,
@@ -56,11 +56,15 @@ pub(super) fn of_words(report: &Report) -> Option<Kind> {
     let by_code = codes()
         .find(|kind| !matches!(kind, BadRequest | NotFound))
         .or_else(|| codes().next());
-    if let Some(kind @ (ContextTooLong | ContentFiltered | Overloaded)) = by_code {
+    if let Some(kind @ (ContextTooLong | ContentFiltered | Overloaded | UnreadableOutput)) = by_code
+    {
         return Some(kind);
     }
     if is_used_up(report.code.as_deref(), &message) {
         return Some(RateLimit);
+    }
+    if said(UNREADABLE) {
+        return Some(UnreadableOutput);
     }
     if said(TOO_LONG) {
         return Some(ContextTooLong);
@@ -124,6 +128,31 @@ const OVERLOADED: &[&str] = &[
     "high demand",
     "maximum pending requests",
 ];
+
+const UNREADABLE: &[&str] = &[
+    "failed to call a function",
+    "failed_generation",
+    "tool call validation failed",
+    "failed to validate json",
+];
+
+/// What the words of a proxy begin with whose server is gone.
+const OF_SERVER: &[&str] = &[
+    "error",
+    "upstream",
+    "internal server error",
+    "bad gateway",
+    "service unavailable",
+    "gateway time",
+    "stream error",
+    "no healthy upstream",
+];
+
+/// Whether plain words are those of a server or a proxy that fails.
+pub(super) fn is_of_server(message: &str) -> bool {
+    let message = message.to_lowercase();
+    OF_SERVER.iter().any(|start| message.starts_with(start))
+}
 
 const NO_KEY: &[&str] = &[
     "api key not valid",
@@ -203,8 +232,11 @@ fn of_code(code: &str) -> Option<Kind> {
         | "invalid_request"
         | "invalid_argument"
         | "failed_precondition"
-        | "tool_use_failed"
         | "bad_request" => BadRequest,
+        "tool_use_failed"
+        | "json_validate_failed"
+        | "output_parse_failed"
+        | "invalid_tool_generation" => UnreadableOutput,
         _ => return None,
     })
 }
@@ -219,6 +251,7 @@ pub(super) fn is_used_up(code: Option<&str>, message: &str) -> bool {
                 | "billing_error"
                 | "billing_not_active"
                 | "billing_hard_limit_reached"
+                | "402"
         )
     ) || [
         "credit balance is too low",

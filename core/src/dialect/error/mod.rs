@@ -10,6 +10,7 @@ pub(super) use stream::StreamError;
 
 use body::Report;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::time::Duration;
 
 /// What a provider answered instead of a stream: an HTTP error.
@@ -50,6 +51,9 @@ pub enum ApiErrorKind {
     ContextTooLong,
     /// The provider's filter stopped the request or the answer.
     ContentFiltered,
+    /// The model wrote a call, or a typed answer, that the provider could not read, and the provider threw the answer
+    /// away (Groq's `tool_use_failed`). The request is sound: the same one often works at once.
+    UnreadableOutput,
 }
 
 impl ApiError {
@@ -86,13 +90,51 @@ impl ApiErrorKind {
 
     /// Whether errors of this kind pass by themselves.
     pub(crate) fn is_transient(self) -> bool {
-        matches!(self, Self::RateLimit | Self::Unavailable | Self::Overloaded)
+        matches!(
+            self,
+            Self::RateLimit | Self::Unavailable | Self::Overloaded | Self::UnreadableOutput
+        )
+    }
+
+    /// Its name, as it is stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Authentication => "authentication",
+            Self::RateLimit => "rate_limit",
+            Self::BadRequest => "bad_request",
+            Self::NotFound => "not_found",
+            Self::Unavailable => "unavailable",
+            Self::Overloaded => "overloaded",
+            Self::ContextTooLong => "context_too_long",
+            Self::ContentFiltered => "content_filtered",
+            Self::UnreadableOutput => "unreadable_output",
+        }
+    }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        serde_json::from_value(name.into()).ok()
     }
 }
 
-/// The wait that the words of an error ask for.
+/// The wait that the words of a failure ask for before the next try.
 pub(crate) fn wait_in_words(message: &str) -> Option<Duration> {
     wait::in_words(message)
+}
+
+/// What the model wrote and the provider could not read goes to the log, for whoever looks into it: it is the model's
+/// text, so at the level for that alone.
+fn log_unread_output(body: &Value) {
+    let error = body.get("error").unwrap_or(body);
+    if let Some(output) = error.get("failed_generation") {
+        let output = match output.as_str() {
+            Some(text) => excerpt(text.as_bytes()),
+            None => excerpt(output.to_string().as_bytes()),
+        };
+        tracing::debug!(target: "stepwell", failed_generation = output, "the provider could not read what the model wrote");
+    }
 }
 
 /// Whether a failure that a stream reported may pass by itself.

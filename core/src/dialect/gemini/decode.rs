@@ -104,7 +104,7 @@ impl Decoder {
             self.answer.stop_reason = Some(reason.into_owned());
         }
         match chunk.error {
-            Some(error) => Ok(self.answer.fail(error.message, error.code, sink)?),
+            Some(error) => self.fail(error, sink),
             None => Ok(()),
         }
     }
@@ -338,8 +338,11 @@ impl FrameReader for Decoder {
     /// Of an empty one there is nothing to read.
     fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
         let error = (!data.is_empty()).then(|| StreamError::read(data))?;
-        let failed = self.answer.fail(error.message, error.code, sink);
-        Some(failed.map_err(Into::into))
+        Some(self.fail(error, sink))
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        Ok(self.answer.fail(error, sink)?)
     }
 
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {

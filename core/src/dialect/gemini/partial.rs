@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// The most bytes that the arguments of one call may take, about.
-const LIMIT: usize = 10 * 1024 * 1024;
+/// The most bytes that the arguments of one call may take, about: what an answer may bring, and its places beside.
+const LIMIT: usize = 33 * 1024 * 1024;
 
 /// What a value costs beside its own bytes.
 const VALUE: usize = 64;

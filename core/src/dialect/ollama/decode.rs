@@ -1,4 +1,5 @@
 use super::super::answer::Answer;
+use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{DecodeError, HopIds, Sink};
 use super::line::{Kind, Line};
@@ -56,7 +57,7 @@ impl Decoder {
             answer.end_call(slot, sink)?;
         }
         if let Some(error) = line.error {
-            return Ok(answer.fail(error.message, error.code, sink)?);
+            return Ok(answer.fail(error, sink)?);
         }
         if let Some(done) = line.done {
             answer.stop_reason = done.reason;
@@ -94,6 +95,10 @@ impl FrameReader for Decoder {
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         self.line(frame, templates, sink)
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        Ok(self.answer.fail(error, sink)?)
     }
 
     fn usage(&mut self) -> Option<&TokenUsage> {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The most that is held of the arguments of a call whose name has not come yet, in bytes.
-const MOST_HELD: usize = 64 * 1024;
+/// The most that is held of the arguments of calls whose names have not come yet, in bytes: all that an answer may bring.
+const MOST_HELD: usize = 32 * 1024 * 1024;
 
 /// A piece of a call, as one item of `delta.tool_calls` has it. What is empty on the wire is absent here.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,7 @@ impl Calls {
     pub(super) fn place(&mut self, fragments: &[Fragment<'_>]) -> Result<Vec<usize>, DecodeError> {
         let before = self.calls.len();
         let mut slots = Vec::with_capacity(fragments.len());
+        let mut held = 0;
         for (position, fragment) in fragments.iter().enumerate() {
             let slot = match self.find(fragment, position, (before, fragments.len()))? {
                 Some(slot) => slot,
@@ -70,11 +71,16 @@ impl Calls {
             if call.wire_id.is_none() {
                 call.wire_id = fragment.id.as_deref().map(str::to_owned);
             }
-            let arguments = fragment.arguments.as_deref().unwrap_or_default();
-            if call.id.is_none() && call.held.len() + arguments.len() > MOST_HELD {
-                return Err(AnswerLimit::held(MOST_HELD).into());
+            if call.id.is_none() {
+                held += fragment.arguments.as_deref().unwrap_or_default().len();
             }
             slots.push(slot);
+        }
+        if held > 0 {
+            held += self.calls.iter().map(|call| call.held.len()).sum::<usize>();
+            if held > MOST_HELD {
+                return Err(AnswerLimit::held(MOST_HELD).into());
+            }
         }
         Ok(slots)
     }
@@ -242,6 +248,18 @@ impl Calls {
                 index += 1;
             }
         })
+    }
+
+    /// Whether none has begun, nor will.
+    pub(super) fn are_none(&self) -> bool {
+        self.calls
+            .iter()
+            .all(|call| call.id.is_none() && call.name.is_none())
+    }
+
+    /// Whether any call has come, named or not.
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
     }
 
     /// Whether no call was cut off, as far as its arguments tell.

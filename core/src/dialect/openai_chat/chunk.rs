@@ -29,6 +29,8 @@ pub(super) struct Chunk<'a> {
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) error: Option<StreamError>,
+    /// Whether a `message` says it, in place of a `delta`: what was said so far, all of it.
+    pub(super) is_whole: bool,
     /// What changes from chunk to chunk, and says nothing.
     passed: [Raw<'a>; 5],
 }
@@ -94,6 +96,15 @@ struct WireChoice<'a> {
     delta: Raw<'a>,
     #[serde(borrow)]
     finish_reason: Raw<'a>,
+    /// In place of the delta, or beside it: of servers that only seem to stream.
+    #[serde(borrow)]
+    message: Raw<'a>,
+    /// Moonshot's.
+    #[serde(borrow)]
+    usage: Raw<'a>,
+    /// OpenRouter's and LiteLLM's.
+    #[serde(borrow)]
+    error: Raw<'a>,
     /// The text once more: Together's.
     #[serde(borrow)]
     text: Raw<'a>,
@@ -188,6 +199,7 @@ impl<'a> Chunk<'a> {
             passed: [wire.created, wire.obfuscation, wire.p, None, None],
             ..Self::default()
         };
+        let (mut choice_usage, mut choice_error) = (None, None);
         for (position, choice) in list(wire.choices)?.into_iter().enumerate() {
             if let Some(choice) = object::<WireChoice<'a>>(Some(choice))?
                 && index(choice.index)?.map_or(position == 0, |index| index == 0)
@@ -195,14 +207,22 @@ impl<'a> Chunk<'a> {
                 chunk.passed[3] = choice.text;
                 if let Some(delta) = object(choice.delta)? {
                     chunk.delta(&delta)?;
+                } else if let Some(message) = object(choice.message)? {
+                    chunk.is_whole = true;
+                    chunk.delta(&message)?;
                 }
+                choice_usage = choice.usage;
+                choice_error = choice
+                    .error
+                    .filter(|error| error.get().starts_with(['{', '"']) && error.get() != "\"\"");
                 if let Some(reason) = text(choice.finish_reason)? {
                     chunk.finish_reason = Some(reason);
                 }
             }
         }
         let groq = object::<WireGroq<'a>>(wire.x_groq)?;
-        chunk.usage = [wire.usage, groq.and_then(|groq| groq.usage)]
+        let groq_usage = groq.and_then(|groq| groq.usage);
+        chunk.usage = [wire.usage, groq_usage, choice_usage]
             .into_iter()
             .flatten()
             .find_map(|raw| usage::read(&serde_json::from_str::<Value>(raw.get()).ok()?));
@@ -212,7 +232,10 @@ impl<'a> Chunk<'a> {
             .is_some_and(|error| !matches!(error.get(), "\"\"" | "false"))
             || text(wire.object).is_ok_and(|object| object.as_deref() == Some("error"));
         chunk.error = is_error.then(|| StreamError::read(data.as_bytes()));
-        if !is_error && chunk.says_nothing() {
+        if let (false, Some(error)) = (is_error, choice_error) {
+            chunk.error = Some(StreamError::read(error.get().as_bytes()));
+        }
+        if chunk.error.is_none() && chunk.says_nothing() {
             chunk.error = StreamError::foreign(data);
         }
         let is_chunk =
@@ -231,6 +254,7 @@ impl<'a> Chunk<'a> {
             || !self.reasoning_details.is_empty()
             || self.finish_reason.is_some()
             || self.usage.is_some()
+            || self.is_whole
             || self.error.is_some();
         let (kind, raw) = match (self.pieces.as_slice(), self.fragments.as_slice()) {
             _ if is_more => return None,
@@ -241,6 +265,21 @@ impl<'a> Chunk<'a> {
         };
         let [a, b, c, d, e] = self.passed.map(|raw| (Gap::Passed, raw));
         Some((kind, [(Gap::Text, Some(raw)), a, b, c, d, e]))
+    }
+
+    /// Leaves out what a message says that deltas have said before.
+    pub(super) fn leave_out_message(&mut self) {
+        self.leave_out_said(false);
+        self.reasoning_details.clear();
+        self.citations.clear();
+    }
+
+    /// Leaves out what a message says that an earlier one has said: all of it but citations, and calls where none came.
+    pub(super) fn leave_out_said(&mut self, keeps_calls: bool) {
+        self.pieces.clear();
+        if !keeps_calls {
+            self.fragments.clear();
+        }
     }
 
     fn delta(&mut self, delta: &WireDelta<'a>) -> Result<(), Error> {

@@ -1,5 +1,6 @@
-use super::super::answer::{NO_STOP_REASON, is_zero, whole};
+use super::super::answer::{NO_STOP_REASON, is_zero, no_answer, no_call, whole};
 use super::super::error::StreamError;
+use super::super::said::{Said, Whole};
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
 use super::audio::Audio;
@@ -8,7 +9,7 @@ use super::chunk::{Chunk, Kind, Piece};
 use super::reasoning::Reasoning;
 use crate::MessageId;
 use crate::event::{
-    Common, ContentPart, Custom, EventRef, MediaKind, Metadata, RunError, RunFinished, RunStarted,
+    Common, ContentPart, Custom, EventRef, MediaKind, Metadata, RunFinished, RunStarted,
     TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
 use crate::wire::Frame;
@@ -47,6 +48,9 @@ pub(crate) struct Decoder {
     media: usize,
     #[serde(default, skip_serializing_if = "Audio::is_empty")]
     audio: Audio,
+    /// What the message has said so far, of a server that sends it in place of deltas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Said>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +81,7 @@ impl Decoder {
             refusal: String::new(),
             media: 0,
             audio: Audio::default(),
+            message: None,
         }
     }
 
@@ -93,12 +98,17 @@ impl Decoder {
         };
         let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
-        let Some(chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
+        let Some(mut chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
             return Ok(());
         };
         if let Some((kind, gaps)) = chunk.piece() {
             templates.learn(frame, gaps, || kind);
         }
+        let more = if chunk.is_whole {
+            self.new_of_message(&mut chunk)
+        } else {
+            None
+        };
         let refusals = chunk.pieces.iter().map(|piece| match piece {
             Piece::Refusal(text) => text.len(),
             _ => 0,
@@ -126,6 +136,9 @@ impl Decoder {
         for piece in &chunk.pieces {
             self.piece(piece, sink)?;
         }
+        if let Some(more) = more {
+            self.content(&more, sink)?;
+        }
         for citation in chunk.citations {
             custom("citation", citation, sink)?;
         }
@@ -146,6 +159,47 @@ impl Decoder {
             Some(error) => self.fail(error, sink),
             None => Ok(()),
         }
+    }
+
+    /// Leaves of a chunk with a whole message what was not said before. Gives the text by which the message has grown,
+    /// where it repeats what earlier ones had.
+    fn new_of_message(&mut self, chunk: &mut Chunk<'_>) -> Option<String> {
+        let text: String = chunk
+            .pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Content(text) => Some(&**text),
+                _ => None,
+            })
+            .collect();
+        let has_said = self.text_open
+            || self.media > 0
+            || !self.calls.is_empty()
+            || !self.refusal.is_empty()
+            || self.reasoning.has_begun();
+        let known = match &mut self.message {
+            Some(known) => known,
+            None if has_said => {
+                // Deltas said it.
+                chunk.leave_out_message();
+                return None;
+            }
+            None => {
+                self.message.insert(Said::default()).add(&text);
+                return None;
+            }
+        };
+        let more = match known.against(&text) {
+            Whole::Same => None,
+            Whole::Longer(more) => Some(more.to_owned()),
+            // Pieces under another name.
+            Whole::Other if text.is_empty() => None,
+            Whole::Other => Some(text),
+        };
+        known.add(more.as_deref().unwrap_or_default());
+        let keeps_calls = self.calls.is_empty();
+        chunk.leave_out_said(keeps_calls);
+        more
     }
 
     fn piece(&mut self, piece: &Piece<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
@@ -257,6 +311,15 @@ impl Decoder {
                 self.is_cut = true;
                 return Ok(());
             }
+            let says_nothing = !self.text_open
+                && self.media == 0
+                && self.calls.are_none()
+                && self.refusal.is_empty()
+                && self.audio.is_empty()
+                && !self.reasoning.has_begun();
+            if says_nothing {
+                return self.fail(no_answer(), sink);
+            }
             sink.warning(NO_STOP_REASON);
         }
         self.finish(sink)
@@ -271,6 +334,13 @@ impl Decoder {
             self.show(&sound, sink)?;
         }
         self.calls.end((&self.ids, &self.message_id), sink)?;
+        let asks = matches!(
+            self.stop_reason.as_deref(),
+            Some("tool_calls" | "function_call")
+        );
+        if asks && self.calls.are_none() {
+            return self.fail(no_call(), sink);
+        }
         self.phase = Phase::Over;
         let finished = RunFinished {
             thread_id: self.ids.thread_id.clone(),
@@ -280,17 +350,6 @@ impl Decoder {
             ..RunFinished::default()
         };
         Ok(whole(sink, finished)?)
-    }
-
-    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        self.phase = Phase::Over;
-        let failed = RunError {
-            message: error.message,
-            code: error.code,
-            usage: self.token_usage(),
-            common: self.stop_metadata(),
-        };
-        Ok(whole(sink, failed)?)
     }
 
     fn token_usage(&self) -> Option<Vec<TokenUsage>> {
@@ -338,6 +397,13 @@ impl FrameReader for Decoder {
 
     fn is_over(&self) -> bool {
         self.phase == Phase::Over
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.phase = Phase::Over;
+        let usage = self.token_usage();
+        let failed = error.into_event(usage, self.stop_reason.as_deref());
+        Ok(whole(sink, failed)?)
     }
 
     fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {

@@ -108,7 +108,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
             }
             Message::Activity(_) => continue,
         };
-        std::mem::take(&mut assistant).put(&mut encoded);
+        std::mem::take(&mut assistant).put(endpoint, &mut encoded);
         if quirks.cache_marks
             && let Some(mark) = message_mark(metadata.as_ref())
         {
@@ -116,7 +116,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
         }
         encoded.push(next);
     }
-    assistant.put(&mut encoded);
+    assistant.put(endpoint, &mut encoded);
     if marks_prompt && let Some(last) = encoded.last_mut() {
         last.mark(plain_mark());
     }
@@ -225,7 +225,11 @@ impl<'a> Assistant<'a> {
     }
 
     /// The message is whole. One that says nothing and asks for nothing is refused everywhere, and is left out.
-    fn put(self, messages: &mut Vec<ChatMessage<'a>>) {
+    fn put(mut self, endpoint: &Endpoint, messages: &mut Vec<ChatMessage<'a>>) {
+        if endpoint.quirks.reasoning == ReasoningReturn::Content {
+            // DeepSeek and Kimi refuse a message without it: another provider's, one that was cut, a client's.
+            self.reasoning_content.get_or_insert_default();
+        }
         if self.content.is_some() || self.refusal.is_some() || !self.tool_calls.is_empty() {
             messages.push(ChatMessage::Assistant(self));
         }

@@ -13,7 +13,9 @@
 //! - a citation (an annotation, or a reference of Mistral's) is a `CUSTOM` event named `citation` with the provider's
 //!   object;
 //! - `RUN_FINISHED` carries the token usage, and the provider's finish reason as `stopReason` in its metadata;
-//! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
+//! - an error inside the stream or the choice is a `RUN_ERROR`, and what comes after it is not read. So is a stream that
+//!   ends without an answer and without a finish reason, and one whose finish reason is a call that is not there;
+//! - a `message` in the place of a `delta` says all that came so far: what is new of it is said.
 //!
 //! It says its events itself, not through [`answer`](super::answer): a hop has one message, whatever comes between, and
 //! its calls can end only with the stream.

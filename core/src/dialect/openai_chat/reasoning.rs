@@ -104,6 +104,11 @@ impl Reasoning {
         }
     }
 
+    /// Whether any has come.
+    pub(super) fn has_begun(&self) -> bool {
+        self.count > 0 || self.unsaid
+    }
+
     /// Whether [`close`](Self::close) has something to say.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {

@@ -4,9 +4,9 @@
 //! an event of an unknown type says nothing. All is read before anything is said of it.
 
 use super::super::error::StreamError;
-use super::super::lenient::{Raw, arguments, index, list, object, text};
+use super::super::lenient::{Raw, arguments, index, list, object, starts_with, text};
 use super::super::template::Gap;
-use super::item::WireItem;
+use super::item::{ItemContent, WireItem};
 use super::usage;
 use crate::event::TokenUsage;
 use serde::de::IgnoredAny;
@@ -84,15 +84,64 @@ pub(super) struct Outcome<'a> {
     pub(super) stop_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) output: Vec<WireItem<'a>>,
+    /// The tools that the request had, if the event says so.
+    pub(super) tools: Option<Tools<'a>>,
     /// Set if it failed after all.
     pub(super) failure: Option<Failure>,
 }
 
-/// An error inside the stream, in the provider's words.
+/// The tools of a request, as the provider lists them.
+#[derive(Debug, Default)]
+pub(super) struct Tools<'a> {
+    /// The names of those that the app runs.
+    named: Vec<Cow<'a, str>>,
+    /// Whether the provider runs some itself.
+    has_own: bool,
+}
+
+impl Tools<'_> {
+    /// Whether an item calls a tool that is not the app's, so that it must be one of the provider's own.
+    pub(super) fn are_without(&self, item: &WireItem<'_>) -> bool {
+        match &item.content {
+            ItemContent::Call {
+                is_custom: true,
+                name: Some(name),
+                ..
+            } => self.has_own && !self.named.contains(name),
+            _ => false,
+        }
+    }
+
+    fn read<'a>(raw: Raw<'a>) -> Result<Option<Tools<'a>>, Error> {
+        if !starts_with(raw, '[') {
+            return Ok(None);
+        }
+        let mut tools = Tools::default();
+        for tool in list(raw)? {
+            let Some(tool) = object::<WireTool<'a>>(Some(tool))? else {
+                continue;
+            };
+            match text(tool.kind)?.as_deref() {
+                Some("function" | "custom" | "namespace") => tools.named.extend(text(tool.name)?),
+                kind => tools.has_own |= kind.is_some(),
+            }
+        }
+        Ok(Some(tools))
+    }
+}
+
+#[derive(Deserialize)]
+struct WireTool<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    name: Raw<'a>,
+}
+
+/// An error inside the stream.
 #[derive(Debug)]
 pub(super) struct Failure {
-    pub(super) message: String,
-    pub(super) code: Option<String>,
+    pub(super) error: StreamError,
     pub(super) stop_reason: Option<String>,
     pub(super) usage: Option<TokenUsage>,
 }
@@ -105,11 +154,11 @@ impl Failure {
 }
 
 impl From<StreamError> for Failure {
-    fn from(StreamError { message, code }: StreamError) -> Self {
+    fn from(mut error: StreamError) -> Self {
+        // The type of the event, where the error has no word of its own.
+        error.code = error.code.filter(|code| code != "error");
         Self {
-            message,
-            // The type of the event, where the error has no word of its own.
-            code: code.filter(|code| code != "error"),
+            error,
             stop_reason: None,
             usage: None,
         }
@@ -172,6 +221,8 @@ struct WireResponse<'a> {
     usage: Raw<'a>,
     #[serde(borrow)]
     output: Raw<'a>,
+    #[serde(borrow)]
+    tools: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -246,8 +297,7 @@ impl<'a> StreamEvent<'a> {
                 let otherwise = kind.strip_prefix("response.").unwrap_or(kind).to_owned();
                 let outcome = Outcome::read(rest()?.response, otherwise.clone())?;
                 let failure = outcome.failure.unwrap_or_else(|| Failure {
-                    message: format!("the response was {otherwise}"),
-                    code: None,
+                    error: StreamError::new(format!("the response was {otherwise}"), None),
                     stop_reason: outcome.stop_reason.map(Cow::into_owned),
                     usage: outcome.usage,
                 });
@@ -293,6 +343,7 @@ impl<'a> Outcome<'a> {
             stop_reason: Some(stop_reason),
             usage,
             output,
+            tools: Tools::read(response.tools)?,
             failure,
         })
     }

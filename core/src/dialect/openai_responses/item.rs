@@ -76,6 +76,13 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// Whether a custom tool's call is one that the provider runs itself, as xAI marks those of its search on X.
+    fn is_own_call(&self) -> Result<bool, Error> {
+        Ok([self.call_id, self.id]
+            .into_iter()
+            .any(|id| matches!(text(id), Ok(Some(id)) if id.starts_with("xs_call") || id.contains("_xs_call"))))
+    }
+
     /// Whether an item of this kind that the provider ran is done. A picture that is there says at times that it is not.
     fn is_finished(&self, kind: &str) -> Result<bool, Error> {
         if kind == "image_generation_call" {
@@ -130,7 +137,7 @@ impl<'a> WireItem<'a> {
                 name: text(fields.name)?,
                 text: arguments(fields.arguments)?,
             },
-            "custom_tool_call" => ItemContent::Call {
+            "custom_tool_call" if !fields.is_own_call()? => ItemContent::Call {
                 is_custom: true,
                 call_id: text(fields.call_id)?,
                 name: text(fields.name)?,

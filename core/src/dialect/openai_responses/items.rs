@@ -1,5 +1,6 @@
 //! The output items that have come, and what has been said of each.
 
+use super::super::said::{Said, Whole};
 use super::super::{AnswerLimit, DecodeError};
 use super::event::{Kind, Place, Thought};
 use super::item::{ItemContent, WireItem};
@@ -25,6 +26,9 @@ pub(super) struct Item {
     is_confirmed: bool,
     /// Whether it is whole.
     pub(super) is_done: bool,
+    /// Whether anything has come behind its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_late: bool,
     pub(super) state: State,
 }
 
@@ -34,13 +38,13 @@ pub(super) struct Item {
 pub(super) enum State {
     Message {
         phase: Option<String>,
-        texts: Heard,
-        refusals: Heard,
+        texts: Parts,
+        refusals: Parts,
         citations: usize,
     },
     Reasoning {
-        summary: Heard,
-        content: Heard,
+        summary: Parts,
+        content: Parts,
         /// The part that was spoken of last.
         last: Option<Thought>,
         /// Its stretch of reasoning in the answer.
@@ -54,27 +58,80 @@ pub(super) enum State {
         name: Option<String>,
         /// Its place in the answer, once it has begun: its name has come, and its id, or arguments have come first.
         slot: Option<usize>,
-        /// Whether any of its arguments have come.
-        is_heard: bool,
+        /// What has come of its arguments, or of its input.
+        said: Said,
     },
     Other,
 }
 
-/// The parts that have come, one bit each; those from 63 on share one.
+/// The parts that have come, one bit each, those from 63 on share one; and what was said of the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Heard(u64);
+pub(super) struct Parts {
+    heard: u64,
+    last: u64,
+    /// Nothing where another part came between.
+    said: Option<Said>,
+    /// Where the last part begins in its message, in bytes; nothing where it began in another message.
+    from: Option<usize>,
+}
 
-impl Heard {
+impl Parts {
     #[inline]
-    pub(super) fn has(self, part: u64) -> bool {
-        self.0 & (1 << part.min(63)) != 0
+    fn has(self, part: u64) -> bool {
+        self.heard & (1 << part.min(63)) != 0
     }
 
-    /// Takes note of a part. Whether it is new.
-    pub(super) fn add(&mut self, part: u64) -> bool {
-        let is_new = !self.has(part);
-        self.0 |= 1 << part.min(63);
-        is_new
+    /// Whether this part is the one that was said last.
+    #[inline]
+    pub(super) fn is_last(&self, part: u64) -> bool {
+        self.said.is_some() && self.last == part
+    }
+
+    /// Takes note of a piece of a part, which stands in its message behind `from` bytes.
+    pub(super) fn add(&mut self, part: u64, piece: &str, from: usize) {
+        if self.last != part || !self.has(part) {
+            let is_new = !self.has(part);
+            self.heard |= 1 << part.min(63);
+            self.last = part;
+            self.said = is_new.then(Said::default);
+            self.from = is_new.then_some(from);
+        }
+        if let Some(said) = &mut self.said {
+            said.add(piece);
+        }
+    }
+
+    /// Takes note of a plain piece of the part that was said last.
+    #[inline]
+    pub(super) fn go_on(&mut self, piece: &str) {
+        if let Some(said) = &mut self.said {
+            said.add_plain(piece);
+        }
+    }
+
+    /// Holds a whole part against its pieces.
+    pub(super) fn against<'a>(&self, part: u64, whole: &'a str) -> Whole<'a> {
+        match self.said {
+            _ if whole.is_empty() => Whole::Same,
+            _ if !self.has(part) => Whole::Longer(whole),
+            Some(said) if self.last == part => said.against(whole),
+            // What its pieces were is not known any more.
+            _ => Whole::Same,
+        }
+    }
+
+    /// The message goes on in another one.
+    pub(super) fn leave_message(&mut self) {
+        self.from = None;
+    }
+
+    /// The last part is another text from now on: where it begins in its message.
+    pub(super) fn replace(&mut self, part: u64, whole: &str) -> Option<usize> {
+        let from = self.from.filter(|_| self.last == part)?;
+        let mut said = Said::default();
+        said.add(whole);
+        self.said = Some(said);
+        Some(from)
     }
 }
 
@@ -84,8 +141,8 @@ impl State {
         match content {
             ItemContent::Message { phase, .. } => Self::Message {
                 phase: phase.as_deref().map(str::to_owned),
-                texts: Heard::default(),
-                refusals: Heard::default(),
+                texts: Parts::default(),
+                refusals: Parts::default(),
                 citations: 0,
             },
             ItemContent::Reasoning { .. } => Self::reasoning(),
@@ -96,7 +153,7 @@ impl State {
                 is_custom: *is_custom,
                 name: None,
                 slot: None,
-                is_heard: false,
+                said: Said::default(),
             },
             ItemContent::Other { .. } => Self::Other,
         }
@@ -104,8 +161,8 @@ impl State {
 
     fn reasoning() -> Self {
         Self::Reasoning {
-            summary: Heard::default(),
-            content: Heard::default(),
+            summary: Parts::default(),
+            content: Parts::default(),
             last: None,
             stretch: None,
         }
@@ -116,8 +173,8 @@ impl State {
         match kind {
             Kind::Text(_) | Kind::Refusal(_) => Some(Self::Message {
                 phase: None,
-                texts: Heard::default(),
-                refusals: Heard::default(),
+                texts: Parts::default(),
+                refusals: Parts::default(),
                 citations: 0,
             }),
             Kind::Thought(_) => Some(Self::reasoning()),
@@ -195,15 +252,16 @@ impl Items {
 
     /// The last item to come with this index.
     #[inline]
-    pub(super) fn at_index(&self, output_index: u64) -> Option<(usize, &Item)> {
+    pub(super) fn at_index(&mut self, output_index: u64) -> Option<(usize, &mut Item)> {
         let is_it = |item: &Item| item.output_index == Some(output_index);
         let at = self.0.iter().rposition(is_it)?;
-        Some((at, &self.0[at]))
+        Some((at, &mut self.0[at]))
     }
 
     fn find(&self, place: &Place<'_>) -> Option<usize> {
         if let Some(output_index) = place.output_index {
-            return self.at_index(output_index).map(|(at, _)| at);
+            let is_it = |item: &Item| item.output_index == Some(output_index);
+            return self.0.iter().rposition(is_it);
         }
         match place.item_id.as_deref() {
             Some(id) => self
@@ -214,8 +272,8 @@ impl Items {
         }
     }
 
-    /// The item that a piece belongs to: an open one of its kind at its place, or a new one where the peer announced
-    /// none.
+    /// The item that a piece belongs to: one of its kind at its place, which may be over, or a new one where the peer
+    /// announced none.
     pub(super) fn of_piece(
         &mut self,
         place: &Place<'_>,
@@ -225,7 +283,7 @@ impl Items {
             let item = &mut self.0[at];
             if item.state.takes(kind) {
                 item.is_confirmed |= place.item_id.is_some();
-                return Ok((!item.is_done).then_some(at));
+                return Ok(Some(at));
             }
         }
         // An id that changes from event to event.
@@ -363,6 +421,7 @@ impl Items {
             id: short(id),
             is_confirmed: false,
             is_done: false,
+            is_late: false,
             state,
         });
         Ok(at)

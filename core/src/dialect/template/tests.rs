@@ -99,6 +99,7 @@ fn frame(data: &[u8]) -> Frame<'_> {
         event: b"",
         data,
         id: b"",
+        ..Frame::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::queue::{Place, Queue};
 use crate::conversation::{Conversation, LiveCall};
-use crate::event::Event;
+use crate::event::{Event, REPLACED};
 use crate::run::protocol::{PartialArgumentsUpdate, RunEvent};
 use crate::tool::{Change, OwnedChange, PartialArguments, PartialState, ToolRegistry};
 use crate::{CallKey, ToolCallId};
@@ -90,6 +90,11 @@ impl PartialCalls {
                     call.read_again(&text);
                 }
                 self.follow_live(&event.tool_call_id, conversation, queue);
+            }
+            Event::Custom(event) if event.name == REPLACED => {
+                if let Some(id) = event.value["toolCallId"].as_str() {
+                    self.follow_live(id, conversation, queue);
+                }
             }
             Event::MessagesSnapshot(_) => {
                 for live in conversation.calls() {

@@ -3,7 +3,7 @@
 use super::partial_calls::{add, stopped};
 use super::queue::{Place, Queue};
 use crate::conversation::Conversation;
-use crate::event::{Event, Message};
+use crate::event::{Event, Message, REPLACED};
 use crate::run::protocol::{PartialOutputUpdate, RunEvent};
 use crate::tool::schema::Spelling;
 use crate::tool::{OutputType, OwnedChange, PartialArguments, PartialState};
@@ -110,6 +110,20 @@ impl PartialOutput {
 
     /// A call begins: if it is the first of the final tool, the answer stands in its arguments.
     pub(crate) fn event(&mut self, event: &Event, conversation: &Conversation, queue: &mut Queue) {
+        if let Event::Custom(event) = event
+            && event.name == REPLACED
+        {
+            let is_it = match &self.source {
+                Source::Unknown => false,
+                Source::Text(id) => event.value["messageId"] == id.as_str(),
+                Source::Call(id) => event.value["toolCallId"] == id.as_str(),
+            };
+            if is_it {
+                self.restart(self.from);
+                self.catch_up(conversation, queue);
+            }
+            return;
+        }
         let tool = self.of.as_ref().and_then(|of| of.tool.as_deref());
         if let Event::ToolCallStart(start) = event
             && self.source == Source::Unknown
@@ -177,7 +191,9 @@ impl PartialOutput {
     }
 
     fn catch_up(&mut self, conversation: &Conversation, queue: &mut Queue) {
-        if let Some(text) = self.text(conversation).map(str::to_owned) {
+        if let Some(text) = self.text(conversation)
+            && let Some(text) = text.get(self.from..).map(str::to_owned)
+        {
             self.take(&text, queue);
         }
     }

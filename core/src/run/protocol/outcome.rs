@@ -355,22 +355,21 @@ pub enum Deadline {
 }
 
 impl Failure {
-    /// The failure that a stream reported.
-    pub(in crate::run) fn reported(error: RunFailure) -> Self {
-        let kind = ApiErrorKind::of_stream(error.code.as_deref(), &error.message);
+    /// The failure that a stream reported, with what kind of error it is.
+    #[must_use]
+    pub fn reported(error: RunFailure) -> Self {
+        let kind = error.kind.as_deref().and_then(ApiErrorKind::named);
+        let kind = kind.or_else(|| ApiErrorKind::of_stream(error.code.as_deref(), &error.message));
         Self::Reported { error, kind }
     }
 
     /// The failure that a stop reason in a provider's word stands for; nothing if it stands for none.
     pub(in crate::run) fn of_stop(stop_reason: &str) -> Option<Self> {
         let kind = match stop_reason.to_ascii_lowercase().as_str() {
-            "error"
-            | "malformed_function_call"
-            | "malformed_response"
-            | "unexpected_tool_call"
-            | "no_image"
-            | "image_other"
-            | "other" => ApiErrorKind::Unavailable,
+            "malformed_function_call" | "malformed_response" | "unexpected_tool_call" => {
+                ApiErrorKind::UnreadableOutput
+            }
+            "error" | "no_image" | "image_other" | "other" => ApiErrorKind::Unavailable,
             "missing_thought_signature" => ApiErrorKind::BadRequest,
             _ => return None,
         };
@@ -378,6 +377,7 @@ impl Failure {
             error: RunFailure {
                 message: format!("the answer ended with `{stop_reason}`"),
                 code: Some(stop_reason.to_owned()),
+                ..RunFailure::default()
             },
             kind: Some(kind),
         })
@@ -405,12 +405,15 @@ impl Failure {
         }
     }
 
-    /// The wait that the provider asks for before the next try, in a field of the error or in its words.
+    /// The wait before the next try that the provider asks for in its answer or in its stream. One that came in a header is
+    /// the host's to hand on.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Api { error } => error.retry_after,
-            Self::Reported { error, .. } => wait_in_words(&error.message),
+            Self::Reported { error, .. } => {
+                error.retry_after.or_else(|| wait_in_words(&error.message))
+            }
             _ => None,
         }
     }

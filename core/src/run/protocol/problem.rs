@@ -112,7 +112,7 @@ impl Outcome {
                 ProblemKind::ConnectionFailed,
                 "the stream ended before the answer did".to_owned(),
             ),
-            Self::Failed { failure } => (failure.problem(), failure.to_string()),
+            Self::Failed { failure } => (failure.problem(), failure.sentence()),
         };
         let is_retryable = match self {
             Self::Truncated => true,
@@ -141,6 +141,16 @@ impl Incomplete {
 }
 
 impl Failure {
+    /// What is wrong, in a sentence.
+    fn sentence(&self) -> String {
+        match self.kind() {
+            Some(ApiErrorKind::UnreadableOutput) => {
+                format!("the model wrote a call that the provider could not read: {self}")
+            }
+            _ => self.to_string(),
+        }
+    }
+
     fn problem(&self) -> ProblemKind {
         if let Some(kind) = self.kind() {
             return match kind {
@@ -152,6 +162,7 @@ impl Failure {
                 ApiErrorKind::Overloaded => ProblemKind::Overloaded,
                 ApiErrorKind::ContextTooLong => ProblemKind::ContextTooLong,
                 ApiErrorKind::ContentFiltered => ProblemKind::ContentFiltered,
+                ApiErrorKind::UnreadableOutput => ProblemKind::ServerError,
             };
         }
         match self {

@@ -135,7 +135,7 @@ impl Run<Streaming> {
                 let error = self.turn.conversation().summary().failure.clone();
                 let error = error.unwrap_or_else(|| RunFailure {
                     message: "the stream reported a failure".to_owned(),
-                    code: None,
+                    ..RunFailure::default()
                 });
                 self.failed(Failure::reported(error))
             }

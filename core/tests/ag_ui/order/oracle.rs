@@ -135,6 +135,7 @@ fn ours(events: &[Value]) -> (Judged, bool) {
             event: &[],
             data: data.as_bytes(),
             id: &[],
+            ..Frame::default()
         };
         if let Err(error) = decoder.frame(frame, &mut sink) {
             refused = Some(error.to_string());

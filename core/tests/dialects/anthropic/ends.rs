@@ -18,7 +18,6 @@ fn message_stop() -> Value {
 fn the_stop_reason_is_the_providers_word() {
     for reason in [
         "end_turn",
-        "tool_use",
         "max_tokens",
         "stop_sequence",
         "pause_turn",
@@ -150,7 +149,6 @@ fn what_is_not_json_is_refused_and_gives_no_event() {
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x","citations":[1e]}}"#,
-        "<html>",
         "[DONE",
     ] {
         let stream = format!("{}data: {bad}\n\n", body(&[start()]));
@@ -176,5 +174,36 @@ fn what_is_not_json_is_refused_and_gives_no_event() {
     assert!(
         matches!(result, Err(DecodeError::Json { .. })),
         "{result:?}"
+    );
+}
+
+#[test]
+fn an_answer_that_is_whole_at_its_start_says_why_it_stopped() {
+    let mut whole = start();
+    whole["message"]["content"] =
+        json!([{"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}]);
+    whole["message"]["stop_reason"] = "tool_use".into();
+    assert_eq!(last(&[whole.clone(), message_stop()]), "finish tool_use");
+    assert_eq!(last(&[whole]), "finish tool_use");
+    let mut refused = start();
+    refused["message"]["stop_reason"] = "refusal".into();
+    refused["message"]["stop_details"] = json!({"type": "refusal", "explanation": "No."});
+    let all = events(&body(&[refused, message_stop()]));
+    let said: Vec<_> = all.iter().map(short).collect();
+    assert_eq!(said[1..], ["custom refusal: \"No.\"", "finish refusal"]);
+}
+
+#[test]
+fn a_call_that_is_announced_must_come() {
+    let wire = [
+        vec![start()],
+        text(0, &["Hi"]),
+        vec![stop("tool_use"), message_stop()],
+    ]
+    .concat();
+    assert!(
+        last(&wire).starts_with("error no_call: "),
+        "{}",
+        last(&wire)
     );
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use stepwell_core::dialect::ApiError;
 use stepwell_core::dialect::ApiErrorKind::{
     self, Authentication, BadRequest, ContentFiltered, ContextTooLong, NotFound, Overloaded,
-    RateLimit, Unavailable,
+    RateLimit, Unavailable, UnreadableOutput,
 };
 use stepwell_core::provider;
 use stepwell_core::run::Failure;
@@ -198,7 +198,7 @@ fn a_stream_says_the_kind_by_its_code_or_its_words() {
         (Some("server_error"), "It broke", Some(Unavailable)),
         (Some("502"), "Upstream", Some(Unavailable)),
         (Some("429"), "Slow", Some(RateLimit)),
-        (Some("tool_use_failed"), "No", Some(BadRequest)),
+        (Some("tool_use_failed"), "No", Some(UnreadableOutput)),
         (Some("content_filter"), "x", Some(ContentFiltered)),
         (None, "prompt is too long: 1 > 0", Some(ContextTooLong)),
         (None, "server busy, please try again", Some(Overloaded)),

@@ -131,7 +131,7 @@ fn a_frame_with_too_much_in_it_says_nothing() {
     let many: Vec<_> = (0..1_025).map(|_| call("f", json!({}))).collect();
     let mut first = vec![json!({"text": "never said"})];
     first.extend(many);
-    let pieces = "x".repeat(3 << 20);
+    let pieces = "x".repeat(9 << 20);
     let piece = json!({"jsonPath": "$.a", "stringValue": pieces});
     let heavy = json!([{"text": "never said"}, {"functionCall": {"name": "f", "partialArgs": [piece, piece, piece, piece]}}]);
     for frame in [parts(json!(first)), parts(heavy)] {

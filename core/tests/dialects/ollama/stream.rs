@@ -146,7 +146,6 @@ fn broken_json_says_nothing() {
     for line in [
         r#"{"message":{"content":"x"}"#,
         r#"{"message":{"content":"x"},"done":fals}"#,
-        "<html>",
     ] {
         let (events, result) = run(&format!("{}{line}\n", body(Dialect::Ollama, &[text("a")])));
         assert!(matches!(result, Err(DecodeError::Json { .. })), "{line}");

@@ -7,3 +7,4 @@ mod reasoning;
 mod request;
 mod text;
 mod tool_calls;
+mod whole;

@@ -370,7 +370,7 @@ fn calls_and_what_is_held_for_them_are_bounded() {
     assert_eq!(recorder.events, []);
     assert_eq!(result, Err(limit));
 
-    let piece = "x".repeat(10_000);
+    let piece = "x".repeat(5 << 20);
     let nameless: Vec<_> = (0..7)
         .map(|_| calls(json!([{"index": 0, "function": {"arguments": piece}}])))
         .collect();

@@ -97,7 +97,7 @@ fn errors_of_every_form_end_the_run() {
         ),
         (
             json!({"type": "error", "error": {"type": "insufficient_quota", "code": "quota", "message": "Oh no"}}),
-            "error quota: Oh no",
+            "error insufficient_quota: Oh no",
         ),
         (
             json!({"error": {"message": "Oh no", "code": 502}}),

@@ -104,6 +104,7 @@ fn what_is_said_does_not_make_the_decoder_grow() {
                 event: b"",
                 id: b"",
                 data: data.as_bytes(),
+                ..Frame::default()
             };
             decoder.frame(frame, &mut Deaf).expect("a good frame");
         }

@@ -1,6 +1,7 @@
 //! The Responses dialect, through its public API: items and events, cutting, snapshots, requests.
 
 mod calls;
+mod done;
 mod ends;
 mod invariants;
 mod messages;

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use stepwell_core::conversation::{Applied, Conversation};
-use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::dialect::{ApiErrorKind, Dialect, HopIds};
 use stepwell_core::event::EventRef;
 use stepwell_core::pipeline::{AnswerLimits, Listener, Pipeline, StreamEnd, StreamError};
+use stepwell_core::run::Failure;
 use stepwell_core::wire::FrameLimits;
 
 /// What the model says. A piece is the inside of a JSON string, as it stands in the frame.
@@ -342,6 +343,10 @@ pub(crate) struct Read {
     pub(crate) calls: Vec<[String; 3]>,
     pub(crate) input_tokens: Option<u64>,
     pub(crate) failure: Option<String>,
+    /// Of the failure: its kind, whether it may pass by itself, the wait that it asks for.
+    pub(crate) kind: Option<ApiErrorKind>,
+    pub(crate) is_transient: bool,
+    pub(crate) retry_after_ms: Option<u128>,
     pub(crate) end: Result<StreamEnd, StreamError>,
 }
 
@@ -361,6 +366,15 @@ impl Listener for Warnings {
 
 /// Reads a body in pieces of so many bytes, with a snapshot between them.
 pub(crate) fn read_in(dialect: Dialect, body: &str, size: usize) -> (Read, Vec<String>) {
+    read_with(dialect, body, size, true)
+}
+
+/// Reads a body at once, without snapshots.
+pub(crate) fn read_once(dialect: Dialect, body: &str) -> Read {
+    read_with(dialect, body, usize::MAX, false).0
+}
+
+fn read_with(dialect: Dialect, body: &str, size: usize, snapshots: bool) -> (Read, Vec<String>) {
     let ids = HopIds {
         thread_id: "t".into(),
         run_id: "r".into(),
@@ -379,11 +393,14 @@ pub(crate) fn read_in(dialect: Dialect, body: &str, size: usize) -> (Read, Vec<S
         if end.is_err() {
             break;
         }
-        let snapshot = serde_json::to_string(&pipeline).expect("a pipeline is plain data");
-        pipeline = serde_json::from_str(&snapshot).expect("a snapshot can be read");
+        if snapshots {
+            let snapshot = serde_json::to_string(&pipeline).expect("a pipeline is plain data");
+            pipeline = serde_json::from_str(&snapshot).expect("a snapshot can be read");
+        }
     }
     let end = end.and_then(|()| pipeline.end(&mut conversation, &mut warnings));
     let summary = conversation.summary();
+    let failure = summary.failure.clone().map(Failure::reported);
     let calls = conversation.tool_calls().map(|call| {
         let (name, arguments) = (&call.function.name, &call.function.arguments);
         [call.id.to_string(), name.clone(), arguments.clone()]
@@ -397,6 +414,12 @@ pub(crate) fn read_in(dialect: Dialect, body: &str, size: usize) -> (Read, Vec<S
             .failure
             .as_ref()
             .map(|failure| failure.message.clone()),
+        kind: failure.as_ref().and_then(Failure::kind),
+        is_transient: failure.as_ref().is_some_and(Failure::is_transient),
+        retry_after_ms: failure
+            .as_ref()
+            .and_then(Failure::retry_after)
+            .map(|wait| wait.as_millis()),
         end,
     };
     (read, warnings.0)
@@ -422,6 +445,9 @@ fn every_dialect_says_the_same() {
                 .collect(),
             input_tokens: Some(7),
             failure: None,
+            kind: None,
+            is_transient: false,
+            retry_after_ms: None,
             end: Ok(StreamEnd::Finished),
         };
         assert_eq!(read, expected, "{dialect:?}");

@@ -7,4 +7,5 @@ mod ends;
 mod halves;
 mod indices;
 mod limits;
+mod stray;
 mod usage;

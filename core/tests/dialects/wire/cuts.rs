@@ -72,7 +72,7 @@ fn i04_a_snapshot_is_readable() {
     assert_eq!(
         snapshot,
         serde_json::json!({"sse": {
-            "limits": {"line": 10_485_760, "event": 10_485_760},
+            "limits": {"line": 67_108_864, "event": 67_108_864},
             "start": "passed",
             "after_cr": false,
             "line": "data: \u{10FFC3}",

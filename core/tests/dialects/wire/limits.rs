@@ -18,10 +18,10 @@ fn sse(line: usize, event: usize) -> Framer {
 }
 
 #[test]
-fn the_default_is_ten_mebibytes() {
-    assert_eq!(FrameLimits::default(), limits(10 << 20, 10 << 20));
+fn the_default_has_room_for_the_longest_call_in_one_frame() {
+    assert_eq!(FrameLimits::default(), limits(64 << 20, 64 << 20));
     let partial: FrameLimits = serde_json::from_str(r#"{"event": 5}"#).unwrap();
-    assert_eq!(partial, limits(10 << 20, 5));
+    assert_eq!(partial, limits(64 << 20, 5));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn many_small_events_pass_below_a_small_limit() {
 
 #[test]
 fn tiny_lines_without_a_blank_line_meet_the_limit() {
-    let mut seen = Seen::new(SseFramer::default().into());
+    let mut seen = Seen::new(sse(10 << 20, 10 << 20));
     let chunk = b"data\n".repeat(4096);
     let chunks = (0..)
         .take_while(|_| {
@@ -93,8 +93,8 @@ fn tiny_lines_without_a_blank_line_meet_the_limit() {
 fn an_endless_line_meets_the_limit() {
     let chunk = vec![b'x'; 64 << 10];
     for framer in [
-        Framer::from(SseFramer::default()),
-        JsonLinesFramer::default().into(),
+        sse(10 << 20, 10 << 20),
+        JsonLinesFramer::new(limits(10 << 20, 10 << 20)).into(),
     ] {
         let mut seen = Seen::new(framer);
         let chunks = (0..)

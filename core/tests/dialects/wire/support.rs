@@ -53,6 +53,8 @@ pub(crate) fn limits(line: usize, event: usize) -> FrameLimits {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) frames: Vec<Owned>,
+    /// The text from outside the format.
+    pub(crate) stray: Vec<Vec<u8>>,
     pub(crate) outcome: Result<(), WireError>,
     pub(crate) framer: Framer,
 }
@@ -61,24 +63,31 @@ impl Seen {
     pub(crate) fn new(framer: Framer) -> Self {
         Self {
             frames: Vec::new(),
+            stray: Vec::new(),
             outcome: Ok(()),
             framer,
         }
     }
 
     pub(crate) fn receive(&mut self, chunk: &[u8]) {
-        let frames = &mut self.frames;
+        let (frames, stray) = (&mut self.frames, &mut self.stray);
         let outcome = self.framer.receive(chunk, |frame| {
-            frames.push(frame.into());
+            match frame.is_stray {
+                true => stray.push(frame.data.to_vec()),
+                false => frames.push(frame.into()),
+            }
             Ok(())
         });
         self.outcome = self.outcome.clone().and(outcome);
     }
 
     pub(crate) fn finish(&mut self) {
-        let frames = &mut self.frames;
+        let (frames, stray) = (&mut self.frames, &mut self.stray);
         let outcome = self.framer.finish(|frame| {
-            frames.push(frame.into());
+            match frame.is_stray {
+                true => stray.push(frame.data.to_vec()),
+                false => frames.push(frame.into()),
+            }
             Ok(())
         });
         self.outcome = self.outcome.clone().and(outcome);

@@ -126,36 +126,6 @@ fn a_snapshot_of_the_messages_goes_on_or_begins_again() {
 }
 
 #[test]
-fn a_call_that_begins_again_after_its_end_goes_on_where_it_was() {
-    let start = Say::Event(
-        json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "parentMessageId": "m"}),
-    );
-    let piece = |delta: &str| {
-        Say::Event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta}))
-    };
-    let end = Say::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"}));
-    let says = vec![
-        start.clone(),
-        piece(r#"{"a":1}"#),
-        end.clone(),
-        start,
-        piece(" x"),
-        end,
-    ];
-    let run = |restores| {
-        let mut world = world(Dialect::AgUi, true)
-            .says(says.clone())
-            .says([text("Done.")]);
-        world.restores = restores;
-        follow(&mut world)
-    };
-    let views = run(false);
-    assert_eq!(views["c"].value, json!({"a": 1}));
-    assert!(views["c"].stopped.is_some());
-    assert_eq!(views, run(true));
-}
-
-#[test]
 fn the_same_id_with_another_parent_is_read_from_its_own_beginning() {
     let start = |parent: &str| {
         Say::Event(

@@ -276,7 +276,7 @@ impl Checker {
             }
             DecodeError::Wire(_) => (
                 "framing",
-                "send events of less than 10 MiB, in the form that the content type names",
+                "send events of less than 64 MiB, in the form that the content type names",
             ),
             DecodeError::Json { .. } => ("json", "send one JSON object for each event"),
             DecodeError::Protobuf(_) => (

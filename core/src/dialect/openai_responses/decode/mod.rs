@@ -1,19 +1,24 @@
 mod pieces;
 mod whole;
 
-use super::super::answer::{Answer, NO_STOP_REASON};
+use super::super::answer::{Answer, NO_STOP_REASON, is_zero, no_answer};
+use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{DecodeError, Dialect, HopIds, Sink};
-use super::event::{Failure, Kind, Outcome, StreamEvent};
+use super::event::{Failure, Kind, Outcome, StreamEvent, Thought};
 use super::item::{ItemContent, WireItem};
 use super::items::{Items, State};
 use crate::event::{Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
+use pieces::INPUT;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::borrow::Cow;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
+
+/// The result of a call of a tool that the app does not have, where the provider has tools of its own.
+const RUN_BY_PROVIDER: &str = "The provider ran this tool itself.";
 
 /// Decodes Responses streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +32,9 @@ pub(crate) struct Decoder {
     /// Whether the stream said that it is over within a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
+    /// How much the message that text goes on in says, in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    message_bytes: usize,
 }
 
 impl Decoder {
@@ -37,6 +45,7 @@ impl Decoder {
             message: None,
             reasoning: None,
             is_cut: false,
+            message_bytes: 0,
         }
     }
 
@@ -70,7 +79,10 @@ impl Decoder {
                     templates.learn(frame, piece.gaps, || (piece.kind, output_index));
                 }
                 if let Some(at) = self.items.of_piece(&piece.place, piece.kind)? {
-                    self.part(at, &piece, sink)?;
+                    match self.items.get(at).is_some_and(|item| item.is_done) {
+                        true => self.late(at, &piece, sink)?,
+                        false => self.part(at, &piece, sink)?,
+                    }
                 }
             }
             StreamEvent::Annotation(place, annotation) => {
@@ -87,7 +99,7 @@ impl Decoder {
                 }
             }
             StreamEvent::Over(outcome) => self.over(*outcome, sink)?,
-            StreamEvent::Failed(failure) => self.fail(failure, sink)?,
+            StreamEvent::Failed(failure) => self.failed(failure, sink)?,
         }
         Ok(())
     }
@@ -157,7 +169,7 @@ impl Decoder {
         if is_custom {
             let kind = json!({"type": "custom_tool_call"});
             self.answer.seal_call(begun, DIALECT, &kind, sink)?;
-            self.answer.arguments(begun, "{\"input\":\"", sink)?;
+            self.answer.arguments(begun, INPUT, sink)?;
         }
         if let Some(State::Call { slot, .. }) = self.state(at) {
             *slot = Some(begun);
@@ -180,13 +192,29 @@ impl Decoder {
         let new = calls.filter(|(at, item)| is_new(at, item)).count();
         self.answer.room_for_calls(new)?;
         self.name_model(outcome.model);
+        let mut own = Vec::new();
         for (at, item) in places.into_iter().zip(outcome.output) {
-            if self.items.get(at).is_some_and(|item| !item.is_done) {
-                self.complete(at, item, sink)?;
+            if let Some(tools) = &outcome.tools
+                && tools.are_without(&item)
+            {
+                own.push(at);
+            }
+            match self.items.get(at).is_some_and(|item| item.is_done) {
+                true => self.compare(at, &item, sink)?,
+                false => self.complete(at, item, sink)?,
+            }
+        }
+        for at in own {
+            if let Some(State::Call {
+                slot: Some(slot), ..
+            }) = self.state(at)
+            {
+                let slot = *slot;
+                self.answer.answer_call(slot, RUN_BY_PROVIDER, sink)?;
             }
         }
         if let Some(failure) = outcome.failure {
-            return self.fail(failure, sink);
+            return self.failed(failure, sink);
         }
         self.answer.stop_reason = outcome.stop_reason.map(Cow::into_owned);
         self.answer.usage = outcome.usage;
@@ -209,6 +237,9 @@ impl Decoder {
             self.is_cut = true;
             return Ok(());
         }
+        if self.items.len() == 0 {
+            return self.fail(no_answer(), sink);
+        }
         sink.warning(NO_STOP_REASON);
         self.finish(sink)
     }
@@ -223,10 +254,10 @@ impl Decoder {
         Ok(self.answer.finish(sink)?)
     }
 
-    fn fail(&mut self, failure: Failure, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    fn failed(&mut self, failure: Failure, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.answer.stop_reason = failure.stop_reason;
         self.answer.usage = failure.usage.or(self.answer.usage.take());
-        Ok(self.answer.fail(failure.message, failure.code, sink)?)
+        Ok(self.answer.fail(failure.error, sink)?)
     }
 }
 
@@ -245,8 +276,12 @@ impl FrameReader for Decoder {
         self.answer.is_over()
     }
 
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.failed(error.into(), sink)
+    }
+
     fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
-        Some(self.fail(Failure::read(data), sink))
+        Some(self.failed(Failure::read(data), sink))
     }
 
     /// Only of a part that has begun.
@@ -262,26 +297,42 @@ impl FrameReader for Decoder {
         if item.is_done {
             return Ok(false);
         }
-        match (&item.state, kind) {
+        match (&mut item.state, kind) {
             (State::Message { texts, .. }, Kind::Text(part))
-                if self.message == Some(at) && texts.has(part) =>
+                if self.message == Some(at) && texts.is_last(part) =>
             {
+                texts.go_on(fit.text);
+                self.message_bytes += fit.text.len();
                 self.answer.text(fit.text, sink)?;
             }
-            (State::Reasoning { last, .. }, Kind::Thought(part))
-                if self.reasoning == Some(at) && *last == Some(part) =>
-            {
+            (
+                State::Reasoning {
+                    last,
+                    summary,
+                    content,
+                    ..
+                },
+                Kind::Thought(part),
+            ) if self.reasoning == Some(at) && *last == Some(part) => {
+                match part {
+                    Thought::Summary(part) if summary.is_last(part) => summary.go_on(fit.text),
+                    Thought::Content(part) if content.is_last(part) => content.go_on(fit.text),
+                    Thought::Summary(_) | Thought::Content(_) => return Ok(false),
+                }
                 self.answer.reasoning(fit.text, sink)?;
             }
             (
                 State::Call {
                     slot: Some(slot),
                     is_custom: false,
-                    is_heard: true,
+                    said,
                     ..
                 },
                 Kind::Arguments,
-            ) => self.answer.arguments(*slot, fit.text, sink)?,
+            ) if !said.is_nothing() => {
+                said.add_plain(fit.text);
+                self.answer.arguments(*slot, fit.text, sink)?;
+            }
             _ => return Ok(false),
         }
         Ok(true)

@@ -1,11 +1,27 @@
-//! Pieces of items: of texts, refusals, thoughts and arguments. What is said whole counts only where no piece came.
+//! Pieces of items: of texts, refusals, thoughts and arguments. What is said whole counts: what its pieces lacked is said
+//! then, and where they said something else the app is told.
 
+use super::super::super::said::Whole;
 use super::super::event::{Kind, Piece, Place, Thought};
 use super::super::items::State;
 use super::{Decoder, with_phase};
 use crate::dialect::{DecodeError, Sink};
 use crate::event::Violation;
 use serde_json::Value;
+
+/// How the arguments of a custom tool's call begin.
+pub(super) const INPUT: &str = "{\"input\":\"";
+
+const LATE_TEXT: &str = "text came behind the end of its item, and is shown all the same";
+const LATE_ARGUMENTS: &str =
+    "arguments of a tool call came behind its end, and were left out: what its end said counts";
+const REPLACED_ARGUMENTS: &str =
+    "the arguments of a tool call ended as others than their pieces said: what the end says counts";
+const REPLACED_TEXT: &str =
+    "the text of a message ended as another than its pieces said: what the end says counts";
+const OTHER_TEXT: &str =
+    "the text of a message ended as another than its pieces said, which were over: they stay";
+const OTHER_THOUGHT: &str = "reasoning ended as another than its pieces said: they stay";
 
 impl Decoder {
     pub(super) fn part(
@@ -46,7 +62,38 @@ impl Decoder {
         }
     }
 
-    /// A piece of a message's text, or all of a part of it, which counts only if no piece of it came.
+    /// A piece that came behind the end of its item: gateways end an item at its first piece, and go on.
+    pub(super) fn late(
+        &mut self,
+        at: usize,
+        piece: &Piece<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        let Some(item) = self.items.get_mut(at) else {
+            return Ok(());
+        };
+        let is_news = match (&item.state, piece.kind) {
+            _ if !piece.is_whole => !piece.text.is_empty(),
+            (State::Message { texts, .. }, Kind::Text(part)) => {
+                matches!(texts.against(part, &piece.text), Whole::Longer(_))
+            }
+            _ => false,
+        };
+        if !is_news {
+            return Ok(());
+        }
+        let is_call = matches!(item.state, State::Call { .. });
+        if !std::mem::replace(&mut item.is_late, true) {
+            sink.warning(if is_call { LATE_ARGUMENTS } else { LATE_TEXT });
+        }
+        if is_call {
+            return Ok(());
+        }
+        self.message = self.message.filter(|_| self.answer.is_speaking());
+        self.part(at, piece, sink)
+    }
+
+    /// A piece of a message's text, or all of a part of it.
     pub(super) fn text(
         &mut self,
         at: usize,
@@ -58,16 +105,55 @@ impl Decoder {
         let Some(State::Message { phase, texts, .. }) = self.state(at) else {
             return Ok(());
         };
-        if (!texts.add(part) && is_whole) || text.is_empty() {
+        let text = match is_whole {
+            false => text,
+            true => match texts.against(part, text) {
+                Whole::Same => "",
+                Whole::Longer(rest) => rest,
+                Whole::Other => return self.replace_text(at, part, text, sink),
+            },
+        };
+        if text.is_empty() {
             return Ok(());
         }
         let phase = phase.clone();
         if self.message != Some(at) {
             self.answer.part(sink)?;
             self.message = Some(at);
+            self.message_bytes = 0;
             self.answer.begin_text(phase.map(with_phase), sink)?;
+            if let Some(State::Message { texts, .. }) = self.state(at) {
+                texts.leave_message();
+            }
+        }
+        let from = self.message_bytes;
+        self.message_bytes += text.len();
+        if let Some(State::Message { texts, .. }) = self.state(at) {
+            texts.add(part, text, from);
         }
         self.answer.text(text, sink)
+    }
+
+    /// A part of a message ends as another text than its pieces said.
+    fn replace_text(
+        &mut self,
+        at: usize,
+        part: u64,
+        text: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let is_open = self.message == Some(at) && self.answer.is_speaking();
+        let from = match self.state(at) {
+            Some(State::Message { texts, .. }) if is_open => texts.replace(part, text),
+            _ => None,
+        };
+        let Some(from) = from else {
+            sink.warning(OTHER_TEXT);
+            return Ok(());
+        };
+        sink.warning(REPLACED_TEXT);
+        self.message_bytes = from + text.len();
+        self.answer.replace_text(from, text, sink)
     }
 
     pub(super) fn refusal(
@@ -81,9 +167,18 @@ impl Decoder {
         let Some(State::Message { refusals, .. }) = self.state(at) else {
             return Ok(());
         };
-        if (!refusals.add(part) && is_whole) || text.is_empty() {
+        let text = match is_whole {
+            false => text,
+            true => match refusals.against(part, text) {
+                Whole::Longer(rest) => rest,
+                // The whole of it is kept with the message.
+                Whole::Same | Whole::Other => "",
+            },
+        };
+        if text.is_empty() {
             return Ok(());
         }
+        refusals.add(part, text, 0);
         self.answer.custom("refusal", text.into(), sink)
     }
 
@@ -104,13 +199,25 @@ impl Decoder {
         else {
             return Ok(());
         };
-        let is_new = match part {
-            Thought::Summary(part) => summary.add(part),
-            Thought::Content(part) => content.add(part),
+        let (parts, index) = match part {
+            Thought::Summary(index) => (summary, index),
+            Thought::Content(index) => (content, index),
         };
-        if (!is_new && is_whole) || text.is_empty() {
+        let text = match is_whole {
+            false => text,
+            true => match parts.against(index, text) {
+                Whole::Same => "",
+                Whole::Longer(rest) => rest,
+                Whole::Other => {
+                    sink.warning(OTHER_THOUGHT);
+                    ""
+                }
+            },
+        };
+        if text.is_empty() {
             return Ok(());
         }
+        parts.add(index, text, 0);
         let is_parted = last.is_some_and(|last| last != part);
         *last = Some(part);
         self.begin_reasoning(at, sink)?;
@@ -120,7 +227,7 @@ impl Decoder {
         self.answer.reasoning(text, sink)
     }
 
-    /// A piece of a call's arguments, or all of them, which count only if no piece came.
+    /// A piece of a call's arguments, or all of them.
     pub(super) fn arguments(
         &mut self,
         at: usize,
@@ -131,24 +238,40 @@ impl Decoder {
         let Some(State::Call {
             slot: Some(slot),
             is_custom,
-            is_heard,
+            said,
             ..
         }) = self.state(at)
         else {
             return Ok(());
         };
-        let (slot, is_custom) = (*slot, *is_custom);
-        let was_heard = std::mem::replace(is_heard, *is_heard || !text.is_empty());
-        if was_heard && is_whole {
+        if text.is_empty() {
             return Ok(());
         }
-        if !is_custom {
-            return self.answer.arguments(slot, text, sink);
+        let (slot, is_custom) = (*slot, *is_custom);
+        let mut more = text;
+        if is_whole {
+            match said.against(text) {
+                Whole::Same => return Ok(()),
+                Whole::Longer(rest) => more = rest,
+                Whole::Other => {
+                    *said = Default::default();
+                    said.add(text);
+                    sink.warning(REPLACED_ARGUMENTS);
+                    return match is_custom {
+                        false => self.answer.replace_arguments(slot, text, sink),
+                        true => {
+                            let text = format!("{INPUT}{}", quoted(text));
+                            self.answer.replace_arguments(slot, &text, sink)
+                        }
+                    };
+                }
+            }
         }
-        // Within a JSON string, whose quotes come before the first and after the last piece.
-        let quoted = Value::from(text).to_string();
-        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-        self.answer.arguments(slot, inner, sink)
+        said.add(more);
+        match is_custom {
+            false => self.answer.arguments(slot, more, sink),
+            true => self.answer.arguments(slot, &quoted(more), sink),
+        }
     }
 
     pub(super) fn annotation(
@@ -164,4 +287,12 @@ impl Decoder {
         }
         Ok(())
     }
+}
+
+/// A text as it stands within a JSON string, whose quotes come before the first and after the last piece.
+fn quoted(text: &str) -> String {
+    let mut quoted = Value::from(text).to_string();
+    quoted.pop();
+    quoted.remove(0);
+    quoted
 }

@@ -1,12 +1,14 @@
 //! Items that are whole: what no piece said is said then.
 
-use super::super::event::Thought;
+use super::super::super::template::Gap;
+use super::super::event::{Kind, Piece, Place, Thought};
 use super::super::item::{ItemContent, MessagePart, WireItem};
 use super::super::items::State;
 use super::{DIALECT, Decoder, with_phase};
 use crate::dialect::{DecodeError, Sink};
 use crate::event::{ContentPart, Violation};
 use serde_json::Value;
+use std::borrow::Cow;
 
 impl Decoder {
     /// An item is whole: what no piece said is said now.
@@ -71,6 +73,31 @@ impl Decoder {
         }
         if let Some(item) = self.items.get_mut(at) {
             item.is_done = true;
+        }
+        Ok(())
+    }
+
+    /// Holds an item as the last event has it against what was said of it: what its end lacked is said now.
+    pub(super) fn compare(
+        &mut self,
+        at: usize,
+        item: &WireItem<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        let ItemContent::Message { parts, .. } = &item.content else {
+            return Ok(());
+        };
+        for (index, part) in (0..).zip(parts) {
+            if let Some(text) = &part.text {
+                let piece = Piece {
+                    place: Place::default(),
+                    kind: Kind::Text(index),
+                    text: Cow::Borrowed(text),
+                    is_whole: true,
+                    gaps: [(Gap::Text, None), (Gap::Passed, None), (Gap::Passed, None)],
+                };
+                self.late(at, &piece, sink)?;
+            }
         }
         Ok(())
     }
