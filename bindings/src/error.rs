@@ -287,7 +287,9 @@ impl From<EndpointError> for StepwellError {
     fn from(error: EndpointError) -> Self {
         let advice = match &error {
             EndpointError::Api(_) => "leave `api` out for the provider's usual one",
-            EndpointError::NoBaseUrl { .. } | EndpointError::BadBaseUrl { .. } => "set `base_url`",
+            EndpointError::NoBaseUrl { .. } | EndpointError::BadBaseUrl { .. } => {
+                "set `base_url` (`baseUrl`) to the server's whole address, such as `https://example.org/v1`"
+            }
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
             EndpointError::BadKey { .. } => {

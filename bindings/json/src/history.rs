@@ -16,7 +16,7 @@ pub(crate) struct StoredTurns {
     turn: Option<String>,
 }
 
-/// What the next run begins with.
+/// The conversation of stored turns: to be shown, or for the next run to begin with.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct History {
@@ -36,7 +36,9 @@ impl StoredTurns {
             Some(turn) => tree.path_to(&turn).map_err(unfit)?,
             None => tree.shown(),
         };
-        let conversation = MessageBuilder::new().conversation(path).map_err(unfit)?;
+        // Another host may drive the last turn: what its calls come to is not for this one to say.
+        let builder = MessageBuilder::new().keep_open_calls();
+        let conversation = builder.conversation(path).map_err(unfit)?;
         Ok(History {
             messages: conversation.messages().to_vec(),
             shared_state: conversation.shared_state().clone(),
@@ -76,6 +78,22 @@ mod tests {
             json!(history.messages),
             json!([{ "id": "m", "role": "user", "content": "Hello" }])
         );
+        let call = json!({
+            "sequence": 0, "hop": 0,
+            "content": { "type": "tool_use", "call": { "hop": 0, "index": 0 }, "tool_call_id": "c", "name": "pay", "arguments": "{}" },
+        });
+        let mut waiting = turn(json!([{ "block": call, "atMs": 2 }]));
+        let record = waiting["turns"][0].as_object_mut().unwrap();
+        record.remove("outcome");
+        record.insert("status".into(), json!("streaming"));
+        let waiting: StoredTurns = serde_json::from_value(waiting).unwrap();
+        let messages = json!(waiting.history().unwrap().messages);
+        let roles = messages
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| &message["role"]);
+        assert_eq!(roles.collect::<Vec<_>>(), ["user", "assistant"]);
         let block = json!({ "sequence": 3, "hop": 0, "content": { "type": "state", "state": 1 } });
         let gap: StoredTurns =
             serde_json::from_value(turn(json!([{ "block": block, "atMs": 2 }]))).unwrap();

@@ -12,15 +12,35 @@ pub(crate) fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Ref
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path();
         if path.iter().next().is_none() {
-            return Refused::argument(what, error.into_inner());
+            return Refused::argument(what, without_content(error.inner()));
         }
         let field = format!("`{path}` of {what}");
-        Refused::argument(&field, error.into_inner())
+        Refused::argument(&field, without_content(error.inner()))
     })?;
     reader
         .end()
         .map_err(|error| Refused::argument(what, error))?;
     Ok(value)
+}
+
+/// A name that is longer is none that an app has misspelled.
+const LONGEST_NAME_BYTES: usize = 48;
+
+/// What is wrong with what was read, without its content: that may be what a user said, or a key.
+fn without_content(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let text = message.split_once("string \"").and_then(|(before, rest)| {
+        let (_, after) = rest.rsplit_once("\", expected ")?;
+        Some(format!("{before}a string, expected {after}"))
+    });
+    if let Some(text) = text {
+        return text;
+    }
+    let name = message.split_once('`').and_then(|(before, rest)| {
+        let (name, after) = rest.rsplit_once("`, expected ")?;
+        (name.len() > LONGEST_NAME_BYTES).then(|| format!("{before}`…`, expected {after}"))
+    });
+    name.unwrap_or(message)
 }
 
 /// Reads a call, an object whose field `tag` names it: as `{"NAME": {…}}`, which is an enum as serde has it. One that is told
@@ -40,12 +60,13 @@ pub(crate) fn read_call<T: DeserializeOwned>(tag: &'static str, json: &str) -> R
     };
     let what = format!("the call `{name}`");
     let call = Map::from_iter([(name, Value::Object(fields))]);
-    T::deserialize(Value::Object(call)).map_err(|error| Refused::argument(&what, error))
+    T::deserialize(Value::Object(call))
+        .map_err(|error| Refused::argument(&what, without_content(&error)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{read, read_call};
+    use super::{Refused, read, read_call};
     use crate::call::{Question, Told};
     use stepwell_ffi::RunConfig;
 
@@ -67,6 +88,28 @@ mod tests {
             assert!(refused.reason.starts_with(field), "{}", refused.reason);
         }
     }
+    #[test]
+    fn an_error_has_none_of_the_content() {
+        let said = format!("\"The secret\", expected {}", "of all ".repeat(20));
+        for json in [
+            serde_json::json!({ "limits": said }),
+            serde_json::json!({ "provider": "openai", "tools": [said] }),
+            serde_json::json!({ "device": { "background": said } }),
+        ] {
+            let refused = read::<RunConfig>("the configuration", &json.to_string());
+            let Refused { reason, .. } = refused.unwrap_err();
+            assert!(
+                !reason.contains("secret") && reason.contains("expected"),
+                "{reason}"
+            );
+        }
+        let told = serde_json::json!({ "input": "steer", "message": said }).to_string();
+        let Refused { reason, .. } = read_call::<Told>("input", &told).map(|_| ()).unwrap_err();
+        assert!(!reason.contains("secret"), "{reason}");
+        let refused = read::<RunConfig>("it", r#"{"limit":1}"#).unwrap_err();
+        assert!(refused.reason.contains("`limit`"), "{}", refused.reason);
+    }
+
     #[test]
     fn a_call_is_named_and_an_error_names_it() {
         let told = |json| read_call::<Told>("input", json).map(|_| ());

@@ -1,6 +1,7 @@
 // A conversation with a model and the page's tools.
 
 import type { OutputDecoder } from "./context.js";
+import { refuseUnknownCode } from "./configuration.js";
 import { instructions } from "./credentials.js";
 import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
 import { type Finished, TurnError } from "./finished.js";
@@ -10,12 +11,13 @@ import { loaded, misuse, wrong } from "./module.js";
 import { type DeepPartial, type Output, changed, outputOf } from "./output.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
+import { Presence } from "./presence.js";
 import { RunRegistry } from "./registry.js";
 import { titleOf } from "./session.js";
 import type { Json, Message, OutputType, RegistryEvent, Start, ThreadKey, TurnKey, TurnOptions, WhenBusy } from "./types.js";
 import { StoreError } from "./store.js";
 import { type Tool, toolsByName } from "./tools.js";
-import { Busy, type Input, type Run, Turn } from "./turn.js";
+import { type Input, type Run, Turn } from "./turn.js";
 
 interface Thread extends Known {
   key: Required<ThreadKey>;
@@ -35,6 +37,26 @@ interface Shared {
   threads: Map<string, Thread>;
   isInBackground: boolean;
   isOffline: boolean;
+}
+
+/** How a turn begins. */
+interface Beginning {
+  whenBusy: WhenBusy;
+  signal?: AbortSignal | undefined;
+  isRevived?: boolean;
+  /** The turn, if a store has it. */
+  stored?: string;
+  /** The tools that are the turn's own. */
+  tools?: Map<string, Tool>;
+}
+
+/** The turns under way of all agents that share a registry, by their threads. */
+const LIVE_TURNS = new WeakMap<RunRegistry, Map<string, Turn>>();
+
+function liveTurns(registry: RunRegistry): Map<string, Turn> {
+  const turns = LIVE_TURNS.get(registry) ?? new Map<string, Turn>();
+  LIVE_TURNS.set(registry, turns);
+  return turns;
 }
 
 /** An unfinished turn of the store that goes on here. */
@@ -114,7 +136,8 @@ export class Agent {
 
   /**
    * Says something to the model: a text, texts and media in order (`["What is this?", await image(file)]`), or an AG-UI message.
-   * If another turn of this thread is under way, the turn fails at once as `busy`, unless `whenBusy` is `cancel`.
+   * If another turn of this thread is under way, in this page or, with a store, in another one, the turn fails at once with
+   * a problem of the kind `busy`. With the option `whenBusy: "cancel"` that other turn is cancelled first.
    */
   send(said: Said, options: SendOptions = {}): Turn {
     return this.#start(saying(said), options);
@@ -134,12 +157,11 @@ export class Agent {
     return this.#start(start, options, { parent });
   }
 
-  /** Says something and waits for the whole answer; throws a `TurnError` where it is not whole. */
+  /**
+   * Says something and waits for the whole answer; throws a `TurnError` where it is not whole, also since the turn was cancelled.
+   */
   async sendAndWait(said: Said, options: SendOptions = {}): Promise<Finished> {
-    const finished = await this.send(said, options).finish();
-    const { problem } = finished.outcome;
-    if (problem) throw new TurnError(problem, finished);
-    return finished;
+    return whole(this.send(said, options));
   }
 
   /**
@@ -157,10 +179,8 @@ export class Agent {
         onPartial(partial as DeepPartial<T>);
       }
     }
-    const finished = await turn.finish();
-    const { problem } = finished.outcome;
-    if (problem) throw new TurnError(problem, finished);
-    return read(finished.output ?? null);
+    const { output: value } = await whole(turn);
+    return read(value ?? null);
   }
 
   /**
@@ -191,9 +211,11 @@ export class Agent {
     throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
   }
 
-  #start({ text, parts = [], ...given }: Start, { signal, tools, whenBusy, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
+  #start({ text, parts = [], ...given }: Start, { signal, tools, whenBusy: asked, ...others }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
+    const whenBusy = this.#whenBusy(asked ?? given.options?.whenBusy);
     if (signal && typeof signal.addEventListener !== "function") throw wrong("`signal` is no `AbortSignal`", "give the `signal` of an `AbortController`");
+    refuseUnknownCode(others);
     const own = toolsByName(tools ?? []);
     const options: TurnOptions = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
     // Stored with the turn, so that one which comes back has it.
@@ -201,7 +223,6 @@ export class Agent {
     const { config, clock, journal } = setup;
     const thread = this.#thread;
     const { key } = thread;
-    if (this.#isBusy(whenBusy)) return this.#refused();
     const { runId, message } = given;
     if ((text !== undefined || parts.length > 0) && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
     const said: Start = text === undefined && parts.length === 0 ? given : { ...given, message: messageOf(runId, parts.length === 0 ? text! : [text ?? "", ...parts]) };
@@ -218,58 +239,69 @@ export class Agent {
       const made = await instructions(instructionsFrom, request, setup, signal);
       if (made !== undefined) options.instructions = made;
     };
-    if (!durable && !instructionsFrom) return this.#begin(() => started(thread), signal, false, undefined, own);
+    const beginning = { signal, whenBusy, tools: own };
+    if (!durable && !instructionsFrom) return this.#begin(() => started(thread), beginning);
     if (!durable) {
       const make = async ({ signal }: Waiting) => {
         await instructed(thread, signal);
         return started(thread);
       };
-      return this.#begin(make, signal, false, undefined, own);
+      return this.#begin(make, beginning);
     }
-    const make = async (waiting: Waiting) => {
-      const { parent, ...before } = await durable.before(key, from, () => thread, waiting);
+    const begin = async (waiting: Waiting, { owner }: Presence) => {
+      const { parent, ...before } = await durable.before(key, from, () => thread, whenBusy, waiting);
       await instructed(before, waiting.signal);
       const run = started(before);
-      // What the thread is called, if this is its first turn.
-      const title = parent === undefined ? titleOf(run.machine.messages) : "";
-      const said = start.message && { message: start.message };
-      const turn = { key: { thread: key, turn: runId }, ...said, snapshot: run.machine.snapshot(), atMs: clock.now() };
-      const generation = await durable.begin({ ...turn, ...(parent !== undefined && { parent }), ...(title && { title }) }, waiting);
-      return { ...run, generation };
+      try {
+        // What the thread is called, if this is its first turn.
+        const title = parent === undefined ? titleOf(run.machine.messages) : "";
+        const said = start.message && { message: start.message };
+        const turn = { key: { thread: key, turn: runId }, ...said, owner, snapshot: run.machine.snapshot(), atMs: clock.now() };
+        const generation = await durable.begin({ ...turn, ...(parent !== undefined && { parent }), ...(title && { title }) }, waiting);
+        return { ...run, generation };
+      } catch (error) {
+        run.machine.free();
+        throw error;
+      }
     };
-    return this.#stored(runId, signal, make, false, own);
+    return this.#stored(runId, (waiting, presence) => durable.untilFree(whenBusy, () => begin(waiting, presence)), beginning);
+  }
+
+  /** Checks what a turn is told to do with another one of its thread. */
+  #whenBusy(given: WhenBusy | undefined): WhenBusy {
+    const whenBusy = given ?? this.#shared.setup.config.whenBusy ?? "fail";
+    if (whenBusy === "fail" || whenBusy === "cancel") return whenBusy;
+    throw wrong(`\`whenBusy\` is \`${whenBusy}\``, "give `fail` or `cancel`");
   }
 
   /**
    * Goes on with a turn that `Turn.rested` gave, in this page or a later one, on the thread of the snapshot. An agent with a
    * store goes on from what that has of the turn, which is at least as new.
    */
-  revive(snapshot: string, { signal, whenBusy }: SendOptions = {}): Turn {
+  revive(snapshot: string, { signal, whenBusy: given }: Pick<SendOptions, "signal" | "whenBusy"> = {}): Turn {
     const { durable } = this.#shared;
+    const whenBusy = this.#whenBusy(given);
     const machine = this.#revived(snapshot);
     const thread = { ...this.#thread.key, thread: machine.threadId };
     const on = this.#on(this.#threadOf(thread));
-    if (on.#isBusy(whenBusy)) {
-      machine.free();
-      return on.#refused();
-    }
-    if (!durable) return on.#begin(() => ({ machine, outputs: machine.pollOutputs() }), signal, true);
+    const beginning = { signal, whenBusy, isRevived: true };
+    if (!durable) return on.#begin(() => ({ machine, outputs: machine.pollOutputs() }), beginning);
     const key = { thread, turn: machine.turn };
     return on.#stored(
       key.turn,
-      signal,
-      async (waiting) => {
-        const claimed = await durable.claim(key, waiting);
+      async (waiting, { owner }) => {
+        const claimed = await durable.claim(key, owner, whenBusy, waiting);
         if (!claimed) {
           // It was begun without this store.
-          const generation = await durable.begin({ key, snapshot, atMs: this.#shared.setup.clock.now() }, waiting);
+          const begin = () => durable.begin({ key, owner, snapshot, atMs: this.#shared.setup.clock.now() }, waiting);
+          const generation = await durable.untilFree("fail", begin);
           return { machine, outputs: machine.pollOutputs(), generation };
         }
         machine.free();
         const newer = this.#revived(claimed.snapshot ?? snapshot);
         return { machine: newer, outputs: newer.pollOutputs(), generation: claimed.generation };
       },
-      true,
+      beginning,
     );
   }
 
@@ -289,21 +321,18 @@ export class Agent {
   async recover(): Promise<Recovered[]> {
     const { durable } = this.#shared;
     if (!durable) return [];
-    const leave = await durable.attend();
-    try {
-      const orphans = await durable.orphans((thread) => this.#threadOf(thread).current !== undefined);
-      return orphans.map(({ key, claimed: { snapshot = "", generation } }) => {
-        try {
-          const machine = this.#revived(snapshot);
-          const run = async () => ({ machine, outputs: machine.pollOutputs(), generation });
-          return { key, turn: this.#on(this.#threadOf(key.thread)).#stored(key.turn, undefined, run, true) };
-        } catch (error) {
-          return { key, error };
-        }
-      });
-    } finally {
-      leave();
-    }
+    const orphans = await durable.orphans((thread) => this.#threadOf(thread).current !== undefined);
+    return orphans.map(({ key, claimed: { snapshot = "", generation }, presence }) => {
+      try {
+        const machine = this.#revived(snapshot);
+        const run = async () => ({ machine, outputs: machine.pollOutputs(), generation });
+        const beginning: Beginning = { whenBusy: "cancel", isRevived: true };
+        return { key, turn: this.#on(this.#threadOf(key.thread)).#stored(key.turn, run, beginning, Promise.resolve(presence)) };
+      } catch (error) {
+        presence.end();
+        return { key, error };
+      }
+    });
   }
 
   /**
@@ -327,56 +356,59 @@ export class Agent {
     return durable ? durable.once(() => durable.store.deleteThread(named(key)[0])) : false;
   }
 
-  /** Whether another turn keeps one from this thread. */
-  #isBusy(whenBusy: WhenBusy = this.#shared.setup.config.whenBusy ?? "fail"): boolean {
-    return whenBusy === "fail" && this.#thread.current?.isUnderWay === true;
-  }
-
-  /** A turn that has failed, since another one is under way. It has nothing of the conversation, which may be another user's. */
-  #refused(): Turn {
-    const { setup } = this.#shared;
-    const nothing = () => {};
-    const owner = { goOn: () => false, holds: () => true };
-    const turn = new Turn({ setup, owner, isRevived: false, tools: new Map(), over: nothing, left: nothing, messages: () => [], news: () => [] });
-    turn.begin(() => Promise.reject(new Busy()));
-    return turn;
-  }
-
   /** Begins a turn that the store has first. */
-  #stored(turn: string, signal: AbortSignal | undefined, make: (waiting: Waiting) => Promise<Omit<Run, "writer"> & { generation: number }>, isRevived = false, tools?: Map<string, Tool>): Turn {
+  #stored(
+    turn: string,
+    make: (waiting: Waiting, presence: Presence) => Promise<Omit<Run, "writer"> & { generation: number }>,
+    beginning: Beginning,
+    attending?: Promise<Presence>,
+  ): Turn {
     const { setup, durable } = this.#shared;
     const thread = this.#thread;
-    const earlier = thread.current;
-    const attended = durable!.attend();
+    const earlier = this.#others().map((turn) => turn.ended);
+    let presence: Presence | undefined;
     const begun: Turn = this.#begin(
       async (waiting) => {
         // Not long: it was cancelled, and waits for nothing itself but its last write.
-        await earlier?.ended;
-        await attended;
-        const { generation, ...run } = await make(waiting);
+        await Promise.all(earlier);
+        presence = await (attending ?? Presence.begin());
+        presence.onCancel = () => {
+          waiting.warn("another page cancelled the turn, to send on its thread");
+          begun.cancel();
+        };
+        const { generation, ...run } = await make(waiting, presence);
         const stored = { key: { thread: thread.key, turn }, generation };
         return { ...run, writer: new Writer(durable!, stored, () => setup.clock.now(), { ...waiting, stop: begun.cancel }) };
       },
-      signal,
-      isRevived,
-      turn,
-      tools,
+      { ...beginning, stored: turn },
     );
-    void begun.ended.then(() => attended).then((leave) => leave());
+    void begun.ended.then(() => presence?.end());
     return begun;
   }
 
-  #begin(make: (waiting: Waiting) => Run | Promise<Run>, signal?: AbortSignal, isRevived = false, stored?: string, tools = new Map<string, Tool>()): Turn {
+  /** The turns of this thread that were begun before: of this agent, and of another one that shares its registry. */
+  #others(): Turn[] {
+    const { key, current } = this.#thread;
+    const live = liveTurns(this.#shared.registry).get(named(key)[1]);
+    return [current, live].filter((turn) => turn !== undefined);
+  }
+
+  #begin(make: (waiting: Waiting) => Run | Promise<Run>, { signal, whenBusy, isRevived = false, stored, tools = new Map<string, Tool>() }: Beginning): Turn {
     const { registry } = this.#shared;
     const setup = { ...this.#shared.setup };
     setup.outputDecoder = this.#output?.decoder ?? setup.outputDecoder;
     const thread = this.#thread;
+    const live = liveTurns(registry);
+    const [, name] = named(thread.key);
+    const others = this.#others();
+    if (whenBusy === "fail" && others.some((turn) => turn.isUnderWay)) return Turn.refused(setup);
     // A stored turn goes on as the run that has its thread, if nobody has taken that since.
     const goesOn = isRevived && !thread.current;
-    thread.current?.cancel();
+    for (const turn of others) turn.cancel();
     const owner = new Owner(registry, thread.key, goesOn);
     const left = () => {
       if (thread.current === turn) thread.current = undefined;
+      if (live.get(name) === turn) live.delete(name);
     };
     const host = {
       setup,
@@ -394,6 +426,7 @@ export class Agent {
     };
     const turn: Turn = new Turn(host, signal);
     thread.current = turn;
+    live.set(name, turn);
     turn.begin(make);
     return turn;
   }
@@ -409,7 +442,8 @@ export class Agent {
 
   /**
    * The thread's conversation as the store has it: AG-UI messages, oldest first. For one that this page has not sent on yet; from
-   * then on `messages` gives it too, which is what an agent without a store has. Throws the store's `StoreError`.
+   * then on `messages` gives it too, which is what an agent without a store has. A call without a result still runs, or waits
+   * for an answer, perhaps in another page. Throws the store's `StoreError`.
    */
   async load(): Promise<Message[]> {
     const thread = this.#thread;
@@ -453,10 +487,15 @@ export class Agent {
     this.#tellAll((machine, now) => machine.networkAvailable(now));
   }
 
-  /** Follows the browser's own events: the page is hidden or shown, the network goes or comes. Gives what stops that. */
+  /**
+   * Follows the browser: whether the page is hidden or shown, and whether there is a network, as it is now and whenever it
+   * changes. Returns what stops that.
+   */
   followDevice(): () => void {
     const stop = new AbortController();
     const { signal } = stop;
+    if (globalThis.document?.visibilityState === "hidden") this.enteredBackground();
+    if (globalThis.navigator?.onLine === false) this.networkLost();
     const seen = () => (document.visibilityState === "hidden" ? this.enteredBackground() : this.enteredForeground());
     globalThis.document?.addEventListener("visibilitychange", seen, { signal });
     globalThis.addEventListener?.("offline", () => this.networkLost(), { signal });
@@ -503,6 +542,13 @@ export class Agent {
 function named(given: ThreadKey | string): [Required<ThreadKey>, string] {
   const { server = "", room = "", thread } = typeof given === "string" ? { thread: given } : given;
   return [{ thread, room, server }, JSON.stringify([server, room, thread])];
+}
+
+/** Waits for a turn's whole answer. */
+async function whole(turn: Turn): Promise<Finished> {
+  const finished = await turn.finish();
+  if (turn.problem) throw new TurnError(turn.problem, finished);
+  return finished;
 }
 
 /** A new turn in which the user says this. */

@@ -4,11 +4,20 @@ import { RunMachine } from "./machine.js";
 import { Presence } from "./presence.js";
 import type { Clock } from "./setup.js";
 import { conversationOf } from "./session.js";
-import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished } from "./types.js";
+import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
 
 /** One call that takes longer has failed. */
 const LONGEST_CALL = 30_000;
+
+/** How long another page has to end the turn that it was told to cancel. After that the turn is taken from it. */
+const CANCEL_TIMEOUT_MS = 5_000;
+
+/** How often a turn that cancels the others of its thread finds that yet another one began first. */
+const MAX_BUSY_TRIES = 5;
+
+/** Another turn of the thread is under way, and is not to be cancelled. @internal */
+export class Busy extends Error {}
 
 type Persist = Extract<Effect, { type: "persist" }>;
 
@@ -31,22 +40,21 @@ export interface Known extends Conversation {
   last: string | undefined;
 }
 
-/** The store of an agent, and under which name it writes there. @internal */
-export class Durable {
-  readonly #owner = crypto.randomUUID();
-  readonly #presence = new Presence(this.#owner);
+/** A turn that no page drives, claimed. @internal */
+export interface Orphan {
+  key: TurnKey;
+  claimed: Claimed;
+  presence: Presence;
+}
 
+/** The store of an agent, and how its turns begin there. @internal */
+export class Durable {
   constructor(
     readonly store: Store,
     readonly waits: boolean,
     private readonly config: RunConfig,
     private readonly clock: Clock,
   ) {}
-
-  /** Says that the owner is there, until what is given is called. */
-  attend(): Promise<() => void> {
-    return this.#presence.attend();
-  }
 
   /** One call, which does not take for ever. */
   async once<T>(call: () => Promise<T>): Promise<T> {
@@ -104,16 +112,21 @@ export class Durable {
   }
 
   /**
-   * What the store has before a new turn: after the thread's last one, or after `from`. A turn of the thread that nobody has
-   * brought to its end is stopped first.
+   * Returns what the store has before a new turn: after the thread's last one, or after `from`. An unfinished turn that no
+   * page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `fail`; for `cancel` that page
+   * is told to cancel it.
    */
   async before(
     thread: ThreadKey,
     from: { parent: string | undefined } | undefined,
     known: () => Known,
+    whenBusy: WhenBusy,
     waiting: Waiting,
   ): Promise<Conversation & { parent: string | undefined }> {
-    const record = await this.#call(() => this.store.thread(thread), waiting);
+    let record = await this.#call(() => this.store.thread(thread), waiting);
+    if (record?.unfinished && (await this.#free(record.unfinished, whenBusy, waiting))) {
+      record = await this.#call(() => this.store.thread(thread), waiting);
+    }
     if (!record) return { ...known(), parent: from?.parent };
     const { unfinished } = record;
     const stopped = unfinished && (await this.#stop(unfinished, waiting));
@@ -122,6 +135,35 @@ export class Durable {
     if (stopped && unfinished.key.turn === parent) return { ...stopped, parent };
     if (!unfinished && known().last === parent) return { ...known(), parent };
     return { ...(await this.#conversation(thread, parent, waiting)), parent };
+  }
+
+  /** Makes sure that no page drives an unfinished turn. Returns whether one did. */
+  async #free({ owner }: Unfinished, whenBusy: WhenBusy, { signal }: Waiting): Promise<boolean> {
+    if (!(await Presence.all()).has(owner)) return false;
+    if (whenBusy === "fail") throw new Busy();
+    const giveUp = new AbortController();
+    const abort = () => giveUp.abort();
+    const timer = this.clock.setTimeout(abort, CANCEL_TIMEOUT_MS);
+    signal.addEventListener("abort", abort);
+    try {
+      await Presence.cancel(owner, giveUp.signal);
+    } finally {
+      this.clock.clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    }
+    return true;
+  }
+
+  /** Begins a turn of a thread: `begin` is called again where another page's turn of the thread began first. */
+  async untilFree<T>(whenBusy: WhenBusy, begin: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await begin();
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.kind !== "busy") throw error;
+        if (whenBusy === "fail" || tries >= MAX_BUSY_TRIES) throw new Busy();
+      }
+    }
   }
 
   /** The conversation as of a stored turn. */
@@ -147,66 +189,88 @@ export class Durable {
     return { ...(await this.#conversation(thread, turn, once)), last: isOver ? turn : undefined };
   }
 
-  /** Stores that a turn begins, and gives its generation. */
-  async begin(turn: Omit<NewTurn, "owner">, waiting: Waiting): Promise<number> {
+  /** Stores that a turn begins, and returns its generation. */
+  async begin(turn: NewTurn, waiting: Waiting): Promise<number> {
     let tries = 0;
     try {
       return await this.#call(() => {
         tries += 1;
-        return this.store.beginTurn({ ...turn, owner: this.#owner });
+        return this.store.beginTurn(turn);
       }, waiting);
     } catch (error) {
       if ((error as StoreError).kind !== "exists" || tries === 1) throw error;
       // An earlier try was done, and its answer lost on the way.
-      const claimed = await this.claim(turn.key, waiting, true);
+      const claimed = await this.#call(async () => {
+        const unfinished = await this.#unfinished(turn.key);
+        return unfinished?.owner === turn.owner ? this.#claimed(unfinished, turn.owner) : undefined;
+      }, waiting);
       if (!claimed) throw error;
       return claimed.generation;
     }
   }
 
-  /** Claims a turn, if it is unfinished: `own` if it is under this name alone. */
-  claim(key: TurnKey, waiting: Waiting, own = false): Promise<Claimed | undefined> {
+  /** Claims a turn for an owner, if it is unfinished. A page that drives it is dealt with as in `before`. */
+  async claim(key: TurnKey, owner: string, whenBusy: WhenBusy, waiting: Waiting): Promise<Claimed | undefined> {
+    const driven = await this.#call(() => this.#unfinished(key), waiting);
+    if (!driven) return undefined;
+    await this.#free(driven, whenBusy, waiting);
+    return this.#take(key, owner, waiting);
+  }
+
+  /** Claims a turn for an owner, if it is unfinished, whoever has it. */
+  #take(key: TurnKey, owner: string, waiting: Waiting): Promise<Claimed | undefined> {
     return this.#call(async () => {
-      const unfinished = (await this.store.thread(key.thread))?.unfinished;
-      if (unfinished?.key.turn !== key.turn || (own && unfinished.owner !== this.#owner)) return undefined;
-      return this.#claimed(unfinished);
+      const unfinished = await this.#unfinished(key);
+      return unfinished && this.#claimed(unfinished, owner);
     }, waiting);
   }
 
+  async #unfinished(key: TurnKey): Promise<Unfinished | undefined> {
+    const unfinished = (await this.store.thread(key.thread))?.unfinished;
+    return unfinished?.key.turn === key.turn ? unfinished : undefined;
+  }
+
   /** Nothing of a turn that has ended. */
-  async #claimed({ key, generation }: Unfinished): Promise<Claimed | undefined> {
+  async #claimed({ key, generation }: Unfinished, owner: string): Promise<Claimed | undefined> {
     try {
-      return await this.store.claim(key, generation, this.#owner);
+      return await this.store.claim(key, generation, owner);
     } catch (error) {
       if (storeError(error).kind === "closed") return undefined;
       throw error;
     }
   }
 
-  /** Claims all that nobody drives any more, but for what is left out. */
-  async orphans(isUnderWay: (thread: ThreadKey) => boolean): Promise<{ key: TurnKey; claimed: Claimed }[]> {
+  /** Claims all turns that no page drives, except those that are left out, each for an owner of its own. */
+  async orphans(isUnderWay: (thread: ThreadKey) => boolean): Promise<Orphan[]> {
     const unfinished = await this.once(() => this.store.unfinished());
     const there = await Presence.all();
-    const claimed = [];
+    const orphans: Orphan[] = [];
     for (const turn of unfinished) {
-      if ((turn.owner !== this.#owner && there.has(turn.owner)) || isUnderWay(turn.key.thread)) continue;
+      if (there.has(turn.owner) || isUnderWay(turn.key.thread)) continue;
+      const presence = await Presence.begin();
       try {
-        const own = await this.once(() => this.#claimed(turn));
-        if (own) claimed.push({ key: turn.key, claimed: own });
+        const claimed = await this.once(() => this.#claimed(turn, presence.owner));
+        if (claimed) orphans.push({ key: turn.key, claimed, presence });
+        else presence.end();
       } catch (error) {
+        presence.end();
         // Another page was quicker.
-        if (!isLost(error as StoreError)) throw error;
+        if (isLost(error as StoreError)) continue;
+        for (const { presence } of orphans) presence.end();
+        throw error;
       }
     }
-    return claimed;
+    return orphans;
   }
 
   /**
    * Claims a turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if its run
    * could be read.
    */
-  async #stop({ key }: Unfinished, waiting: Waiting): Promise<Conversation | undefined> {
-    const claimed = await this.claim(key, waiting);
+  async #stop({ key, owner }: Unfinished, waiting: Waiting): Promise<Conversation | undefined> {
+    // A page that cannot be seen, for want of locks, stops at once, and does not stream on to nobody.
+    Presence.tell(owner);
+    const claimed = await this.#take(key, crypto.randomUUID(), waiting);
     // It may have come to its end in the meantime.
     if (!claimed) return undefined;
     const write = (batch: PersistBatch) => this.#call(() => this.store.persist(key, claimed.generation, batch), waiting);

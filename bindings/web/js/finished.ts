@@ -18,15 +18,22 @@ export interface Finished {
   output?: Json;
 }
 
-/** A turn whose answer is not whole: what is wrong, and what to do. */
+/** A turn whose answer is not whole: what is wrong, and what to do. What was said is in `finished` alone: in no message and no log. */
 export class TurnError extends Error {
   override name = "TurnError";
+  // No property that logs and error trackers would print: it has the conversation.
+  readonly #finished: Finished;
 
   constructor(
     readonly problem: Problem,
-    /** The turn as it ended: what was said so far stands. */
-    readonly finished: Finished,
+    finished: Finished,
   ) {
     super(`${problem.message}; ${problem.advice}`);
+    this.#finished = finished;
+  }
+
+  /** The turn as it ended: what was said so far stands. */
+  get finished(): Finished {
+    return this.#finished;
   }
 }

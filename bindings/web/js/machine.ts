@@ -1,6 +1,7 @@
 // The machine: how it is made, and what of it is no call in JSON.
 
 import { RunCalls } from "./calls.js";
+import { plain } from "./configuration.js";
 import { answered, bodyBytes, made, milliseconds, misuse, written } from "./module.js";
 import { Machine } from "./stepwell.js";
 import type { Json, Message, Outputs, RunConfig } from "./types.js";
@@ -32,7 +33,7 @@ export class RunMachine extends RunCalls {
     this.#machine = made(() => {
       // From `restore` and `revive`, which have made it.
       if ((config as unknown) instanceof Machine) return config as unknown as Machine;
-      const making = { config, threadId, history: history ?? [], sharedState, journal: journal ?? false };
+      const making = { config: plain(config), threadId, history: history ?? [], sharedState, journal: journal ?? false };
       return new Machine(written("the run", making));
     });
   }
@@ -43,7 +44,7 @@ export class RunMachine extends RunCalls {
 
   /** A stored run in the same page, which was suspended and goes on: what the app was given to do, it still does. */
   static restore(snapshot: string, config: RunConfig): RunMachine {
-    return RunMachine.#of({ config, restore: snapshot });
+    return RunMachine.#of({ config: plain(config), restore: snapshot });
   }
 
   /**
@@ -53,7 +54,7 @@ export class RunMachine extends RunCalls {
    * is unknown. Take `pollOutputs` first. With `journal` all further inputs are written down, in a journal of their own.
    */
   static revive(snapshot: string, config: RunConfig, nowMs?: number | null, journal?: boolean | null): RunMachine {
-    return RunMachine.#of({ config, revive: snapshot, nowMs: at(nowMs), journal: journal ?? false });
+    return RunMachine.#of({ config: plain(config), revive: snapshot, nowMs: at(nowMs), journal: journal ?? false });
   }
 
   get #own(): Machine {

@@ -64,13 +64,13 @@ export function file(id: string, options: { provider?: string; mediaType?: strin
 }
 
 /** AG-UI's parts of them. An empty text is none. */
-export const partsOf = (contents: readonly Content[]): Json[] => contents.filter((content) => content !== "").map(partOf);
+export const partsOf = (contents: readonly Content[]): Part[] => contents.filter((content) => content !== "").map(partOf);
 
-function partOf(content: Content): Json {
+function partOf(content: Content): Part {
   if (typeof content === "string") return { type: "text", text: content };
   if (content instanceof Promise) throw wrong("a part of the content is a promise", "`await` what `image` and the like make");
   if (typeof content?.type !== "string") throw wrong(`a part of the content is ${kindOf(content)}`, "give a text, or what `image` and the like make");
-  return { ...content } as unknown as Json;
+  return { ...content } as Part;
 }
 
 /** What the user says: a text, a part of media, texts and parts in order, or an AG-UI message. */

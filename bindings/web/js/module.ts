@@ -26,12 +26,28 @@ export function loaded(): void {
   }
 }
 
+/** What to do where the module cannot be loaded. */
+function loadingAdvice(error: unknown): string {
+  const words = String(error);
+  if (/unsafe-eval|Content Security Policy|Content-Security-Policy/i.test(words)) {
+    return "let the page's Content-Security-Policy allow WebAssembly: `script-src 'self' 'wasm-unsafe-eval'`";
+  }
+  return "say where the file `stepwell_bg.wasm` of the package is, or give its bytes or a `WebAssembly.Module`: `init({ module_or_path })`";
+}
+
 /**
  * Loads the module, once for a page, a worker or a process. Under Node it is read from the package. `module_or_path` says
- * where else it is: an address, a `Response`, the bytes, or a `WebAssembly.Module`.
+ * where else it is: an address, a `Response`, the bytes, or a `WebAssembly.Module`. Throws a `StepwellError` where it cannot
+ * be loaded.
  */
 export async function init(from?: { module_or_path: InitInput | Promise<InitInput> }): Promise<InitOutput> {
-  const output = await load(from);
+  let output;
+  try {
+    output = await load(from);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw thrown("configuration", `the WebAssembly module cannot be loaded: ${reason}`, loadingAdvice(error));
+  }
   isLoaded = true;
   return output;
 }

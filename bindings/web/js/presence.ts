@@ -1,47 +1,99 @@
-// Who is there of those that own turns: in this page, and by the browser's locks in the others that share its storage.
+// Which turns are alive: those that this page drives and, by the browser's locks, those of the other pages that share its
+// storage. Each stored turn has an owner of its own, so a page that is alive says nothing of the turns it has let go of.
 
 const PREFIX = "stepwell:";
 
+const CANCEL = "cancel";
+
 /** The owners of this page. */
-const here = new Set<string>();
+const here = new Map<string, Presence>();
+
+/** Those of this page that have ended, as long as the browser still lists their locks. */
+const ended = new Set<string>();
 
 const locks = (): LockManager | undefined => globalThis.navigator?.locks;
 
-/** Tells the other pages that the owner is there, until what is given is called. A page without locks is taken for the only one. */
-function hold(owner: string): Promise<() => void> {
-  return new Promise((held) => {
-    const request = locks()?.request(PREFIX + owner, () => new Promise<void>((release) => held(release)));
-    if (request) request.catch(() => held(() => {}));
-    else held(() => {});
-  });
+/** Where the owner of a turn can be told something by other pages. Absent where there are no pages: under Node. */
+function channelOf(owner: string): BroadcastChannel | undefined {
+  const isBrowser = "document" in globalThis || "WorkerGlobalScope" in globalThis;
+  return isBrowser && typeof BroadcastChannel === "function" ? new BroadcastChannel(PREFIX + owner) : undefined;
 }
 
-/** The sign that an owner is there, while any of its turns is under way. It ends with the page, however that ends. */
+/** The owner of one stored turn, alive until `end`, or until its page is gone, however that ends. @internal */
 export class Presence {
-  #times = 0;
-  #held: Promise<() => void> | undefined;
+  readonly owner = crypto.randomUUID();
+  #release: (() => void) | undefined;
+  readonly #channel = channelOf(this.owner);
+  #end!: () => void;
+  readonly ended = new Promise<void>((end) => (this.#end = end));
 
-  constructor(readonly owner: string) {}
+  /** Called when another page, or another agent of this one, cancels the turn. */
+  onCancel: () => void = () => {};
 
-  /** Gives what ends it. */
-  async attend(): Promise<() => void> {
-    this.#times += 1;
-    here.add(this.owner);
-    const held = (this.#held ??= hold(this.owner));
-    await held;
-    return () => {
-      this.#times -= 1;
-      if (this.#times > 0) return;
-      here.delete(this.owner);
-      this.#held = undefined;
-      void held.then((release) => release());
-    };
+  private constructor() {
+    here.set(this.owner, this);
+    this.#channel?.addEventListener("message", ({ data }) => {
+      if (data === CANCEL) this.onCancel();
+    });
   }
 
-  /** Those of all pages. */
+  /** Returns when the other pages can see the owner. A page without locks is taken for the only one. */
+  static async begin(): Promise<Presence> {
+    const presence = new Presence();
+    const { owner } = presence;
+    await new Promise<void>((held) => {
+      const request = locks()?.request(PREFIX + owner, () => {
+        held();
+        return new Promise<void>((release) => (presence.#release = release));
+      });
+      if (!request) return held();
+      // A page that may not take locks is alone with itself, too.
+      request.catch(held).finally(() => ended.delete(owner));
+    });
+    return presence;
+  }
+
+  end(): void {
+    here.delete(this.owner);
+    this.#channel?.close();
+    if (this.#release) {
+      ended.add(this.owner);
+      this.#release();
+    }
+    this.#end();
+  }
+
+  /** Returns the owners that are alive, of all pages. */
   static async all(): Promise<Set<string>> {
     const { held = [] } = (await locks()?.query()) ?? {};
     const names = held.map(({ name = "" }) => name).filter((name) => name.startsWith(PREFIX));
-    return new Set([...here, ...names.map((name) => name.slice(PREFIX.length))]);
+    const owners = names.map((name) => name.slice(PREFIX.length));
+    return new Set([...here.keys(), ...owners.filter((owner) => !ended.has(owner))]);
+  }
+
+  /** Tells an owner, in whichever page, to cancel its turn. Returns when the owner has ended, or `signal` aborts. */
+  static async cancel(owner: string, signal: AbortSignal): Promise<void> {
+    const own = here.get(owner);
+    const aborted = new Promise<void>((abort) => {
+      if (signal.aborted) abort();
+      signal.addEventListener("abort", () => abort(), { once: true });
+    });
+    if (own) {
+      own.onCancel();
+      return Promise.race([own.ended, aborted]);
+    }
+    Presence.tell(owner);
+    try {
+      await locks()?.request(PREFIX + owner, { signal }, () => {});
+    } catch {
+      // It did not end in time.
+    }
+  }
+
+  /** Tells an owner of another page to cancel its turn, if there still is such a page. */
+  static tell(owner: string): void {
+    const channel = channelOf(owner);
+    channel?.postMessage(CANCEL);
+    channel?.close();
   }
 }

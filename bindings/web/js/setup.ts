@@ -6,7 +6,7 @@ import { Durable } from "./durable.js";
 import { type Hook, specs } from "./hooks.js";
 import { thrown, wrong } from "./module.js";
 import type { RunRegistry } from "./registry.js";
-import type { Json, Message, RunConfig } from "./types.js";
+import type { Json, Message, Provider, RunConfig } from "./types.js";
 import type { Store } from "./store.js";
 import { type Answerer, type Approver, type Tool, toolsByName } from "./tools.js";
 
@@ -19,7 +19,9 @@ export interface Clock {
 }
 
 /** How an agent is set up: all of `RunConfig` that an agent can do, and what the page has for it. */
-export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "credentials" | "hooks"> {
+export interface AgentOptions extends Omit<RunConfig, "provider" | "tools" | "runIds" | "credentials" | "hooks"> {
+  /** The provider's name. */
+  provider: Provider;
   /** The tools on offer, with their code. */
   tools?: Tool[];
   /** Asks the user about tools with `requiresApproval`; without one they are denied. */

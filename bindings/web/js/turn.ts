@@ -2,7 +2,7 @@
 
 import { answer, type Asking } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
-import type { StoredTurn, Waiting, Writer } from "./durable.js";
+import { Busy, type StoredTurn, type Waiting, type Writer } from "./durable.js";
 import type { Finished } from "./finished.js";
 import { messageOf, type Said } from "./media.js";
 import type { RunMachine } from "./machine.js";
@@ -10,7 +10,7 @@ import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
 import { busy, noInstructions, notStored } from "./session.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
@@ -36,7 +36,7 @@ export interface Run {
 /** What a turn has of its agent. @internal */
 export interface Host {
   setup: Setup;
-  owner: Pick<Owner, "goOn" | "holds">;
+  owner: Pick<Owner, "holds" | "goOn">;
   isRevived: boolean;
   /** The tools that are the turn's own. */
   tools: Map<string, Tool>;
@@ -50,9 +50,6 @@ export interface Host {
   news(): Input[];
 }
 
-/** Another turn of the thread is under way. @internal */
-export class Busy extends Error {}
-
 /**
  * A turn under way: iterate over it for its events, of which `completed` is the last. It goes on whether anybody iterates or
  * not; leaving the loop cancels it.
@@ -63,7 +60,11 @@ export class Turn implements AsyncIterable<RunEvent> {
   #events: RunEvent[] = [];
   /** The event that ends the turn, until its end is stored. */
   #last: RunEvent | undefined;
-  #wake: (() => void) | undefined;
+  /** Whether a loop takes the events. */
+  #isRead = false;
+  /** Whether a question of an AG-UI agent came that no loop saw. */
+  #isAsked = false;
+  #waiting: (() => void)[] = [];
   #work = new Map<string, AbortController>();
   #calls = new Map<string, CallKey>();
   /** The tools that wait for the user, by their questions. */
@@ -90,6 +91,9 @@ export class Turn implements AsyncIterable<RunEvent> {
   readonly begun = new Promise<void>((begin) => (this.#begin = begin));
   /** The turn is over, and the next one may begin. @internal */
   readonly ended = new Promise<void>((end) => (this.#end = end));
+
+  /** What kept it from a whole answer, also if it was cancelled. @internal */
+  problem: Problem | undefined;
 
   /** @internal */
   constructor(
@@ -122,56 +126,93 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.#stop.signal.aborted) this.cancel();
   }
 
-  /** A turn whose thread is busy, that could not be stored, or has no instructions, has not begun: nothing went out. */
-  #notBegun(error: unknown): void {
-    const isOfStore = error instanceof StoreError;
-    const isBusy = error instanceof Busy;
-    if (!isOfStore && !isBusy && !(error instanceof NoInstructions)) return this.#break(error);
-    if (isOfStore) this.#trouble = error;
-    const outcome = isBusy ? busy() : (isOfStore ? notStored : noInstructions)(error.message);
-    this.#last = { type: "completed", outcome };
-    this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
+  /**
+   * Returns a turn that did not begin, since another one of its thread is under way. It has nothing of the conversation, which
+   * may be another user's. @internal
+   */
+  static refused(setup: Setup): Turn {
+    const owner = { holds: () => true, goOn: () => true };
+    const nothing = () => {};
+    const turn = new Turn({ setup, owner, isRevived: false, tools: new Map(), over: nothing, left: nothing, messages: () => [], news: () => [] });
+    turn.begin(() => Promise.reject(new Busy()));
+    return turn;
   }
 
-  /** Whether it keeps others from its thread: one that was told to stop does not. @internal */
-  get isUnderWay(): boolean {
-    return !this.#isOver && !this.#stop.signal.aborted;
+  /** A turn that could not be stored, has no instructions, or found its thread busy, has not begun: nothing went out. */
+  #notBegun(error: unknown): void {
+    let outcome: Outcome;
+    if (error instanceof StoreError) {
+      this.#trouble = error;
+      outcome = notStored(error.message);
+    } else if (error instanceof NoInstructions) outcome = noInstructions(error.message);
+    else if (error instanceof Busy) outcome = busy();
+    else return this.#break(error);
+    this.problem = outcome.problem;
+    this.#last = { type: "completed", outcome };
+    this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
   }
 
   get #isOver(): boolean {
     return this.#finished !== undefined || this.#failed !== undefined || this.#isSuspended;
   }
 
-  /** The events, each to one reader. */
+  /** Whether it neither has ended nor was told to stop. @internal */
+  get isUnderWay(): boolean {
+    return !this.#isOver && !this.#stop.signal.aborted && !this.#outcome;
+  }
+
+  /** The events. One loop at a time takes them; wait for the end elsewhere by `finish`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
+    if (this.#isRead) throw misuse("another loop takes the events of this turn", "read them in one loop, and wait for the end elsewhere by `turn.finish()`");
+    this.#isRead = true;
     try {
       for (;;) {
         const event = this.#events.shift();
         if (event) yield event;
         else if (this.#failed) throw this.#failed.error;
         else if (this.#finished || this.#isSuspended) return;
-        else await new Promise<void>((wake) => (this.#wake = wake));
+        else await this.#news();
       }
     } finally {
+      this.#isRead = false;
       this.cancel();
+      this.#wake();
     }
   }
 
+  /** Waits until there are events, the turn is over, or a loop over it has ended. */
+  #news(): Promise<void> {
+    return new Promise((wake) => this.#waiting.push(wake));
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
   /**
-   * Waits for the end, whatever is left of the events, and gives the turn however it ended. Nobody sees what an AG-UI agent
-   * asks meanwhile: it is told that there is no answer, and where it asks once more, the turn is cancelled.
+   * Waits for the end, and returns the turn however it ended, also while a loop reads its events. Where no loop does, events
+   * are dropped, and nobody sees what an AG-UI agent asks: it is told that there is no answer, and where it asks once more,
+   * the turn is cancelled.
    */
   async finish(): Promise<Finished> {
-    let asked = false;
-    for await (const event of this) {
-      if (event.type !== "interrupted") continue;
-      if (asked) this.cancel();
-      else this.resume(event.interrupts.map(({ id: interruptId }) => ({ interruptId, status: "cancelled" })));
-      asked = true;
+    // A loop that begins along with it comes first.
+    await undefined;
+    while (!this.#isOver) {
+      if (!this.#isRead) this.#events.splice(0).forEach((event) => this.#decline(event));
+      if (!this.#isOver) await this.#news();
     }
     await this.ended;
+    if (this.#failed) throw this.#failed.error;
     if (this.#finished) return this.#finished;
     throw misuse("the turn was suspended", "go on with it by `Agent.revive`");
+  }
+
+  /** Answers a question that no loop sees. */
+  #decline(event: RunEvent): void {
+    if (event.type !== "interrupted" || this.#isOver) return;
+    if (this.#isAsked) this.cancel();
+    else this.resume(event.interrupts.map(({ id: interruptId }) => ({ interruptId, status: "cancelled" })));
+    this.#isAsked = true;
   }
 
   /** Stops the turn: its tools are told, its connection is closed. The events up to its end still come. */
@@ -250,7 +291,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     return this.#revivedFrom;
   }
 
-  /** How the turn ended, once it has. */
+  /** How the turn ended, once it has. One that was cancelled has no `problem`. */
   get outcome(): Outcome | undefined {
     return this.#finished?.outcome;
   }
@@ -346,6 +387,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   /** The machine cannot be trusted any more: there is no end of its own to wait for. */
   #break(error: unknown): void {
     this.#failed = { error };
+    this.host.left();
     this.#close();
   }
 
@@ -365,7 +407,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     const isSaid = event.type === "toolProgress" || event.type === "toolPartialResult";
     if (isSaid && last?.type === event.type && last.toolCallId === event.toolCallId) this.#events.pop();
     this.#events.push(event);
-    this.#wake?.();
+    this.#wake();
   }
 
   #carryOut(machine: RunMachine, { events, effects, wakeAtMs }: Outputs): void {
@@ -381,11 +423,11 @@ export class Turn implements AsyncIterable<RunEvent> {
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
       // Whoever took the thread over has it: this turn stops.
       if (event.type === "hopStarted" && !this.host.owner.goOn()) queueMicrotask(this.cancel);
-      if (event.type === "completed") this.#last = event;
+      if (event.type === "completed") this.#last = { ...event, outcome: this.#calm(event.outcome) };
       else this.#show(event);
     }
     // A turn that ends says so; one that was over before says nothing. Not with each piece: the question is a call in JSON.
-    if (this.#last || events.length === 0) this.#outcome ??= machine.outcome;
+    if (this.#last || events.length === 0) this.#outcome ??= machine.outcome && this.#calm(machine.outcome);
     if (this.#outcome) {
       // The last of it is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
@@ -397,6 +439,12 @@ export class Turn implements AsyncIterable<RunEvent> {
       const snapshot = machine.snapshot();
       for (const resolve of this.#rested.splice(0)) resolve(snapshot);
     }
+  }
+
+  /** A turn that was cancelled has ended as it was told to: that is no problem, except for who waits for a whole answer. */
+  #calm({ problem, ...outcome }: Outcome): Outcome {
+    this.problem = problem;
+    return problem === undefined || outcome.outcome === "cancelled" ? outcome : { ...outcome, problem };
   }
 
   #finish(finished: Finished): void {
@@ -413,7 +461,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     this.#work.clear();
     this.#begin();
     this.#end();
-    this.#wake?.();
+    this.#wake();
     // Not within a call of its own.
     queueMicrotask(() => this.#machine?.free());
   }

@@ -5,12 +5,75 @@ export type * from "./shapes.js";
 /** Any JSON. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** An AG-UI message: `@ag-ui/core` has the types of all roles. */
-export interface Message {
+/** The name of a provider: one that Stepwell knows, or one of `providers`, the app's own. */
+export type Provider =
+  | "ag-ui"
+  | "anthropic"
+  | "cohere"
+  | "fireworks"
+  | "gemini"
+  | "groq"
+  | "mistral"
+  | "nvidia"
+  | "ollama"
+  | "openai"
+  | "openai-compatible"
+  | "openrouter"
+  | "together"
+  | (string & {});
+
+/** What every AG-UI message may have. Fields that are not named here are kept, too. */
+interface MessageFields {
   id: string;
-  role: "user" | "assistant" | "tool" | "system" | "developer" | "reasoning" | "activity";
-  [field: string]: unknown;
+  name?: string;
+  /** What the provider attached to it, for it alone. */
+  encryptedValue?: string;
+  metadata?: { [name: string]: Json };
 }
+
+/** What the user said. */
+export interface UserMessage extends MessageFields {
+  role: "user";
+  content: string | Part[];
+}
+
+/** What the model said, and the calls that it asks for. */
+export interface AssistantMessage extends MessageFields {
+  role: "assistant";
+  content?: string;
+  toolCalls?: { id: string; type: "function"; function: { name: string; arguments: string }; encryptedValue?: string }[];
+}
+
+/** What came of a tool call. */
+export interface ToolMessage extends MessageFields {
+  role: "tool";
+  toolCallId: string;
+  content: string | Part[];
+  /** What went wrong, if the call failed. */
+  error?: string;
+}
+
+/** What the app tells the model. */
+export interface SystemMessage extends MessageFields {
+  role: "system" | "developer";
+  content: string;
+}
+
+/** What the model thought, as far as its provider shows it. */
+export interface ReasoningMessage extends MessageFields {
+  role: "reasoning";
+  content: string;
+}
+
+/** What an agent shows of its work. */
+export interface ActivityMessage extends MessageFields {
+  role: "activity";
+  activityType: string;
+  content: { [name: string]: any };
+}
+
+/** An AG-UI message, tagged by its `role`. */
+export type Message = UserMessage | AssistantMessage | ToolMessage | SystemMessage | ReasoningMessage | ActivityMessage;
 
 /** What kind of media a part is. */
 export type MediaKind = "image" | "audio" | "video" | "document";

@@ -127,16 +127,16 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, RunRegistry, 
     check("an aborted signal too", (await one.send("Hello", { signal: AbortSignal.abort() }).finish()).outcome.outcome === "cancelled");
   }
   {
-    const { agent: one, requests } = agent(["stalls", answer(says("Second."))]);
+    const { agent: one, requests } = agent(["stalls", answer(says("Second."))], { whenBusy: "cancel" });
     const first = one.send("First");
     // Its request goes out.
     await new Promise(setImmediate);
-    const busy = await one.send("I am Bob").finish();
+    const busy = await one.send("I am Bob", { whenBusy: "fail" }).finish();
     check("two users of one agent are not mixed", busy.outcome.problem?.kind === "busy" && busy.messages.length === 0 && busy.text === "" && requests.length === 1);
     check("and who is refused is told what to do", busy.outcome.problem.advice.includes("agent.thread(id)"));
-    const second = await one.send("Second", { whenBusy: "cancel" }).finish();
-    check("who sends again takes the thread over", (await first.finish()).outcome.outcome === "cancelled" && second.text === "Second.");
+    const second = await one.send("Second").finish();
     check("what was refused is nowhere", !JSON.stringify([requests.at(-1).body, one.messages]).includes("Bob"));
+    check("who sends again may take the thread over", (await first.finish()).outcome.outcome === "cancelled" && second.text === "Second.");
     check("and what was said before goes along", requests.at(-1).body.messages.map(({ content }) => content).includes("First"));
   }
   {
@@ -195,6 +195,9 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, RunRegistry, 
     [() => new Agent({ ...config, tools: [{ name: "add" }] }), /^`tools\[0\]` has no code; .*`execute`/],
     [() => new Agent({ ...config, tools: [{ name: "add", execute() {} }] }), /^`tools\[0\]` of the configuration: missing field/],
     [() => new Agent({ ...config, approver: true }), /`approver` is no function/],
+    [() => new Agent({ ...config, approve: () => true }), /^`approve` is a function, and no option/],
+    [() => new Agent({ ...config, settings: { context: [{ description: "a", value: () => "b" }] } }), /^`settings.context\[0\].value` is a function/],
+    [() => new Agent(config).send("Hi", { approver: () => true }), /^`approver` is a function, and no option/],
     [() => new Agent({ ...config, hooks: {} }), /`hooks` is no array/],
     [() => new Agent({ ...config, hooks: [{ afterTool() {} }] }), /^`hooks\[0\]` has no name/],
     [() => new Agent({ ...config, hooks: [{ name: "guard", afterTool: true }] }), /^`afterTool` of `hooks\[0\]` is no function/],
@@ -209,11 +212,45 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, RunRegistry, 
   const unknown = await new Agent(config).sendAndWait("Hi", { temperature: 0 }).catch((error) => error);
   check(`so is an option of a turn: ${unknown}`, unknown.kind === "invalidArgument" && /unknown field `temperature`/.test(unknown.message));
   check("a wrong configuration is an error at once", thrown(() => new Agent({ provider: "nobody" }))?.kind === "configuration");
+  {
+    // What the user said is in no error's text, and in nothing that a log prints of it.
+    const { inspect } = await import("node:util");
+    const secret = "the secret of the user ".repeat(20);
+    const body = JSON.stringify({ error: { message: "wrong key" } });
+    const history = [{ id: "m", role: "user", content: secret }];
+    const failed = await agent([answer(body, { status: 401 })], { history }).agent.sendAndWait(secret).catch((error) => error);
+    check("a turn that failed has what was said", failed.finished.messages[0].content === secret);
+    const errors = [failed, ...[{ history: secret }, { history: [{ id: "m", role: secret }] }, { limits: secret }].map((options) => thrown(() => new Agent({ ...config, ...options })))];
+    for (const error of errors) {
+      const printed = [error.message, String(error), inspect(error, { depth: 9 }), JSON.stringify(error)].join();
+      check(`an error says nothing of it: ${error}`, error instanceof Error && !printed.includes("secret") && error.message.length < 600);
+    }
+  }
+  {
+    // Those that the types name are those that the library knows.
+    const { readFileSync } = await import("node:fs");
+    const types = readFileSync(new URL("../js/types.ts", import.meta.url), "utf8");
+    const names = [.../type Provider =([^;]*)/.exec(types)[1].matchAll(/"([^"]+)"/g)].map(([, name]) => name);
+    const known = /there are: ([^;]*);/.exec(thrown(() => new Agent({ provider: "nobody" })).message)[1].split(", ");
+    check(`the types name the providers that there are: ${names}; ${known}`, names.sort().join() === known.sort().join());
+  }
   const machine = new RunMachine(config, "thread-1");
   for (const call of [() => machine.receive("open:0:0", "data: {}"), () => machine.refused("open:0:0", 400, "{}")]) {
     check("a text is no body", /no `Uint8Array`; .*TextEncoder/.test(thrown(call)?.message));
   }
   machine.free();
+  {
+    // As in a page; under Node there is nothing that an address could be relative to.
+    const unfit = thrown(() => new Agent({ ...config, baseUrl: "/api/proxy" }));
+    check(`a relative address under Node: ${unfit}`, unfit?.kind === "configuration" && /base/i.test(unfit.advice));
+    globalThis.location = new URL("https://app.example/chat/?a#b");
+    const urls = [];
+    const fetch = async (url) => (urls.push(url), answer(says("Hi.")));
+    for (const baseUrl of ["/api/proxy", "proxy", "https://other.example/v1"]) await new Agent({ ...config, baseUrl, fetch }).sendAndWait("Hello");
+    delete globalThis.location;
+    const paths = ["https://app.example/api/proxy", "https://app.example/chat/proxy", "https://other.example/v1"];
+    check(`a relative address is the page's: ${urls}`, urls.join() === paths.map((path) => `${path}/chat/completions`).join());
+  }
   check("after `free` it says so", /free/.test(thrown(() => machine.state)?.message) && thrown(() => machine.cancel())?.kind === "misuse");
   const registry = new RunRegistry();
   registry.free();

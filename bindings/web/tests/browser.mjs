@@ -6,19 +6,20 @@ import { extname, join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 import { firstProgram } from "./first_program.mjs";
 import { indexedDb } from "./indexed_db.mjs";
+import { policy } from "./policy.mjs";
 import { scenarios } from "./scenarios.mjs";
 
 const [folder, executablePath] = process.argv.slice(2);
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
-const FOLDERS = { package: resolve(folder), tests: import.meta.dirname, examples: join(import.meta.dirname, "../../../examples/web") };
+const FOLDERS = { package: resolve(folder), tests: import.meta.dirname };
 const PAGE = `<!doctype html><title>Stepwell</title>
-<script type="importmap">{"imports":{"stepwell":"/package/index.js"}}</script>`;
+<script type="importmap">{"imports":{"stepwell":"/package/index.js","stepwell/indexed-db":"/package/indexed-db.js"}}</script>`;
 
-/** The package under `/package/`, the tests and the examples beside it, and an empty page. */
+/** The package under `/package/`, the tests beside it, and an empty page. */
 const server = createServer((request, response) => {
   const path = new URL(request.url, "http://localhost").pathname;
-  const found = /^\/(package|tests|examples)\/([\w.-]+)$/.exec(path);
+  const found = /^\/(package|tests)\/([\w.-]+)$/.exec(path);
   if (path === "/") {
     response.setHeader("content-type", "text/html");
     response.end(PAGE);
@@ -52,7 +53,7 @@ try {
     return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await members(stepwell))];
   });
   const { length } = Object.keys(scenarios);
-  wrong.push(...(await firstProgram(browser, address)), ...(await indexedDb(browser, address)));
+  wrong.push(...(await firstProgram(browser, address)), ...(await indexedDb(browser, address)), ...(await policy(browser, address)));
   console.log(`${length} scenarios in Chromium ${browser.version()}, ${wrong.length} wrong`);
 } finally {
   await browser.close();

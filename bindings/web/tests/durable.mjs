@@ -118,6 +118,8 @@ export async function durable(stepwell) {
     const { agent: one, store } = agent(["stalls"]);
     const left = one.send("First");
     await left.begun;
+    const [{ key, generation }] = await store.unfinished();
+    await store.claim(key, generation, "of a page that is gone");
     const { agent: other } = agent([answer(says("Second."))], { store });
     await other.sendAndWait("Second");
     const [first, second] = await store.turns(thread);
@@ -129,7 +131,8 @@ export async function durable(stepwell) {
     const order = { name: "order", description: "Orders.", execute: () => Promise.reject(new Deferred()) };
     const { agent: one, store } = agent([answer(calls("order"))], { tools: [order] });
     const turn = one.thread("orders").send("Order it");
-    const snapshot = await turn.rested();
+    await turn.rested();
+    const snapshot = await turn.suspend();
     const { agent: later } = agent([answer(says("It came."))], { store, tools: [order] });
     const revived = later.revive(snapshot);
     let early;
@@ -143,8 +146,6 @@ export async function durable(stepwell) {
     revived.finishCall("call", "delivered");
     const { text } = await revived.finish();
     check("a turn is revived on its own thread", text === "It came." && later.thread("orders").messages.at(-1).content === "It came." && later.messages.length === 0);
-    turn.cancel();
-    await turn.finish();
   }
   {
     // The tool waits for its call to be stored.

@@ -5,7 +5,7 @@ import { cases, program } from "./first_program_cases.mjs";
 
 const AsyncFunction = (async () => {}).constructor;
 const source = program.slice(program.indexOf("await init();") + "await init();".length);
-const setUp = ["Agent", "document", "location", "confirm", "prompt", "addEventListener"];
+const setUp = ["Agent", "document", "confirm", "prompt", "addEventListener"];
 
 /** Lets all that is ready happen. */
 const settled = () => new Promise((done) => setImmediate(done));
@@ -30,7 +30,7 @@ async function play({ Agent }, name, { answers, dialogs = [], stops, shows, send
     const headers = { "content-type": "text/event-stream", ...answer.headers };
     return Promise.resolve(new Response(answer.body, { status: answer.status, headers }));
   };
-  const program = new AsyncFunction(...setUp, source)(Agent, document, "http://127.0.0.1/", ask, ask, listen);
+  const program = new AsyncFunction(...setUp, source)(Agent, document, ask, ask, listen);
   program.catch((error) => wrong.push(`${name}: ${error}`));
   // Its request goes out.
   await settled();
@@ -51,11 +51,13 @@ async function play({ Agent }, name, { answers, dialogs = [], stops, shows, send
 /** What is wrong. */
 export async function firstProgramUnderNode(stepwell) {
   const wrong = [];
+  globalThis.location = new URL("http://127.0.0.1/");
   for (const [name, what] of Object.entries(cases)) {
     mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
     wrong.push(...(await play(stepwell, name, what)));
     mock.timers.reset();
   }
+  delete globalThis.location;
   console.log(`the first program in ${Object.keys(cases).length} cases, ${wrong.length} wrong`);
   return wrong;
 }

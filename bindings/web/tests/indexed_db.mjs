@@ -1,14 +1,28 @@
-// The store of the examples in a browser: a page that is closed in mid-answer, and the next one.
+// The store of the package in a browser: a page that is closed in mid-answer and the next one, and two pages on one thread.
 
 const prepare = async () => {
   const stepwell = await import("stepwell");
   await stepwell.default();
-  const { IndexedDbStore } = await import("/examples/indexed-db-store.js");
+  const { IndexedDbStore } = await import("stepwell/indexed-db");
   const { storeContract } = await import("/tests/store_contract.mjs");
   const store = await IndexedDbStore.open("app");
   const agent = (fetch) =>
     new stepwell.Agent({ provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1", threadId: "diary", store, fetch });
-  globalThis.app = { stepwell, store, agent, contract: () => storeContract(store, stepwell) };
+  /** Says this and then nothing, until the request is aborted. */
+  const stalling = (content) => async (_, { signal }) => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`));
+        signal.addEventListener("abort", () => controller.error(signal.reason));
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  };
+  const says = (content) => async () => {
+    const body = `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`;
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  };
+  globalThis.app = { stepwell, store, agent, stalling, says, contract: () => storeContract(store, stepwell) };
 };
 
 /** What is wrong. */
@@ -36,8 +50,7 @@ export async function indexedDb(browser, address) {
     const [{ owner }] = await app.store.unfinished();
     // Until the browser has let go of the page.
     await navigator.locks.request(`stepwell:${owner}`, () => {});
-    const body = `data: ${JSON.stringify({ choices: [{ delta: { content: "Hi." }, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`;
-    const agent = app.agent(async () => new Response(body, { headers: { "content-type": "text/event-stream" } }));
+    const agent = app.agent(app.says("Hi."));
     const [{ key, turn }] = await agent.recover();
     const { text } = await turn.finish();
     const { status } = await app.store.turn(key);
@@ -45,7 +58,47 @@ export async function indexedDb(browser, address) {
     return [text, status, title];
   });
   if (text !== "Hi." || status !== "complete" || title !== "Hello") wrong.push(`IndexedDB: what a closed page has left comes to ${text}, ${status}, ${title}`);
+  wrong.push(...(await twoTabs(second, await opened())));
   await context.close();
   console.log(`a store in IndexedDB, over the end of its page, ${wrong.length} wrong`);
+  return wrong;
+}
+
+/** Two pages send on one thread: the later one is refused, or cancels the turn of the other, which is told and has stored what it had. */
+async function twoTabs(first, second) {
+  const wrong = [];
+  const check = (what, holds) => holds || wrong.push(`two tabs: ${what}`);
+  await first.evaluate(async () => {
+    const turn = app.agent(app.stalling("Half an answer")).send("One");
+    app.events = [];
+    const shown = new Promise((resolve) => {
+      app.read = (async () => {
+        for await (const event of turn) {
+          app.events.push(event);
+          if (event.type === "TEXT_MESSAGE_CONTENT") resolve();
+        }
+      })();
+    });
+    await shown;
+  });
+  const refused = await second.evaluate(async () => (await app.agent(app.says("Two.")).send("Two").finish()).outcome.problem?.kind);
+  check(`the later one is refused: ${refused}`, refused === "busy");
+  const shown = await second.evaluate(async () => (await app.agent(app.says("")).load()).map(({ content }) => content));
+  check(`what is stored can be shown: ${shown}`, shown.join() === "Hello,Hi.,One");
+  check("the other goes on", await first.evaluate(() => app.events.at(-1).type !== "completed"));
+  const { text, stored } = await second.evaluate(async () => {
+    const { text } = await app.agent(app.says("Two.")).send("Two", { whenBusy: "cancel" }).finish();
+    const turns = await app.store.turns({ thread: "diary" });
+    const stored = turns.slice(-2).map(({ status, blocks }) => `${status}: ${blocks.map(({ block }) => block.content.text).join()}`);
+    return { text, stored };
+  });
+  check(`the later one goes on: ${text}`, text === "Two.");
+  check(`what the other had is stored: ${stored}`, stored.join() === "cancelled: Half an answer,complete: Two.");
+  const told = await first.evaluate(async () => {
+    await app.read;
+    const { outcome } = app.events.at(-1);
+    return [outcome.outcome, app.events.some(({ type, message }) => type === "warning" && /another page/.test(message))];
+  });
+  check(`the other is told: ${told}`, told.join() === "cancelled,true");
   return wrong;
 }

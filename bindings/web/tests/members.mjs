@@ -82,7 +82,7 @@ export async function members(stepwell) {
 
     const taken = first.send("Mine?");
     await taken.begun;
-    check("the other agent takes the thread over", (await second.send("No, mine.").finish()).text === "Mine.");
+    check("the other agent takes the thread over", (await second.send("No, mine.", { whenBusy: "cancel" }).finish()).text === "Mine.");
     check("what is told to the first one is refused", thrown(() => taken.steer("Still?"))?.kind === "misuse");
     check("and it is over", (await taken.finish()).outcome.outcome === "cancelled" && registry.running().length === 0);
   }

@@ -1,6 +1,8 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { Agent, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Tool, type Trimmer } from "../../../target/package/web/index.js";
+import wasm from "../../../target/package/web/stepwell_bg.wasm";
+import { IndexedDbStore } from "../../../target/package/web/indexed-db.js";
+import init, { Agent, conversationOf, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Tool, type Trimmer } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -43,6 +45,15 @@ async function answer(text: string, show: (piece: string) => void): Promise<stri
   return outcome?.outcome === "failed" ? outcome.message : machine.text;
 }
 
+async function storedHere(): Promise<string[]> {
+  const store = await IndexedDbStore.open("my-app");
+  const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", threadId: "diary", store, whenBusy: "cancel" });
+  const { messages } = conversationOf(await store.turns(agent.threadKey));
+  const { outcome } = await agent.send("Hello", { whenBusy: "fail" }).finish();
+  if (outcome.outcome === "failed" && outcome.problem?.kind === "busy") return [wasm.slice(1)];
+  return messages.map((message) => (message.role === "user" && typeof message.content === "string" ? message.content : message.role));
+}
+
 async function resumed(store: Store): Promise<string[]> {
   const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", store, waitForStore: true });
   const turns = [];
@@ -75,6 +86,7 @@ const ship: Tool = {
 
 void ship;
 void resumed;
+void storedHere;
 void handedOver;
 void typed;
 answer("Hello", console.log).catch((error: StepwellError) => console.error(error.kind, error.advice));

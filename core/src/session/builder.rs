@@ -50,6 +50,7 @@ use std::sync::Arc;
 pub struct MessageBuilder {
     formatters: BTreeMap<String, Arc<ResultFormatter>>,
     budget: Option<TokenBudget>,
+    keeps_open_calls: bool,
 }
 
 /// How long a history may be before the model is warned.
@@ -69,6 +70,7 @@ impl fmt::Debug for MessageBuilder {
         f.debug_struct("MessageBuilder")
             .field("formatters", &self.formatters.keys())
             .field("budget", &self.budget)
+            .field("keeps_open_calls", &self.keeps_open_calls)
             .finish()
     }
 }
@@ -100,6 +102,14 @@ impl MessageBuilder {
         self
     }
 
+    /// Leaves the calls of an unfinished turn without a result where none is stored: for showing a turn that another
+    /// process drives. By default the model is told that the outcome of such a call is not known.
+    #[must_use]
+    pub fn keep_open_calls(mut self) -> Self {
+        self.keeps_open_calls = true;
+        self
+    }
+
     /// The conversation of a path, the oldest turn first: its messages, the state shared with an agent, and what the
     /// last hop cost.
     ///
@@ -109,7 +119,7 @@ impl MessageBuilder {
         &self,
         path: impl IntoIterator<Item = &'a Turn>,
     ) -> Result<Conversation, SessionError> {
-        let mut conversation = replay(path)?;
+        let mut conversation = replay(path, self.keeps_open_calls)?;
         for (tool, formatter) in &self.formatters {
             super::format::format_results(&mut conversation, tool, &**formatter);
         }

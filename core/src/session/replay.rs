@@ -14,9 +14,11 @@ use crate::{CallKey, MessageId, RunId, ToolCallId};
 /// What the model is told of a call that the store has no result of.
 const UNKNOWN: &str = "the app stopped while the tool ran: whether it did its work is not known";
 
-/// The conversation that a path of turns, the oldest first, has left behind.
+/// The conversation that a path of turns, the oldest first, has left behind. Calls of an unfinished turn get a result, unless
+/// they are to stay open.
 pub(super) fn replay<'a>(
     path: impl IntoIterator<Item = &'a Turn>,
+    keeps_open_calls: bool,
 ) -> Result<Conversation, SessionError> {
     let mut conversation = Conversation::default();
     let mut before: Option<&RunId> = None;
@@ -32,7 +34,10 @@ pub(super) fn replay<'a>(
         {
             conversation.make_way_for(message);
         }
-        replay_turn(turn, &mut conversation)?.end();
+        let replay = replay_turn(turn, &mut conversation)?;
+        if !keeps_open_calls {
+            replay.end();
+        }
     }
     Ok(conversation)
 }

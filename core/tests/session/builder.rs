@@ -101,6 +101,19 @@ fn a_turn_that_is_not_over_has_a_result_for_each_call() {
 }
 
 #[test]
+fn calls_of_a_turn_that_is_not_over_can_stay_open() {
+    let turn = asked(TurnStatus::Streaming);
+    let builder = MessageBuilder::new().keep_open_calls();
+    let messages = json!(builder.messages([&turn]).unwrap());
+    assert_eq!(
+        messages.as_array().unwrap()[3..],
+        [
+            json!({"role": "tool", "id": "run-result-1", "toolCallId": "d", "content": "nothing", "error": "nothing"}),
+        ]
+    );
+}
+
+#[test]
 fn turns_in_which_nobody_said_anything_are_skipped() {
     let silent = Turn {
         message: None,

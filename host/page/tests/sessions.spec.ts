@@ -80,11 +80,12 @@ test("a session that somebody else deleted is said to be gone", async ({ chat, p
   await chat.say("hello");
   await chat.over();
   const other = await anotherTab(context, page.url());
+  // The page notices by itself.
+  chat.mayFail = true;
   await other.page.getByRole("button", { name: "Delete hello" }).click();
   await other.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   // It is gone when the server has said so.
   await expect(other.page.getByRole("link", { name: "hello" })).toBeHidden();
-  chat.mayFail = true;
   await page.reload();
   await expect(page.getByRole("heading", { name: "This session is not there any more" })).toBeVisible();
   await look(page, "gone");

@@ -180,7 +180,7 @@ test("files go with a message: chosen, pasted and dropped", async ({ chat, page 
   await chat.over();
   await expect(files).toHaveCount(0);
   const bubble = chat.last.locator(".bubble");
-  await expect(bubble).toContainText("list.csv:");
+  await expect(bubble).toContainText("list.csv");
   await expect(bubble.getByRole("img", { name: "A picture that you sent" })).toHaveJSProperty("naturalWidth", 1);
   await page.reload();
   await expect(bubble.getByRole("img", { name: "A picture that you sent" })).toHaveJSProperty("naturalWidth", 1);

@@ -19,6 +19,10 @@ pub(super) const PACKAGE: Package = Package {
     make,
 };
 
+/// What a bundler that is told to emit the module as a file makes of an import of it.
+const WASM_TYPES: &str =
+    "/** The address of the module. */\ndeclare const address: string;\nexport default address;\n";
+
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Makes the package, and says how big it is.
@@ -76,6 +80,7 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     )?;
     let sources = context.root.join("bindings/web");
     compile(context, log, &folder)?;
+    fs::write(folder.join("stepwell_bg.wasm.d.ts"), WASM_TYPES)?;
     fs::copy(sources.join("README.md"), folder.join("README.md"))?;
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         fs::copy(context.root.join(licence), folder.join(licence))?;
@@ -94,7 +99,8 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
         "types": "index.d.ts",
         "exports": {
             ".": { "types": "./index.d.ts", "browser": "./index.js", "node": "./node.js", "default": "./index.js" },
-            "./stepwell_bg.wasm": "./stepwell_bg.wasm",
+            "./indexed-db": { "types": "./indexed-db.d.ts", "default": "./indexed-db.js" },
+            "./stepwell_bg.wasm": { "types": "./stepwell_bg.wasm.d.ts", "default": "./stepwell_bg.wasm" },
         },
         "files": ["*.js", "*.d.ts", "stepwell_bg.wasm", "README.md", "LICENSE-*"],
     });

@@ -1,6 +1,7 @@
-// One question, which the model answers by two calls of a tool.
+// One question, which the model answers by two calls of a tool, kept in the browser's database.
 
 import { Agent } from "stepwell";
+import { IndexedDbStore } from "stepwell/indexed-db";
 import { load } from "./load.js";
 
 export async function chat() {
@@ -15,7 +16,8 @@ export async function chat() {
   const agent = new Agent({
     provider: "openai-compatible",
     model: "model",
-    baseUrl: new URL("/v1", location).href,
+    baseUrl: "/v1",
+    store: await IndexedDbStore.open("chat"),
     tools: [secretNumber],
   });
   return (await agent.sendAndWait("What are their numbers?")).text;

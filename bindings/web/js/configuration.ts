@@ -1,0 +1,41 @@
+// A configuration as the library reads it, which is in JSON.
+
+import { wrong } from "./module.js";
+import type { RunConfig } from "./types.js";
+
+/** Throws for a function, which JSON would drop without a word: an option that is spelled wrong, for the most part. */
+function refuseFunctions(value: unknown, path = "", within: readonly unknown[] = []): void {
+  if (typeof value === "function") throw wrong(`\`${path}\` is a function, and no option of this name takes one`, "look at the spelling: the types have every option");
+  // What is within itself is no JSON at all, which is said where it is written.
+  if (typeof value !== "object" || value === null || within.includes(value)) return;
+  const isList = Array.isArray(value);
+  for (const [name, field] of Object.entries(value)) {
+    const place = isList ? `${path}[${name}]` : path ? `${path}.${name}` : name;
+    refuseFunctions(field, place, [...within, value]);
+  }
+}
+
+/** The address that relative ones are relative to: the page's, or the worker's. Absent under Node. */
+const base = (): string | undefined => globalThis.document?.baseURI ?? globalThis.location?.href;
+
+/** Returns the address as a whole; as it is where there is no page that it could be relative to. */
+function absolute(address: string): string {
+  const isRelative = !/^[a-z][a-z\d+.-]*:/i.test(address);
+  const page = base();
+  if (address === "" || !isRelative || page === undefined) return address;
+  try {
+    return new URL(address, page).href;
+  } catch {
+    return address;
+  }
+}
+
+/** Returns the configuration for the library. Throws for what JSON has no words for. @internal */
+export function plain(config: RunConfig): RunConfig {
+  if (typeof config !== "object" || config === null) return config;
+  refuseFunctions(config);
+  return typeof config.baseUrl === "string" ? { ...config, baseUrl: absolute(config.baseUrl) } : config;
+}
+
+/** Throws where the options of a turn have a function that no option takes. @internal */
+export const refuseUnknownCode = (options: object): void => refuseFunctions(options);
