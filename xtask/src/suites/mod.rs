@@ -4,6 +4,7 @@ mod ag_ui_backend;
 mod ag_ui_oracle;
 mod ag_ui_server;
 mod ai_sdk;
+mod android;
 pub(crate) mod architecture;
 mod clippy;
 mod conformance;
@@ -57,6 +58,7 @@ pub(crate) const ALL: &[Suite] = &[
     page::SUITE,
     python::SUITE,
     kotlin::SUITE,
+    android::SUITE,
     swift_package::SUITE,
     rust::SUITE,
     install::SUITE,

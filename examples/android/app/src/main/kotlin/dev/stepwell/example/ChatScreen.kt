@@ -110,7 +110,7 @@ private fun Entry(
 private fun Ask(question: Question, onAnswer: (Answer) -> Unit) {
     when (question) {
         is Question.Approval ->
-            AskApproval("Allow ${question.invocation.name}?", question.invocation.arguments, onAnswer)
+            AskApproval("Allow ${question.invocation.name}?", question.invocation.arguments.toString(), onAnswer)
         is Question.FromAgent -> {
             val message = question.interrupt.message ?: "The agent asks you."
             if (question.isApproval) AskApproval("May the agent go on?", message, onAnswer) else AskText(question.id, message, onAnswer)

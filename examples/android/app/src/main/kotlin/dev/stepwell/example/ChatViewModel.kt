@@ -15,6 +15,7 @@ import java.time.Duration
 import java.time.ZoneId
 import kotlinx.coroutines.flow.MutableStateFlow
 import kotlinx.coroutines.flow.StateFlow
+import kotlinx.serialization.json.Json
 import okhttp3.OkHttpClient
 
 /**
@@ -34,7 +35,9 @@ class ChatViewModel(application: Application, private val saved: SavedStateHandl
         ToolDefinition(
             "set_theme",
             "Sets how the app looks.",
-            """{"type":"object","properties":{"theme":{"type":"string","enum":["dark","light"]}},"required":["theme"]}""",
+            Json.parseToJsonElement(
+                """{"type":"object","properties":{"theme":{"type":"string","enum":["dark","light"]}},"required":["theme"]}""",
+            ),
             idempotent = true,
         ) to { call ->
             themes.value = call.string("theme")
@@ -43,7 +46,7 @@ class ChatViewModel(application: Application, private val saved: SavedStateHandl
         ToolDefinition(
             "get_location",
             "The time zone that the user is in.",
-            """{"type":"object","properties":{}}""",
+            Json.parseToJsonElement("""{"type":"object","properties":{}}"""),
             requiresApproval = true,
             idempotent = true,
         ) to { ZoneId.systemDefault().id },

@@ -69,7 +69,7 @@ class Chat(
             states.value = ChatState()
         } else {
             states.value = ChatState.of(revived.messages()).copy(running = true)
-            drive(revived) { pollOutputs() }
+            drive(revived, begin = { pollOutputs() }, isTold = false)
         }
     }
 
@@ -83,7 +83,10 @@ class Chat(
         machine = next
         val id = UUID.randomUUID().toString()
         states.update { it.copy(items = it.items + ChatItem.User(id, text), running = true, problem = null) }
-        scope.launch { drive(next) { start(Start(runId = id, text = text)) } }
+        // A new run knows nothing of the phone. It is told before it asks for anything.
+        if (isInBackground) next.enteredBackground()
+        if (isOffline) next.networkLost()
+        scope.launch { drive(next, begin = { start(Start(runId = id, text = text)) }, isTold = true) }
     }
 
     /** Stops the turn under way. */
@@ -123,13 +126,13 @@ class Chat(
         scope.launch { driver.tell(input) }
     }
 
-    private suspend fun drive(machine: RunMachine, begin: Input) {
+    private suspend fun drive(machine: RunMachine, begin: Input, isTold: Boolean) {
         states.update { it.copy(running = true) }
         val driver = TurnDriver(machine, client, tools, store, ::ask)
         this.driver = driver
-        // A new run knows nothing of the phone.
-        if (isInBackground) enteredBackground()
-        if (isOffline) networkLost()
+        // What a revived run gives is taken first.
+        if (isInBackground && !isTold) enteredBackground()
+        if (isOffline && !isTold) networkLost()
         try {
             driver.drive(begin).collect { event -> states.update { it.after(event) } }
         } catch (error: IOException) {

@@ -39,7 +39,7 @@ internal suspend fun OkHttpClient.stream(effect: Effect.OpenStream, tell: suspen
         val response = try {
             onNetwork { call.execute() }
         } catch (error: IOException) {
-            tell { connectionFailed(id, "${error.message}") }
+            tell { connectionFailed(id, error.message ?: error.toString()) }
             return@closedOnCancel
         }
         response.use {
@@ -65,7 +65,7 @@ private suspend fun body(id: String, response: Response, tell: suspend (Input) -
                 if (source.exhausted()) null else source.readByteArray(minOf(source.buffer.size, CHUNK))
             }
         } catch (error: IOException) {
-            return { lost(id, "${error.message}") }
+            return { lost(id, error.message ?: error.toString()) }
         }
         if (piece == null) return { ended(id) }
         tell { receive(id, piece) }
