@@ -320,8 +320,8 @@ impl Unfolding<'_, '_> {
 
 /// What references may name.
 struct Document<'s> {
-    /// The root, and the parts with an identifier: pointers count from each.
-    resources: Vec<(String, &'s Value)>,
+    /// The root, and the parts with an identifier: pointers count from each. With their places and identifiers.
+    resources: Vec<(String, &'s str, &'s Value)>,
     anchors: Vec<(&'s str, String, &'s Value)>,
     values: usize,
     /// An identifier is called `id` there, as many a member of an example is.
@@ -332,7 +332,7 @@ impl<'s> Document<'s> {
     fn new(root: &'s Value) -> Result<Self, SchemaFault> {
         let draft = root.get("$schema").and_then(Value::as_str);
         let mut document = Self {
-            resources: vec![(String::new(), root)],
+            resources: vec![(String::new(), identifier(root), root)],
             anchors: Vec::new(),
             values: 0,
             is_draft_4: draft.is_some_and(|draft| draft.contains("draft-04")),
@@ -385,17 +385,20 @@ impl<'s> Document<'s> {
             match anchor {
                 Some(anchor) => self.anchors.push((anchor, path.to_owned(), value)),
                 None if path.is_empty() => {}
-                None => self.resources.push((path.to_owned(), value)),
+                None => self.resources.push((path.to_owned(), name, value)),
             }
         }
     }
 
-    /// All that the reference may mean: the addresses of parts are not compared, so that it is rather too much.
+    /// All that the reference may mean. Of addresses only the last segments are compared, so that it is rather too much.
     fn targets(&self, target: &str) -> Vec<(String, &'s Value)> {
-        let fragment = target.split_once('#').map_or("", |(_, fragment)| fragment);
+        let (address, fragment) = target.split_once('#').unwrap_or((target, ""));
         if let Some(pointer) = pointer(&format!("#{fragment}")) {
-            let of = |(path, root): &(String, &'s Value)| {
-                let schema = root.pointer(&pointer)?;
+            let is_meant = |id: &str| {
+                address.is_empty() || (!id.is_empty() && last_segment(id) == last_segment(address))
+            };
+            let of = |(path, id, root): &(String, &'s str, &'s Value)| {
+                let schema = root.pointer(&pointer).filter(|_| is_meant(id))?;
                 Some((format!("{path}{pointer}"), schema))
             };
             return self.resources.iter().filter_map(of).collect();
@@ -405,6 +408,17 @@ impl<'s> Document<'s> {
             .map(|(_, path, schema)| (path.clone(), *schema))
             .collect()
     }
+}
+
+/// The address that a schema says it has.
+fn identifier(schema: &Value) -> &str {
+    let id = schema.get("$id").or_else(|| schema.get("id"));
+    id.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn last_segment(address: &str) -> &str {
+    let address = address.split('#').next().unwrap_or_default();
+    address.rsplit('/').next().unwrap_or_default()
 }
 
 /// How many JSON values it has.
