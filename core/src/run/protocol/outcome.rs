@@ -143,6 +143,8 @@ impl Incomplete {
             | "pause_turn"
             | "compaction"
             | "too_many_tool_calls" => Self::Limit,
+            // A served turn's own word.
+            "empty" => Self::Empty,
             _ => return None,
         })
     }
