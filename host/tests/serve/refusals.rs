@@ -152,10 +152,7 @@ async fn schemas_that_cost_too_much_are_refused_at_every_route() {
                 .expect("an answer");
             assert_eq!(response.status(), 422, "{path}");
             let text = response.text().await.expect("a body");
-            assert!(
-                text.contains("unusable_tool") && text.contains(place),
-                "{path}: {text}"
-            );
+            assert!(text.contains(place), "{path}: {text}");
         }
     }
 }
