@@ -107,8 +107,8 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn read(message: &str, asked: Option<Value>) -> Option<Value> {
-        match readable(message.as_bytes(), asked.as_ref()) {
+    fn read(message: &str, asked: Option<&Value>) -> Option<Value> {
+        match readable(message.as_bytes(), asked) {
             Cow::Borrowed(_) => None,
             Cow::Owned(made) => Some(serde_json::from_slice(&made).expect("JSON")),
         }
@@ -160,7 +160,7 @@ mod tests {
                 "{message}"
             );
         }
-        let error = read(r#"{"jsonrpc":"2.0","result":{"a":NaN}}"#, Some(json!(3)));
+        let error = read(r#"{"jsonrpc":"2.0","result":{"a":NaN}}"#, Some(&json!(3)));
         assert_eq!(error.expect("one")["id"], 3);
     }
 }

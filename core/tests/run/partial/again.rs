@@ -1,6 +1,6 @@
 //! A call that is spoken of again: by its id, in a snapshot of the messages, after its end.
 
-use super::{follow, updates, world};
+use super::{updates, world};
 use crate::wire::{Say, call, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -110,14 +110,14 @@ fn entry(interrupt: Interrupt, payload: Option<Value>) -> ResumeEntry {
 mod tests {
     use super::*;
 
-    fn asked(schema: Value) -> Question {
+    fn asked(schema: &Value) -> Question {
         let interrupt = json!({"id": "i", "reason": "tool_call", "message": "Order it?", "responseSchema": schema});
         question(&serde_json::from_value(interrupt).expect("one"))
     }
 
     #[test]
     fn an_approval_is_answered_by_yes_or_no() {
-        let approval = asked(json!({
+        let approval = asked(&json!({
             "type": "object",
             "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
             "required": ["approved"],
@@ -130,7 +130,7 @@ mod tests {
             Ok(json!({"approved": false, "reason": "no"}))
         );
         assert!(read(&approval, "perhaps").is_err());
-        assert_eq!(read(&asked(json!({"type": "integer"})), "7"), Ok(json!(7)));
+        assert_eq!(read(&asked(&json!({"type": "integer"})), "7"), Ok(json!(7)));
     }
 
     #[test]
