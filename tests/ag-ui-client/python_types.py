@@ -180,7 +180,7 @@ def picture(thread):
 
 def error(thread):
     last = thread.say("fail")
-    assert (last.type.value, last.code) == ("RUN_ERROR", "model_error"), last
+    assert (last.type.value, last.code) == ("RUN_ERROR", "model_unavailable"), last
 
 
 SCENES = [text, picture, reasoning, server_tools, client_tools, tools_of_both, state]

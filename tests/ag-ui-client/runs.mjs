@@ -74,7 +74,7 @@ export async function play(name, agentOf, { answers = true, patches = true } = {
   const agent = agentOf(`${name}-fail`);
   agent.addMessage({ id: `question-${name}-fail`, role: "user", content: "fail" });
   const last = await run(agent);
-  assert.deepEqual([last?.type, last?.code], ["RUN_ERROR", "model_error"], name);
+  assert.deepEqual([last?.type, last?.code], ["RUN_ERROR", "model_unavailable"], name);
   Object.assign(console, { warn, error });
   console.log(`${name.padEnd(28)} ${RUNS.length + 1} runs${answers ? "" : ", without answers to questions"}`);
 }

@@ -205,7 +205,7 @@ const scenarios = {
   async error(talk) {
     await talk.say("fail");
     const last = talk.events.at(-1);
-    assert.deepEqual([last.type, last.code, last.message], ["RUN_ERROR", "model_error", "the model's provider failed: see the server's log"]);
+    assert.deepEqual([last.type, last.code, last.message], ["RUN_ERROR", "model_unavailable", "the model's provider is out of service: try again in a while"]);
     await talk.say("refuse");
     assert.equal(talk.events.at(-1).code, "model_unauthorized");
     assert.doesNotMatch(talk.events.at(-1).message, /sk-/);

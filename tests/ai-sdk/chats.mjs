@@ -230,7 +230,7 @@ const scenarios = {
     const chat = player.chat();
     await chat.sendMessage({ text: "fail" });
     assert.equal(chat.status, "error");
-    assert.equal(chat.error.message, "the model's provider failed: see the server's log");
+    assert.equal(chat.error.message, "the model's provider is out of service: try again in a while");
     await chat.sendMessage({ text: "refuse" });
     assert.equal(chat.error.message, "the model's provider does not accept the server's key");
     await chat.sendMessage({ text: "hello" });

@@ -30,6 +30,7 @@ from stepwell import (
     Outputs,
     PartialArguments,
     Persist,
+    RetryPolicy,
     Retrying,
     RunMachine,
     RunTool,
@@ -323,7 +324,7 @@ def test_what_is_no_history() -> None:
 
 @pytest.mark.parametrize("body", [b"\xff\xfe\x00", b"data: {\n\n", b"<html>", b"data: null\n\n"])
 def test_bad_bytes_end_the_turn_and_break_nothing(body: bytes) -> None:
-    machine = RunMachine(config())
+    machine = RunMachine(config(retry=RetryPolicy(attempts=1)))
     effect = opened(machine)
     machine.receive(effect, body)
     if machine.outcome is None:

@@ -166,7 +166,7 @@ def test_every_method_of_a_turn_has_its_own() -> None:
     # A turn is iterated over, one by one or by `more`, and one method takes both forms of a message, or of a result; what
     # it took is told from its events. What comes of a typed answer is put together here, and `asgi` makes a run of the turn.
     theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts", "to_ag_ui"}
-    assert theirs == public(Turn) - {"more", "plot", "timeline", "partial_output"}
+    assert theirs == public(Turn) - {"more", "events", "plot", "timeline", "partial_output"}
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:
@@ -195,6 +195,7 @@ def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
     default: Any = getattr(_ffi, ours.__name__)()
     said: dict[str, Any] = {
         "at_limit": _ffi.ContextPolicy.FAIL if ours is ContextGuard else _ffi.LimitPolicy.COMPLETE,
+        "empty_answer": _ffi.EmptyAnswerPolicy.FAIL,
         "background": _ffi.BackgroundPolicy.PAUSE_CLOCKS,
         "network_change": _ffi.NetworkChangePolicy.KEEP,
         "killed": _ffi.KilledPolicy.CONTINUE,

@@ -1517,7 +1517,9 @@ export type ApiErrorKind =
   | "contextTooLong"
   /** The provider's filter stopped the request or the answer. */
   | "contentFiltered"
-  /** The model wrote a call, or a typed answer, that the provider could not read: the same request often works at once. */
+  /**
+   * The model wrote a call, or a typed answer, that the provider could not read: the same request often works at once.
+   */
   | "unreadableOutput";
 
 /** The things that may take too long. */

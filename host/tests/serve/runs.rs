@@ -17,7 +17,7 @@ async fn every_scene_is_a_stream_that_the_protocol_allows() {
         ("change", "RUN_FINISHED", None),
         ("everything", "RUN_FINISHED", None),
         ("numbers", "RUN_FINISHED", None),
-        ("fail", "RUN_ERROR", Some("model_error")),
+        ("fail", "RUN_ERROR", Some("model_unavailable")),
         ("refuse", "RUN_ERROR", Some("model_unauthorized")),
     ] {
         let mut input = asks(scene, scene);

@@ -124,6 +124,8 @@ pub(super) struct Active {
     pub(super) asks: watch::Receiver<bool>,
     /// Whether it waits for the user, or for a tool of the client's.
     is_waiting: Arc<AtomicBool>,
+    /// Whether its end is being told: a client that hears of the end finds room for another turn.
+    is_over: Arc<AtomicBool>,
     /// As it stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -231,6 +233,7 @@ impl Driver {
             trouble: troubles,
             asks: asked,
             is_waiting: Arc::default(),
+            is_over: Arc::default(),
             stands: Arc::default(),
         };
         if why.cancelled {
@@ -251,6 +254,7 @@ impl Driver {
             trouble,
             asks,
             is_waiting: Arc::clone(&active.is_waiting),
+            is_over: Arc::clone(&active.is_over),
             stands: Arc::clone(&active.stands),
         };
         let driver = self.clone();
@@ -279,7 +283,7 @@ impl Driver {
     pub(super) fn is_full(&self) -> bool {
         let active = self.lock();
         let most = self.0.setup.most;
-        active.len() >= most && active.values().filter(|turn| !turn.is_waiting()).count() >= most
+        active.len() >= most && active.values().filter(|turn| turn.is_working()).count() >= most
     }
 
     /// Checks that the user whose thread it is may have one more turn that waits for them. A turn of the thread itself is
@@ -438,6 +442,10 @@ impl Driver {
 
 impl Active {
     /// Whether it waits for its user, or for a tool of the client's.
+    fn is_working(&self) -> bool {
+        !self.is_waiting() && !self.is_over.load(Ordering::Relaxed)
+    }
+
     fn is_waiting(&self) -> bool {
         self.is_waiting.load(Ordering::Relaxed)
     }

@@ -14,7 +14,7 @@ use super::session_state;
 use super::stored::{Stored, watched};
 use super::told_progress::ToldProgress;
 use super::{EngineError, Parent, lost_end};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
@@ -60,6 +60,7 @@ pub(super) struct SessionTurn {
     /// Told whether the turn waits for the user.
     pub(super) asks: watch::Sender<bool>,
     pub(super) is_waiting: Arc<AtomicBool>,
+    pub(super) is_over: Arc<AtomicBool>,
     /// Told how the turn stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -170,6 +171,7 @@ impl SessionTurn {
         let event = ending.event(&input(&key), usage);
         tracing::info!(target: "stepwell", turn = %key, end = event.kind(), "a turn is over");
         meter.end(&event);
+        self.is_over.store(true, Ordering::Relaxed);
         writer.end(event).await
     }
 

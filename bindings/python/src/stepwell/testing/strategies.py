@@ -75,11 +75,13 @@ def said() -> st.SearchStrategy[Json]:
 
 
 def hops(*, trouble: bool = True) -> st.SearchStrategy[Hop]:
-    """Answers of a model: text, reasoning and tool calls. With ``trouble`` some break off, fail or are refused."""
+    """Answers of a model: text, reasoning and tool calls. With ``trouble`` some break off, fail, are refused or empty."""
     steps = st.lists(said() | tool_calls(), max_size=4)
-    whole = st.fixed_dictionaries({"steps": steps})
     if not trouble:
-        return whole
+        # Reasoning alone is no answer.
+        shown = _steps(text=st.just("So."))
+        return st.builds(lambda steps, last: {"steps": [*steps, last]}, steps, shown)
+    whole = st.fixed_dictionaries({"steps": steps})
     bad_end = st.one_of(st.sampled_from(["cut", "stall", "end_early"]), _steps(error_event=words))
     broken = st.builds(lambda steps, end: {"steps": [*steps, end]}, steps, bad_end)
     refused = st.fixed_dictionaries({"status": st.sampled_from([400, 401, 429, 500, 503]), "error": words})
