@@ -47,14 +47,9 @@ impl Said {
     }
 
     /// Takes note of a piece.
+    #[inline]
     pub(super) fn add(&mut self, piece: &str) {
         self.is_cut |= halves::are_in(piece);
-        self.add_plain(piece);
-    }
-
-    /// Takes note of a piece of a frame that needed no repair.
-    #[inline]
-    pub(super) fn add_plain(&mut self, piece: &str) {
         self.bytes += piece.len();
         let mut words = piece.as_bytes().chunks_exact(8);
         for word in words.by_ref() {

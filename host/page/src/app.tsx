@@ -1,6 +1,6 @@
 // The whole page: the sessions at the left, the conversation, and where the user writes.
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { polite, urgent } from "./announce";
 import { take } from "./attachments";
 import { Composer } from "./composer";
@@ -27,7 +27,8 @@ export function App() {
     const asks = (running.value?.questions.length ?? 0) > 0 || threads.value?.some(({ needsUser }) => needsUser);
     document.title = `${asks ? "Needs you · " : running.value ? "● " : ""}${own}Stepwell`;
   });
-  useEffect(() => {
+  // At once, and not after the page is drawn: the next key may be Escape.
+  useLayoutEffect(() => {
     if (!isListOpen) return;
     document.querySelector<HTMLElement>("#sessions a")?.focus();
     const close = (event: KeyboardEvent): void => {

@@ -202,7 +202,7 @@ test("the limit of tools is said, and the user may go on from there", async ({ c
 test("a turn that failed says why, and can be tried again", async ({ chat, page }) => {
   await chat.say("fail");
   const sign = chat.last.getByRole("group", { name: "The answer failed" });
-  await expect(sign).toContainText("The model's provider failed");
+  await expect(sign).toContainText("The model's provider is out of service");
   await chat.over();
   await look(page, "failed");
   const before = await chat.words();

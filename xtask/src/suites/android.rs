@@ -12,6 +12,7 @@ use serde_json::json;
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 pub(super) const SUITE: Suite = Suite {
@@ -43,13 +44,20 @@ const INSTRUMENTED: &str = "org.robolectric:android-all-instrumented:15-robolect
 /// The newest framework whose resources Debian's `aapt2` can read.
 const LINKED: &str = "org.robolectric:android-all:12-robolectric-7732740";
 
+/// It has no option that prints its version, as other programs have.
+fn has_aapt2() -> bool {
+    let mut version = process::command("aapt2");
+    let version = version.arg("version").stdout(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     package::ensure_tools(log)?;
     apt::ensure(log, &["jar"], &["default-jdk-headless"])?;
     let app = App::prepare(context, log)?;
     app.compile_framework_code(log)?;
     let libraries = app.libraries(log)?;
-    apt::ensure(log, &["aapt2"], &["aapt"])?;
+    apt::ensure_that(log, has_aapt2, "aapt2", &["aapt"])?;
     let resources = app.resources(log, &libraries)?;
     app.compile(log, &libraries, &resources)?;
     app.drive(context, log, &libraries, &resources)?;

@@ -105,7 +105,7 @@ impl Parts {
     #[inline]
     pub(super) fn go_on(&mut self, piece: &str) {
         if let Some(said) = &mut self.said {
-            said.add_plain(piece);
+            said.add(piece);
         }
     }
 

@@ -330,7 +330,7 @@ impl FrameReader for Decoder {
                 },
                 Kind::Arguments,
             ) if !said.is_nothing() => {
-                said.add_plain(fit.text);
+                said.add(fit.text);
                 self.answer.arguments(*slot, fit.text, sink)?;
             }
             _ => return Ok(false),
