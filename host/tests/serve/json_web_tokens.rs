@@ -5,7 +5,6 @@ use crate::issuer::Issuer;
 use crate::server::{Server, refusal};
 use crate::users::{User, tokens};
 use serde_json::json;
-use std::io::Read;
 use std::process::Stdio;
 
 async fn status(server: &Server, token: &str) -> (u16, Option<String>) {
@@ -89,8 +88,7 @@ async fn keys_that_are_away_are_no_fault_of_the_token() {
         "--tokens",
         tokens.to_str().expect("text"),
     ];
-    let mut server = Server::start_logged(&arguments, "info", Stdio::piped());
-    let mut log = server.stderr();
+    let server = Server::start_logged(&arguments, "info", Stdio::piped());
     let request = server.request("GET", "/threads").bearer_auth(&token);
     let response = request.send().await.expect("an answer");
     assert_eq!(response.headers()["retry-after"], "1");
@@ -99,9 +97,7 @@ async fn keys_that_are_away_are_no_fault_of_the_token() {
         (503, "keys_unavailable".to_owned())
     );
     assert_eq!(status(&server, &carol.token).await, (200, None));
-    drop(server);
-    let mut said = String::new();
-    log.read_to_string(&mut said).expect("text");
+    let said = server.log().await;
     assert!(said.contains("the issuer's keys cannot be read"), "{said}");
     for secret in [&token, &carol.token] {
         assert!(!said.contains(secret.as_str()), "{said}");

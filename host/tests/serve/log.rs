@@ -25,7 +25,7 @@ async fn a_standard_error_that_is_not_read_stops_no_run() {
     for run in 0..20 {
         events(server.run(&asks(&format!("more{run}"), "hello")).await).await;
     }
-    drop(server);
+    server.terminate();
     let said = reading.await.expect("it is read").expect("the count");
     assert!(said.contains("lines="), "{said}");
 }

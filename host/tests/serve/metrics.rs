@@ -3,7 +3,6 @@
 use crate::server::{Server, asks, refusal};
 use crate::stream::events;
 use reqwest::header;
-use std::io::Read;
 use std::process::Stdio;
 
 async fn metrics(server: &Server) -> String {
@@ -59,12 +58,11 @@ async fn metrics_are_behind_the_token() {
 #[tokio::test]
 async fn the_log_tells_of_runs_and_not_of_what_was_said() {
     for format in ["text", "json"] {
-        let mut server = Server::start_logged(
+        let server = Server::start_logged(
             &["--log-format", format, "--token", "open-sesame"],
             "info",
             Stdio::piped(),
         );
-        let mut log = server.stderr();
         for (run, question) in [
             ("r1", "What of kumquats?"),
             ("r2", "fail kumquats"),
@@ -74,9 +72,7 @@ async fn the_log_tells_of_runs_and_not_of_what_was_said() {
             let answer = request.send().await.expect("an answer");
             assert!(!events(answer).await.is_empty());
         }
-        drop(server);
-        let mut text = String::new();
-        log.read_to_string(&mut text).expect("text");
+        let text = server.log().await;
         assert!(
             text.contains("a run begins") && text.contains("a run is over"),
             "{text}"

@@ -49,7 +49,7 @@ fn with_a_situation() -> Value {
 #[tokio::test]
 async fn the_model_gets_no_instructions_of_a_client() {
     let model = model([Hop::new().text("I see.")]).await;
-    let mut server = Server::before_with(&model, &["--instructions", "Be brief."], Stdio::piped());
+    let server = Server::before_with(&model, &["--instructions", "Be brief."], Stdio::piped());
     let said = events(server.run(&with_a_situation()).await).await;
     assert_eq!(text(&said), "I see.");
     let requests = model.requests();
@@ -65,9 +65,7 @@ async fn the_model_gets_no_instructions_of_a_client() {
     let tools = body["tools"].as_array().expect("tools");
     let names: Vec<_> = tools.iter().map(|tool| &tool["function"]["name"]).collect();
     assert_eq!(names, ["clock", "calculator", "change_state", "set_theme"]);
-    let stderr = server.stderr();
-    drop(server);
-    let log = std::io::read_to_string(stderr).expect("a log");
+    let log = server.log().await;
     assert!(log.contains("messages of a client were dropped"), "{log}");
     assert!(!log.contains("Be rude."), "{log}");
 }

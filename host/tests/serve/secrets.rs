@@ -5,7 +5,6 @@ use crate::server::{Server, asks, refusal};
 use crate::stream::{Run, events};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -57,7 +56,7 @@ async fn a_damaged_store_is_said_to_be_damaged() {
 #[tokio::test]
 async fn a_store_whose_file_is_gone_is_said_to_be_damaged() {
     let file = File::new("gone");
-    let mut server = Server::start_logged(&["--store", &file.store()], "warn", Stdio::piped());
+    let server = Server::start_logged(&["--store", &file.store()], "warn", Stdio::piped());
     server.begin("t", "r", "hello").await;
     events(server.follow("t", "r", None).await).await;
     assert_eq!(server.get("/ready").await.status(), 200);
@@ -71,9 +70,7 @@ async fn a_store_whose_file_is_gone_is_said_to_be_damaged() {
     let damaged = (503, "store_damaged".to_owned());
     assert_eq!(refusal(response).await, damaged);
     assert_eq!(refusal(server.get("/ready").await).await, damaged);
-    let stderr = server.stderr();
-    drop(server);
-    let log = std::io::read_to_string(stderr).expect("a log");
+    let log = server.log().await;
     assert!(log.contains("turns.db was deleted or moved"), "{log}");
 }
 
@@ -84,7 +81,7 @@ async fn what_an_upstream_says_of_an_error_is_for_the_log_alone() {
     let model = MockLlm::start(Script::new().hop(hop))
         .await
         .expect("it starts");
-    let mut server = Server::before_with(&model, &[], Stdio::piped());
+    let server = Server::before_with(&model, &[], Stdio::piped());
     let told = events(server.run(&asks("r", "a private question")).await).await;
     let end = told.last().expect("an end");
     assert_eq!(end["code"], "model_refused");
@@ -92,10 +89,7 @@ async fn what_an_upstream_says_of_an_error_is_for_the_log_alone() {
         !Value::from(told.clone()).to_string().contains("10.0.0.7"),
         "{told:?}"
     );
-    let mut stderr = server.stderr();
-    drop(server);
-    let mut log = String::new();
-    stderr.read_to_string(&mut log).expect("text");
+    let log = server.log().await;
     assert!(log.contains("WARN") && log.contains(words), "{log}");
     assert!(!log.contains("a private question"), "{log}");
 }

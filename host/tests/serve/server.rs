@@ -127,6 +127,22 @@ impl Server {
         self.post(input).send().await.expect("an answer")
     }
 
+    /// Tells the program to stop, as an operator does.
+    pub(crate) fn terminate(&self) {
+        let id = self.id().to_string();
+        let status = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(status.expect("kill is there").success());
+    }
+
+    /// Stops the program and returns its whole log, for one whose standard error is a pipe. One that is killed may not
+    /// have written its last lines.
+    pub(crate) async fn log(mut self) -> String {
+        let stderr = self.stderr();
+        self.terminate();
+        let reading = tokio::task::spawn_blocking(move || std::io::read_to_string(stderr));
+        reading.await.expect("it is read").expect("text")
+    }
+
     /// Waits until the program has ended by itself.
     pub(crate) async fn ended(mut self) -> ExitStatus {
         let waiting = tokio::task::spawn_blocking(move || self.child.wait());

@@ -9,10 +9,6 @@ use serde_json::json;
 use std::fs;
 use std::process::Command;
 
-fn terminate(server: &Server) {
-    signal(server, "-TERM");
-}
-
 fn signal(server: &Server, name: &str) {
     let id = server.id().to_string();
     let status = Command::new("kill").args([name, &id]).status();
@@ -37,7 +33,7 @@ async fn who_follows_a_turn_is_told_that_the_server_stops() {
     server.begin("t", "r", "change").await;
     let mut follower = Run::new(server.follow("t", "r", None).await);
     while follower.until("CUSTOM").await["name"] != "interrupt" {}
-    terminate(&server);
+    server.terminate();
     let notice = follower.until_notice("server_stopping").await;
     assert_eq!(notice["value"]["code"], "stopping");
     assert_eq!(follower.next().await, None, "the stream is over");
@@ -50,7 +46,7 @@ async fn runs_under_way_may_end_and_no_more_are_taken() {
     let server = Server::before_url(&model.url, &["--grace", "600"]);
     let mut run = Run::new(server.run(&asks("first", "?")).await);
     model.asked().await;
-    terminate(&server);
+    server.terminate();
     while server.get("/ready").await.status() == 200 {}
     assert_eq!(server.get("/health").await.status(), 200);
     let refused = refusal(server.run(&asks("second", "?")).await).await;
@@ -66,7 +62,7 @@ async fn runs_that_do_not_end_are_cancelled() {
     let server = Server::before_url(&model.url, &["--grace", "0"]);
     let mut run = Run::new(server.run(&asks("first", "?")).await);
     model.asked().await;
-    terminate(&server);
+    server.terminate();
     let events = run.rest().await;
     let end = events.last().expect("an event");
     assert_eq!(end["outcome"], json!({"type": "cancelled"}), "{end}");
@@ -76,7 +72,7 @@ async fn runs_that_do_not_end_are_cancelled() {
 #[tokio::test]
 async fn a_server_with_nothing_to_do_stops_at_once() {
     let server = Server::start(&["--grace", "600"]);
-    terminate(&server);
+    server.terminate();
     assert!(server.ended().await.success());
 }
 
@@ -86,7 +82,7 @@ async fn a_file_is_whole_by_itself_after_a_stop() {
     let server = Server::start(&["--store", &file.store()]);
     server.begin("t", "r", "hello").await;
     events(server.follow("t", "r", None).await).await;
-    terminate(&server);
+    server.terminate();
     assert!(server.ended().await.success());
     let length = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     assert_eq!(length(file.path().with_file_name("turns.db-wal")), 0);

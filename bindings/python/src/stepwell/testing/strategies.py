@@ -74,13 +74,16 @@ def said() -> st.SearchStrategy[Json]:
     return _steps(text=words, reasoning=words)
 
 
+def _shows(steps: list[Json]) -> bool:
+    """Whether an answer is more than reasoning and blanks, which are no answer."""
+    return any("tool_call" in step or step.get("text", "").strip() for step in steps)
+
+
 def hops(*, trouble: bool = True) -> st.SearchStrategy[Hop]:
     """Answers of a model: text, reasoning and tool calls. With ``trouble`` some break off, fail, are refused or empty."""
     steps = st.lists(said() | tool_calls(), max_size=4)
     if not trouble:
-        # Reasoning alone is no answer.
-        shown = _steps(text=st.just("So."))
-        return st.builds(lambda steps, last: {"steps": [*steps, last]}, steps, shown)
+        return st.builds(lambda steps: {"steps": steps if _shows(steps) else [*steps, {"text": "So."}]}, steps)
     whole = st.fixed_dictionaries({"steps": steps})
     bad_end = st.one_of(st.sampled_from(["cut", "stall", "end_early"]), _steps(error_event=words))
     broken = st.builds(lambda steps, end: {"steps": [*steps, end]}, steps, bad_end)
