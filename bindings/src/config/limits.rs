@@ -53,10 +53,10 @@ pub struct Limits {
     #[uniffi(default = 1000)]
     pub max_answer_calls: u32,
     /// The longest line of a stream, in bytes.
-    #[uniffi(default = 10485760)]
+    #[uniffi(default = 67108864)]
     pub max_line_bytes: u64,
     /// The most data of one event of a stream, in bytes.
-    #[uniffi(default = 10485760)]
+    #[uniffi(default = 67108864)]
     pub max_event_bytes: u64,
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn limits() -> Limits {
         at_limit: None,
         max_answer_bytes: 33_554_432,
         max_answer_calls: 1_000,
-        max_line_bytes: 10_485_760,
-        max_event_bytes: 10_485_760,
+        max_line_bytes: 67_108_864,
+        max_event_bytes: 67_108_864,
     }
 }
 

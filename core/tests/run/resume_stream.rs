@@ -88,7 +88,7 @@ fn a_resumed_request_asks_again_what_was_asked_and_not_with_half_an_answer() {
                 .says([text("Done.")])
                 .turn();
             let requests = world.seen.requests();
-            if requests.len() == 3 {
+            if requests.len() == 3 && !resumed(&world).is_empty() {
                 assert_eq!(requests[1], requests[0], "{dialect:?} cut at {cut}");
                 compared += 1;
                 assert_ne!(requests[2], requests[0]);

@@ -77,11 +77,12 @@ async fn a_body_that_ends_without_its_end_is_no_success() {
 }
 
 #[tokio::test]
-async fn an_empty_body_is_no_success() {
+async fn an_empty_body_is_asked_for_again() {
     for dialect in BOTH {
-        let (server, agent, finished) = ask(dialect, Hop::new().bare()).await;
-        assert_eq!(finished.outcome, Outcome::Truncated, "{dialect:?}");
-        assert_goes_on(&agent, &server).await;
+        let (server, _, finished) = ask(dialect, Hop::new().bare()).await;
+        assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
+        assert_eq!(finished.text(), "Once more.");
+        assert_eq!(server.requests().len(), 2);
     }
 }
 

@@ -263,9 +263,9 @@ pub(crate) async fn environment_and_folder_are_the_childs() {
     servers.close().await;
 }
 
-/// Cargo sets `CARGO_PKG_NAME` for this program: it stands for a password in the app's environment.
+/// Cargo sets `CARGO_MANIFEST_DIR` for this program: it stands for a password in the app's environment.
 pub(crate) async fn servers_get_no_secrets_of_the_app() {
-    let secret = "CARGO_PKG_NAME";
+    let secret = "CARGO_MANIFEST_DIR";
     let own = std::env::var(secret).expect("cargo sets it");
     let servers = start("plain").await;
     assert_eq!(about(&servers, secret).await["variable"], json!(null));
@@ -284,7 +284,9 @@ pub(crate) async fn servers_get_no_secrets_of_the_app() {
         }
         McpServers::connect(one(config), crate::support::options())
     };
-    let servers = with("${CARGO_PKG_NAME}").await.expect("the server starts");
+    let servers = with("${CARGO_MANIFEST_DIR}")
+        .await
+        .expect("the server starts");
     assert_eq!(about(&servers, "NAMED").await["variable"], json!(own));
     servers.close().await;
     let refused = with("${STEPWELL_TEST_NOT_SET}")

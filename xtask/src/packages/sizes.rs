@@ -42,7 +42,7 @@ const SMALLEST: Weighed = Weighed {
     features: &["uniffi"],
     profile: "smallest",
     on: Platform::Linux,
-    most: 2_350_000,
+    most: 2_400_000,
 };
 
 /// What an app for phones carries.
@@ -52,7 +52,7 @@ const ON_PHONES: Weighed = Weighed {
     features: &["uniffi"],
     profile: "small",
     on: Platform::Android,
-    most: 2_700_000,
+    most: 2_750_000,
 };
 
 const WEIGHED: &[Weighed] = &[

@@ -2407,8 +2407,8 @@ final class Limits {
     this.atLimit = LimitPolicy.complete,
     this.maxAnswerBytes = 33554432,
     this.maxAnswerCalls = 1000,
-    this.maxLineBytes = 10485760,
-    this.maxEventBytes = 10485760,
+    this.maxLineBytes = 67108864,
+    this.maxEventBytes = 67108864,
   });
 
   /// The most rounds of tools in a turn.

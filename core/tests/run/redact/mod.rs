@@ -252,8 +252,13 @@ proptest! {
         let journal = mad.journal.as_mut().expect("it writes one").take_lines();
         let journal = parsed(&journal);
         let redacted = match journal.redact(seed) {
-            // The words of an answer decide whether it is the typed one.
-            Err(RedactError::Differs { .. }) if journal.config.output.is_some() => return Ok(()),
+            // The words of an answer decide whether it is the typed one, and those of a page what failed.
+            Err(RedactError::Differs { .. })
+                if journal.config.output.is_some()
+                    || texts::received(&journal).contains("<html>") =>
+            {
+                return Ok(());
+            }
             redacted => redacted.map_err(|error| TestCaseError::fail(error.to_string()))?,
         };
         replays_alike(&journal, &redacted);

@@ -16,8 +16,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Deadline, Effect, EffectId, Failure, Input, LimitPolicy, Outcome, Output, Refusal, RunConfig,
-    RunEvent, RunMachine, Start, StateKind, TimerKey,
+    Deadline, Effect, EffectId, Failure, Incomplete, Input, LimitPolicy, Outcome, Output, Refusal,
+    RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -101,6 +101,8 @@ struct Reference {
     /// What the history says to each call that was settled.
     settled: Vec<(String, &'static str)>,
     text: String,
+    /// Whether the hop's answer has text.
+    speaks: bool,
     silence: Option<u64>,
     closing: Option<u64>,
     retry: Option<u64>,
@@ -195,7 +197,7 @@ impl Reference {
             _ => return self.try_again(true, None, "truncated"),
         }
         if self.calls.is_empty() {
-            return self.over("success");
+            return self.over(if self.speaks { "success" } else { "empty" });
         }
         if self.rounds >= self.limit || self.withheld {
             match self.policy {
@@ -341,6 +343,7 @@ impl ReferenceStateMachine for Reference {
                 calls: Vec::new(),
                 settled: Vec::new(),
                 text: String::new(),
+                speaks: false,
                 silence: None,
                 closing: None,
                 retry: None,
@@ -443,6 +446,7 @@ impl ReferenceStateMachine for Reference {
                 state.ask();
             }
             Step::Opened => {
+                state.speaks = false;
                 state.phase = Phase::Streaming {
                     begun: false,
                     done: false,
@@ -465,7 +469,10 @@ impl ReferenceStateMachine for Reference {
                 };
                 match step {
                     Step::Done => state.closing = Some(state.now + CLOSING),
-                    Step::Text => state.text.push_str("Läßt 🙂. "),
+                    Step::Text => {
+                        state.text.push_str("Läßt 🙂. ");
+                        state.speaks = true;
+                    }
                     Step::Calls(asked) => {
                         state.calls.extend(asked.iter().map(|asked| (*asked, None)));
                     }

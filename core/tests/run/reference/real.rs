@@ -143,6 +143,9 @@ impl Real {
             Outcome::LimitReached { .. } => "max rounds",
             Outcome::Cancelled => "cancelled",
             Outcome::Truncated => "truncated",
+            Outcome::Incomplete {
+                reason: Incomplete::Empty,
+            } => "empty",
             Outcome::Failed { failure } => match failure {
                 Failure::Api { .. } => "refused",
                 Failure::Connection { .. } => "connection",
