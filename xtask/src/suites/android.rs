@@ -44,7 +44,7 @@ const INSTRUMENTED: &str = "org.robolectric:android-all-instrumented:15-robolect
 /// The newest framework whose resources Debian's `aapt2` can read.
 const LINKED: &str = "org.robolectric:android-all:12-robolectric-7732740";
 
-/// It has no option that prints its version, as other programs have.
+/// Whether `aapt2` can be run. Unlike other programs, `aapt2` has a subcommand for its version and no option.
 fn has_aapt2() -> bool {
     let mut version = process::command("aapt2");
     let version = version.arg("version").stdout(Stdio::null());

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// How a turn stands with answers that had nothing in them.
+/// What a turn remembers of answers without text, a call or media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct EmptyAnswer {

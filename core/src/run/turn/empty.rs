@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::event::{Message, UserMessage};
 use crate::run::protocol::EmptyAnswerPolicy;
 
-/// What the request that asks once more ends with. No history keeps it.
+/// The last message of the request that asks once more. No history keeps the sentence.
 const NOTE: &str = "Your last answer was empty. Answer in words, or call a tool if you need one.";
 
 impl Turn {
