@@ -9,15 +9,14 @@ pub(crate) mod architecture;
 mod clippy;
 mod conformance;
 mod copilotkit;
-mod core_dependencies;
 mod demo;
+mod dependencies;
 mod docs;
 mod features;
 mod flutter;
 pub(crate) mod format;
 mod install;
 mod kotlin;
-mod licences;
 mod mcp;
 pub(crate) mod model;
 mod page;
@@ -52,8 +51,7 @@ pub(crate) const ALL: &[Suite] = &[
     versions::SUITE,
     architecture::SUITE,
     features::SUITE,
-    core_dependencies::SUITE,
-    licences::SUITE,
+    dependencies::SUITE,
     clippy::SUITE,
     page::SUITE,
     python::SUITE,

