@@ -4,7 +4,7 @@ use crate::{faults::Faulty, once::Once, workspace::TestProgram};
 use anyhow::Context as _;
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::{
-    env,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -14,8 +14,6 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     /// Cargo's target directory.
     pub(crate) target: PathBuf,
-    /// The design, specs and fixtures that lie beside the repository; `STEPWELL_SHARED` names another place.
-    pub(crate) shared: PathBuf,
     /// A skip must be an allowed one.
     pub(crate) ci: bool,
     /// Suites are run, which share the workspace's build.
@@ -42,14 +40,14 @@ pub(crate) struct Made {
     /// Kotlin's sources and tests, compiled where Maven puts them.
     pub(crate) kotlin_classes: Once<()>,
     /// The program that installs into Python environments.
-    pub(crate) uv: Once<PathBuf>,
+    pub(crate) uv: Once<()>,
     /// The npm package.
     pub(crate) web: Once<PathBuf>,
 }
 
 impl Context {
     /// Looks around from where this program was built.
-    pub(crate) fn load(ci: bool) -> anyhow::Result<Self> {
+    pub(crate) fn load() -> anyhow::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .context("xtask lies in no repository")?
@@ -59,13 +57,10 @@ impl Context {
             .no_deps()
             .exec()
             .context("cannot read the workspace; does Cargo.toml parse?")?;
-        let shared =
-            env::var_os("STEPWELL_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
         Ok(Self {
             target: workspace.target_directory.clone().into_std_path_buf(),
             root,
-            shared,
-            ci,
+            ci: false,
             in_suites: false,
             workspace,
             made: Made::default(),
@@ -77,6 +72,16 @@ impl Context {
         self.target.join("xtask")
     }
 
+    /// An empty folder in it.
+    pub(crate) fn emptied(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let folder = self.scratch().join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
     /// Where cargo puts what the dev profile builds.
     pub(crate) fn debug(&self) -> PathBuf {
         self.target.join("debug")
@@ -84,19 +89,9 @@ impl Context {
 
     /// The version every package of the project has.
     pub(crate) fn version(&self) -> anyhow::Result<String> {
-        let core = self
-            .workspace
-            .packages
-            .iter()
-            .find(|package| package.name == "stepwell-core");
-        Ok(core
-            .context("the workspace has no stepwell-core")?
-            .version
-            .to_string())
+        let mut packages = self.workspace.packages.iter();
+        let core = packages.find(|package| package.name == "stepwell-core");
+        let core = core.context("the workspace has no stepwell-core")?;
+        Ok(core.version.to_string())
     }
-}
-
-/// Whether `CI` is set to anything that does not say no.
-pub(crate) fn continuous_integration() -> bool {
-    env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }

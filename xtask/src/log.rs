@@ -1,6 +1,6 @@
 //! A suite's log: what its commands wrote, the few lines to be shown at once, and what it all took.
 
-use crate::process::{self, Bound, Spent};
+use crate::process::{self, PROCESSOR_LIMIT};
 use anyhow::{Context as _, bail};
 use std::{
     fs::{self, File},
@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Output},
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// Cargo lets one build into a folder at a time, and lets it use all processors.
@@ -17,18 +18,14 @@ static BUILDING: Mutex<()> = Mutex::new(());
 /// So many lines of what failed tests say are shown at once.
 const MOST_SHOWN: usize = 80;
 
-/// The signal of a program that aborts.
-const SIGABRT: i32 = 6;
-
-/// The signal of a memory fault.
-const SIGSEGV: i32 = 11;
+/// The signals of a program that aborts, and of a memory fault.
+const CRASHES: [i32; 2] = [6, 11];
 
 /// The log of one suite, `target/xtask/NAME.log`.
 pub(crate) struct Log {
     path: PathBuf,
     file: File,
-    building: Spent,
-    testing: Spent,
+    computed: Duration,
 }
 
 impl Log {
@@ -38,11 +35,11 @@ impl Log {
         let path = folder.join(format!("{name}.log"));
         let file =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let computed = Duration::ZERO;
         Ok(Self {
             path,
             file,
-            building: Spent::default(),
-            testing: Spent::default(),
+            computed,
         })
     }
 
@@ -51,14 +48,9 @@ impl Log {
         &self.path
     }
 
-    /// What its builds and installations took.
-    pub(crate) fn building(&self) -> Spent {
-        self.building
-    }
-
-    /// What its other commands took.
-    pub(crate) fn testing(&self) -> Spent {
-        self.testing
+    /// What its commands took of the processors.
+    pub(crate) fn computed(&self) -> Duration {
+        self.computed
     }
 
     /// Writes a line to the log only.
@@ -74,42 +66,55 @@ impl Log {
 
     /// Runs a command with its output in the log; anything but success is an error.
     pub(crate) fn run(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        let (status, spent) = self.logged(command, Bound::Suite)?;
-        self.testing += spent;
+        let status = self.status(command, PROCESSOR_LIMIT)?;
         succeeded(command, status)
     }
 
-    /// The same for a test program of Rust's. Of the tests that failed it shows what they say, and names them; where the
-    /// program hangs, it names those that did not end.
+    /// The same for a proof, which may take hours.
+    pub(crate) fn run_unbounded(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let status = self.status_unbounded(command)?;
+        succeeded(command, status)
+    }
+
+    /// The same, whatever its exit status is.
+    pub(crate) fn status_unbounded(&mut self, command: &mut Command) -> anyhow::Result<ExitStatus> {
+        self.status(command, Duration::MAX)
+    }
+
+    /// The same for what a suite sets up before it tests.
+    pub(crate) fn set_up(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        self.run(command)
+    }
+
+    /// The same for a build by cargo. One runs at a time.
+    pub(crate) fn build(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        self.run(command)
+    }
+
+    /// The same for test programs of Rust's: it names the tests that failed, and shows what they say.
     pub(crate) fn run_tests(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        let begin = fs::metadata(&self.path)?.len();
         let Err(error) = self.run(command) else {
             return Ok(());
         };
-        let log = fs::read(&self.path)?;
-        let begin = usize::try_from(begin)?.min(log.len());
-        let said = String::from_utf8_lossy(&log[begin..]).into_owned();
-        if let Some((_, failures)) = said.split_once("\nfailures:\n") {
+        let log = self.text()?;
+        for failures in log.split("\nfailures:\n\n").skip(1) {
             for line in failures.lines().take(MOST_SHOWN) {
                 self.say(line)?;
             }
         }
-        let failed: Vec<_> = said.lines().filter_map(failed_test).collect();
-        if !failed.is_empty() {
-            bail!("{}", failed.join(", "))
+        let failed: Vec<_> = log.lines().filter_map(failed_test).collect();
+        if failed.is_empty() {
+            return Err(error);
         }
-        match unended_tests(&said)[..] {
-            [] => Err(error),
-            ref tests => Err(error.context(format!("{} did not end", tests.join(", ")))),
-        }
+        bail!("{}", failed.join(", "))
     }
 
     /// The same for a tool that itself crashes now and then: ended by a fault of its own, it runs once more.
     /// What it runs in processes of its own, such as tests, gives it an exit code, which is final.
     pub(crate) fn run_crash_prone(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        let (status, spent) = self.logged(command, Bound::Suite)?;
-        self.testing += spent;
-        if !matches!(status.signal(), Some(SIGABRT | SIGSEGV)) {
+        let status = self.status(command, PROCESSOR_LIMIT)?;
+        if status.signal().is_none_or(|it| !CRASHES.contains(&it)) {
             return succeeded(command, status);
         }
         let program = command.get_program().display();
@@ -117,38 +122,13 @@ impl Log {
         self.run(command)
     }
 
-    /// The same for what a suite sets up before it tests: it counts as building.
-    pub(crate) fn set_up(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        let (status, spent) = self.logged(command, Bound::Suite)?;
-        self.building += spent;
-        succeeded(command, status)
-    }
-
-    /// The same for a build by cargo. One runs at a time.
-    pub(crate) fn build(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        self.set_up(command)
-    }
-
-    /// The same with what it wrote to stdout, and whether it succeeded.
-    pub(crate) fn build_output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
-        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        let (output, spent) = self.piped(command)?;
-        self.building += spent;
-        Ok(output)
-    }
-
-    /// Runs a proof, which may take hours.
-    pub(crate) fn run_unbounded(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        let status = self.status_unbounded(command)?;
-        succeeded(command, status)
-    }
-
-    /// Runs a command that may take hours, with its output in the log, and gives back its exit status.
-    pub(crate) fn status_unbounded(&mut self, command: &mut Command) -> anyhow::Result<ExitStatus> {
-        let (status, spent) = self.logged(command, Bound::None)?;
-        self.testing += spent;
-        Ok(status)
+    /// Runs a command and says what it wrote to stdout, line by line; anything but success is an error.
+    pub(crate) fn show(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let output = self.output(command)?;
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            self.say(line)?;
+        }
+        succeeded(command, output.status)
     }
 
     /// Runs a command and gives back what it wrote to stdout; anything but success is an error.
@@ -162,60 +142,57 @@ impl Log {
             .with_context(|| format!("`{}` wrote what is not UTF-8", process::line(command)))
     }
 
+    /// The same for a build by cargo.
+    pub(crate) fn read_build(&mut self, command: &mut Command) -> anyhow::Result<String> {
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read(command)
+    }
+
     /// Runs a command and gives back stdout and the exit status, whatever that is.
     pub(crate) fn output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
-        let (output, spent) = self.piped(command)?;
-        self.testing += spent;
-        Ok(output)
+        self.write(&format!("$ {}", process::line(command)))?;
+        self.unnamed_output(command)
     }
 
     /// The same without a line for the command, whose environment is nobody's business.
     pub(crate) fn unnamed_output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
-        let (output, spent) = process::stdout(command.stderr(self.file.try_clone()?))?;
-        self.took(spent)?;
-        self.testing += spent;
+        let started = Instant::now();
+        let (output, computed) = process::stdout(command.stderr(self.file.try_clone()?))?;
+        self.took(started, computed)?;
         Ok(output)
     }
 
     /// How many tests passed, by the lines of Rust's test programs in the log.
     pub(crate) fn tests_passed(&self) -> anyhow::Result<u64> {
-        let text = String::from_utf8_lossy(&fs::read(&self.path)?).into_owned();
-        Ok(text.lines().filter_map(passed).sum())
+        Ok(self.text()?.lines().filter_map(passed).sum())
     }
 
     /// The last lines of the log.
     pub(crate) fn tail(&self, lines: usize) -> anyhow::Result<String> {
-        let text = String::from_utf8_lossy(&fs::read(&self.path)?).into_owned();
+        let text = self.text()?;
         let all: Vec<_> = text.lines().collect();
         Ok(all[all.len().saturating_sub(lines)..].join("\n"))
     }
 
-    fn logged(
-        &mut self,
-        command: &mut Command,
-        bound: Bound,
-    ) -> anyhow::Result<(ExitStatus, Spent)> {
+    fn text(&self) -> anyhow::Result<String> {
+        Ok(String::from_utf8_lossy(&fs::read(&self.path)?).into_owned())
+    }
+
+    fn status(&mut self, command: &mut Command, limit: Duration) -> anyhow::Result<ExitStatus> {
         self.write(&format!("$ {}", process::line(command)))?;
         command
             .stdout(self.file.try_clone()?)
             .stderr(self.file.try_clone()?);
-        let (status, spent) = process::run(command, bound)?;
-        self.took(spent)?;
-        Ok((status, spent))
+        let started = Instant::now();
+        let (status, computed) = process::run(command, limit)?;
+        self.took(started, computed)?;
+        Ok(status)
     }
 
-    fn piped(&mut self, command: &mut Command) -> anyhow::Result<(Output, Spent)> {
-        self.write(&format!("$ {}", process::line(command)))?;
-        let (output, spent) = process::stdout(command.stderr(self.file.try_clone()?))?;
-        self.took(spent)?;
-        Ok((output, spent))
-    }
-
-    fn took(&mut self, spent: Spent) -> anyhow::Result<()> {
-        let (wall, processor) = (spent.wall.as_secs_f64(), spent.processor.as_secs_f64());
-        self.write(&format!(
-            "# {wall:.1} s, {processor:.1} s of processor time"
-        ))
+    fn took(&mut self, started: Instant, computed: Duration) -> anyhow::Result<()> {
+        self.computed += computed;
+        let (wall, computed) = (started.elapsed().as_secs_f64(), computed.as_secs_f64());
+        self.write(&format!("# {wall:.1} s, {computed:.1} s of processor time"))
     }
 }
 
@@ -228,16 +205,6 @@ fn passed(line: &str) -> Option<u64> {
 /// The test's name, from `test name ... FAILED`.
 fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
-}
-
-/// The tests that were said to run for long, and of which nothing more was said.
-fn unended_tests(said: &str) -> Vec<&str> {
-    let long = said.lines().filter_map(|line| {
-        let (name, rest) = line.strip_prefix("test ")?.split_once(' ')?;
-        rest.starts_with("has been running for").then_some(name)
-    });
-    let has_ended = |name: &str| said.contains(&format!("\ntest {name} ... "));
-    long.filter(|name| !has_ended(name)).collect()
 }
 
 fn succeeded(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
@@ -291,16 +258,10 @@ mod tests {
             result.map_err(|error| error.to_string())
         };
         let failing = "echo 'test of::it ... FAILED'; echo 'test other ... ok'; exit 101";
-        assert_eq!(run("echo 'test before ... FAILED'"), Ok(()));
-        assert_eq!(run(failing), Err("of::it".to_owned()));
-        let long = "echo 'test of::it has been running for over 60 seconds'";
-        let killed = run(&format!("echo; {long}; exit 137")).expect_err("it failed");
-        assert_eq!(killed, "of::it did not end");
-        let ended = run(&format!("{long}; echo 'test of::it ... ok'; exit 3"));
-        let ended = ended.expect_err("it failed");
-        assert!(ended.contains("exit status: 3"), "{ended}");
+        assert_eq!(run("true"), Ok(()));
         let crashed = run("exit 3").expect_err("it failed");
         assert!(crashed.contains("exit status: 3"), "{crashed}");
+        assert_eq!(run(failing), Err("of::it".to_owned()));
         fs::remove_dir_all(folder)?;
         Ok(())
     }

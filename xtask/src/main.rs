@@ -1,13 +1,11 @@
 //! The project's own commands; `cargo xtask help` lists them.
 #![forbid(unsafe_code)]
 
-mod allowed_skips;
 mod bindings;
 mod context;
 mod faults;
 mod features;
 mod installs;
-mod json;
 mod linter;
 mod log;
 mod once;
@@ -15,7 +13,6 @@ mod packages;
 mod pages;
 mod process;
 mod prove;
-mod quick;
 mod runner;
 mod suites;
 mod tools;
@@ -24,7 +21,7 @@ mod workspace;
 use bindings::Language;
 use clap::{Parser, Subcommand};
 use context::Context;
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 /// Stepwell's own commands.
 #[derive(Parser)]
@@ -38,12 +35,8 @@ struct Arguments {
 enum Command {
     /// Runs every suite, or only the named ones, and sets up what they need.
     Test {
-        /// The suites to run; `cargo xtask list` shows them. `quick` is none of them: it formats, lints and tests what has
-        /// changed, and what depends on it.
+        /// The suites to run; `cargo xtask list` shows them.
         names: Vec<String>,
-        /// For `quick`: what has changed since this commit.
-        #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
-        since: String,
         /// A skip that .ci/allowed-skips does not list is a failure. On when CI is set.
         #[arg(long)]
         ci: bool,
@@ -76,14 +69,6 @@ enum Command {
     },
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
-    /// Writes what comes of each input into the files of tests/scenarios.
-    Scenarios {
-        /// Does it; without it they are only played.
-        #[arg(long)]
-        update: bool,
-    },
-    /// Decodes the recorded streams of ../shared/fixtures, with a score for each provider.
-    Conformance,
     /// Runs the long proofs, or only the named ones.
     Prove {
         /// The steps to run; `list` shows them. `mutants 2/8` takes a part of the mutants.
@@ -105,12 +90,6 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    if let Some(compiled) = linter::run() {
-        return compiled.unwrap_or_else(|error| {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        });
-    }
     match process::end_all_on_ctrl_c().and_then(|()| run(Arguments::parse().command)) {
         Ok(code) => code,
         Err(error) => {
@@ -121,43 +100,26 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
-    let context = |ci| Context::load(ci || context::continuous_integration());
+    let in_ci = env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    let mut context = Context::load()?;
     match command {
-        Command::Test { names, since, .. } if names == ["quick"] => {
-            quick::run(&context(false)?, &since)
+        Command::Test { names, ci } => {
+            context.ci = ci || in_ci;
+            return runner::run(context, &names);
         }
-        Command::Test { names, ci, .. } => runner::run(context(ci)?, &names),
         Command::List => {
             for suite in suites::ALL {
                 println!("{:<18} {}", suite.name, suite.about);
             }
-            Ok(ExitCode::SUCCESS)
         }
         Command::Bindings {
             language,
             update_names,
-        } => {
-            bindings::command(&context(false)?, language, update_names)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Shapes { check } => {
-            bindings::shapes(&context(false)?, check)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Features => {
-            features::write(&context(false)?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Docs { reference, record } => {
-            pages::site::command(&context(false)?, reference, record)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Package { name } => {
-            packages::command(&context(false)?, name.as_deref())?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Scenarios { update } => scenarios(&context(false)?, update),
-        Command::Conformance => runner::run(context(false)?, &["conformance".to_owned()]),
+        } => bindings::command(&context, language, update_names)?,
+        Command::Shapes { check } => bindings::shapes(&context, check)?,
+        Command::Features => features::write(&context)?,
+        Command::Docs { reference, record } => pages::site::command(&context, reference, record)?,
+        Command::Package { name } => packages::command(&context, name.as_deref())?,
         Command::Prove {
             steps,
             cases,
@@ -172,20 +134,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
                 only,
                 go_on,
             };
-            prove::run(&context(false)?, &steps, options)
+            return prove::run(&context, &steps, options);
         }
     }
-}
-
-fn scenarios(context: &Context, update: bool) -> anyhow::Result<ExitCode> {
-    let mut test = process::cargo();
-    test.args(["test", "-p", "stepwell-core", "--test", "scenarios"])
-        .env("STEPWELL_UPDATE", if update { "1" } else { "" })
-        .current_dir(&context.root);
-    let is_well = process::status(&mut test)?.success();
-    Ok(if is_well {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(ExitCode::SUCCESS)
 }

@@ -15,10 +15,9 @@ impl<T> Default for Once<T> {
 impl<T> Once<T> {
     /// Takes what there is, or makes it. What could not be made is not tried again.
     pub(crate) fn get(&self, make: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<&T> {
-        let made = self
-            .0
-            .get_or_init(|| make().map_err(|error| format!("{error:#}")));
-        made.as_ref().map_err(|error| anyhow!("{error}"))
+        let make = || make().map_err(|error| format!("{error:#}"));
+        let made = self.0.get_or_init(make).as_ref();
+        made.map_err(|error| anyhow!("{error}"))
     }
 
     /// Whether it has been made already.

@@ -1,17 +1,14 @@
-//! Runs suites side by side, two more than there are processors, and says how each went. Until the workspace is built
-//! there is one more: what they need is downloaded meanwhile.
+//! Runs suites side by side, some more than there are processors, and says how each went.
 
 use crate::{
-    allowed_skips::AllowedSkips,
     context::Context,
     log::Log,
-    process::Spent,
     suites::{self, Suite},
     tools::Unavailable,
 };
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use std::{
-    fmt,
+    fmt, fs,
     process::ExitCode,
     sync::{Mutex, PoisonError},
     thread,
@@ -24,9 +21,7 @@ const TAIL: usize = 80;
 /// another builds.
 const WAITING: usize = 2;
 
-/// How many suites more begin while the workspace is built. With it those that download most have begun.
-const WHILE_BUILDING: usize = 1;
-
+#[derive(PartialEq)]
 enum Outcome {
     Passed,
     Failed(String),
@@ -43,63 +38,58 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// How a suite went, and what it took.
+struct Timed {
+    name: &'static str,
+    outcome: Outcome,
+    wall: Duration,
+    processor: Duration,
+}
+
 /// Runs the named suites, all of them when none is named; a failing one does not stop the next.
 pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<ExitCode> {
     let known: Vec<_> = suites::ALL.iter().map(|suite| suite.name).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        bail!(
-            "there is no suite `{name}`; there are: {}",
-            known.join(", ")
-        );
+        let known = known.join(", ");
+        bail!("there is no suite `{name}`; there are: {known}");
     }
     context.in_suites = true;
     let context = &context;
-    let allowed = AllowedSkips::load(&context.root, &known)?;
+    let skips = fs::read_to_string(context.root.join(".ci/allowed-skips"))?;
+    let skips = &allowed_skips(&skips, &known).context("in .ci/allowed-skips")?;
     let wanted = |suite: &&Suite| names.is_empty() || names.iter().any(|name| name == suite.name);
 
     let started = Instant::now();
     let next = Mutex::new(suites::ALL.iter().filter(wanted));
-    let lane = &|is_lasting: bool| {
+    let lane = || {
         let mut results = Vec::new();
         loop {
-            if !is_lasting && context.made.workspace.is_made() {
-                return anyhow::Ok(results);
-            }
             let suite = next.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(suite) = suite else {
-                return Ok(results);
+                return anyhow::Ok(results);
             };
-            results.push(run_timed(context, &allowed, suite)?);
+            results.push(run_timed(context, skips, suite)?);
         }
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut results = thread::scope(|scope| {
-        let lasting = processors + WAITING;
-        let lanes: Vec<_> = (0..lasting + WHILE_BUILDING)
-            .map(|number| scope.spawn(move || lane(number < lasting)))
-            .collect();
+        let lanes = (0..processors + WAITING).map(|_| scope.spawn(lane));
         let mut results = Vec::new();
-        for lane in lanes {
-            let ended = lane.join().map_err(|_| anyhow!("a lane broke off"))?;
-            results.extend(ended?);
+        for lane in lanes.collect::<Vec<_>>() {
+            results.extend(lane.join().map_err(|_| anyhow!("a lane broke off"))??);
         }
         anyhow::Ok(results)
     })?;
     results.sort_by_key(|timed| known.iter().position(|name| *name == timed.name));
-    print!("{}", table(&results, started.elapsed(), processors));
+    print!("{}", table(&results));
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{seconds:.1} s on {processors} processors\n");
 
-    let count =
-        |is: fn(&Outcome) -> bool| results.iter().filter(|timed| is(&timed.outcome)).count();
+    let count = |is: fn(&Outcome) -> bool| results.iter().filter(|it| is(&it.outcome)).count();
     let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
-    println!(
-        "\n{}",
-        closing_line(
-            count(|outcome| matches!(outcome, Outcome::Passed)),
-            failed,
-            skipped
-        )
-    );
+    let passed = count(|outcome| *outcome == Outcome::Passed);
+    println!("{}", closing_line(passed, failed, skipped));
     Ok(if failed == 0 {
         ExitCode::SUCCESS
     } else {
@@ -107,86 +97,54 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
     })
 }
 
-/// How a suite went, and what it took.
-struct Timed {
-    name: &'static str,
-    outcome: Outcome,
-    wall: Duration,
-    building: Spent,
-    testing: Spent,
+/// The suites that CI may skip, each with the reason.
+fn allowed_skips<'a>(text: &'a str, known: &[&str]) -> anyhow::Result<Vec<&'a str>> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let names = lines.map(|line| {
+        let (name, reason) = line.split_once(':').unwrap_or((line, ""));
+        ensure!(known.contains(&name), "there is no suite `{name}`");
+        ensure!(!reason.trim().is_empty(), "`{name}` has no reason");
+        Ok(name)
+    });
+    names.collect()
 }
 
-impl Timed {
-    /// The time in which no command of the suite ran: others built what it needs.
-    fn waiting(&self) -> Duration {
-        self.wall
-            .saturating_sub(self.building.wall)
-            .saturating_sub(self.testing.wall)
-    }
-}
-
-/// The suites with their seconds by the clock and of the processors, and where the time went in all.
-fn table(results: &[Timed], wall: Duration, processors: usize) -> String {
-    let mut table = format!(
-        "\n{:<18} {:>8} {:>8} {:>8} {:>8} {:>10}  result\n",
-        "suite", "seconds", "build", "test", "wait", "processor"
-    );
-    let mut building = Spent::default();
-    let mut testing = Spent::default();
-    let mut waiting = Duration::ZERO;
+/// The suites with their seconds by the clock and of the processors.
+fn table(results: &[Timed]) -> String {
+    let line = |name: &str, wall: &str, processor: &str, result: &str| {
+        format!("{name:<18} {wall:>8} {processor:>10}  {result}\n")
+    };
+    let mut table = format!("\n{}", line("suite", "seconds", "processor", "result"));
+    let mut all = Duration::ZERO;
+    let seconds = |time: Duration| format!("{:.1}", time.as_secs_f64());
     for timed in results {
-        building += timed.building;
-        testing += timed.testing;
-        waiting += timed.waiting();
-        table.push_str(&format!(
-            "{:<18} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>10.1}  {}\n",
-            timed.name,
-            timed.wall.as_secs_f64(),
-            timed.building.wall.as_secs_f64(),
-            timed.testing.wall.as_secs_f64(),
-            timed.waiting().as_secs_f64(),
-            (timed.building.processor + timed.testing.processor).as_secs_f64(),
-            timed.outcome
-        ));
+        let (wall, processor) = (seconds(timed.wall), seconds(timed.processor));
+        all += timed.processor;
+        table += &line(timed.name, &wall, &processor, &timed.outcome.to_string());
     }
-    let computed = (building.processor + testing.processor).as_secs_f64();
-    let could = wall.as_secs_f64() * processors as f64;
-    table.push_str(&format!(
-        "\n{:.1} s on {processors} processors: {:.1} s of processor time to build, {:.1} s to test; the processors were busy \
-         with it for {:.0} of 100; suites waited for each other's builds for {:.1} s\n",
-        wall.as_secs_f64(),
-        building.processor.as_secs_f64(),
-        testing.processor.as_secs_f64(),
-        100.0 * computed / could.max(f64::MIN_POSITIVE),
-        waiting.as_secs_f64(),
-    ));
-    table
+    table + &line("all", "", &seconds(all), "")
 }
 
-fn run_timed(
-    context: &Context,
-    allowed: &AllowedSkips,
-    suite: &'static Suite,
-) -> anyhow::Result<Timed> {
+fn run_timed(context: &Context, skips: &[&str], suite: &'static Suite) -> anyhow::Result<Timed> {
     let name = suite.name;
     println!("== {name}: {}", suite.about);
     let started = Instant::now();
     let mut log = Log::create(&context.scratch(), name)?;
-    let outcome = run_one(context, allowed, suite, &mut log)?;
+    let outcome = run_one(context, skips, suite, &mut log)?;
     let wall = started.elapsed();
     println!("   {name}: {outcome} ({:.1} s)", wall.as_secs_f64());
     Ok(Timed {
         name,
         outcome,
         wall,
-        building: log.building(),
-        testing: log.testing(),
+        processor: log.computed(),
     })
 }
 
 fn run_one(
     context: &Context,
-    allowed: &AllowedSkips,
+    skips: &[&str],
     suite: &Suite,
     log: &mut Log,
 ) -> anyhow::Result<Outcome> {
@@ -194,13 +152,12 @@ fn run_one(
         return Ok(Outcome::Passed);
     };
     if let Some(Unavailable(reason)) = error.downcast_ref() {
-        return Ok(if context.ci && !allowed.allows(suite.name) {
-            Outcome::Failed(format!(
-                "skipped, which .ci/allowed-skips does not allow: {reason}"
-            ))
-        } else {
-            Outcome::Skipped(reason.clone())
-        });
+        if !context.ci || skips.contains(&suite.name) {
+            return Ok(Outcome::Skipped(reason.clone()));
+        }
+        return Ok(Outcome::Failed(format!(
+            "skipped, which .ci/allowed-skips does not allow: {reason}"
+        )));
     }
     log.write(&format!("error: {error:#}"))?;
     println!("--- the last {TAIL} lines of {}", log.path().display());
@@ -209,17 +166,16 @@ fn run_one(
 }
 
 fn closing_line(passed: usize, failed: usize, skipped: usize) -> String {
-    let mut line = format!("{passed} passed, {failed} failed");
-    if skipped > 0 {
-        line.push_str(&format!(", {skipped} skipped"));
+    let line = format!("{passed} passed, {failed} failed");
+    match skipped {
+        0 => line,
+        _ => format!("{line}, {skipped} skipped"),
     }
-    line
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Timed, closing_line, table};
-    use crate::process::Spent;
+    use super::{Outcome, Timed, allowed_skips, closing_line, table};
     use std::time::Duration;
 
     #[test]
@@ -230,21 +186,25 @@ mod tests {
 
     #[test]
     fn the_table_tells_where_the_time_went() {
-        let spent = |wall, processor| Spent {
-            wall: Duration::from_secs(wall),
-            processor: Duration::from_secs(processor),
-        };
-        let timed = Timed {
-            name: "rust",
+        let timed = |name, processor| Timed {
+            name,
             outcome: Outcome::Passed,
             wall: Duration::from_secs(100),
-            building: spent(40, 70),
-            testing: spent(50, 20),
+            processor: Duration::from_secs(processor),
         };
-        let table = table(&[timed], Duration::from_secs(100), 2);
-        let words: Vec<_> = table.lines().nth(2).unwrap().split_whitespace().collect();
-        let expected = ["rust", "100.0", "40.0", "50.0", "10.0", "90.0", "passed"];
-        assert_eq!(words, expected);
-        assert!(table.contains("busy with it for 45 of 100"), "{table}");
+        let table = table(&[timed("rust", 90), timed("web", 20)]);
+        let rows = table.lines().skip(2).flat_map(str::split_whitespace);
+        let expected = "rust 100.0 90.0 passed web 100.0 20.0 passed all 110.0";
+        assert_eq!(rows.collect::<Vec<_>>().join(" "), expected);
+    }
+
+    #[test]
+    fn a_listed_suite_may_be_skipped_if_it_is_there_and_has_a_reason() {
+        let known = ["rust", "swift-package"];
+        let skips = allowed_skips("# why\n\nswift-package: no swiftc\n", &known);
+        assert_eq!(skips.unwrap(), ["swift-package"]);
+        for text in ["swift-package", "swift-package:", "swfit: no swiftc"] {
+            assert!(allowed_skips(text, &known).is_err(), "{text}");
+        }
     }
 }

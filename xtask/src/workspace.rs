@@ -4,18 +4,18 @@
 //! each choice. So nothing else of the workspace is built for this machine, but what is to be seen as a user gets it.
 //! The compiler is Clippy's, which lints what it compiles: a check of its own would compile all of it once more.
 
-use crate::{context::Context, linter, log::Log, process};
-use anyhow::{Context as _, bail};
-use serde_json::Value;
+use crate::{context::Context, linter, log::Log, process, tools::rustup};
+use anyhow::{Context as _, ensure};
+use cargo_metadata::{Artifact, Message, TargetKind};
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     env::consts::EXE_SUFFIX,
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// The features beside the default ones: those of the bindings' generators, and the engine for many hosts.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell-ffi/bindgen,stepwell/restate"];
+/// The features beside the default ones: the engine for many hosts. Those that tests need, dev-dependencies ask for.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell/restate"];
 
 /// A program of tests.
 #[derive(Clone, Debug)]
@@ -24,19 +24,11 @@ pub(crate) struct TestProgram {
     pub(crate) package: String,
     /// Its name: that of the library, the program or the file of tests.
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    /// Whether it tests the package from without.
+    is_integration: bool,
     path: PathBuf,
     /// The package's folder, in which it runs.
     folder: PathBuf,
-}
-
-/// What a program of tests tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The source from within.
-    Unit,
-    /// The package from without.
-    Integration,
 }
 
 impl TestProgram {
@@ -53,7 +45,10 @@ impl TestProgram {
 impl Context {
     /// Builds the workspace, unless that is done.
     pub(crate) fn build(&self, log: &mut Log) -> anyhow::Result<&[TestProgram]> {
-        let programs = self.made.workspace.get(|| build(self, log))?;
+        let programs = self.made.workspace.get(|| {
+            rustup::component(log, "clippy", "clippy")?;
+            programs(log, &mut the_build(self)?)
+        })?;
         Ok(programs)
     }
 
@@ -69,147 +64,132 @@ impl Context {
         log: &mut Log,
         name: &str,
     ) -> anyhow::Result<Vec<&TestProgram>> {
-        let programs = self.build(log)?;
-        let named = programs.iter().filter(|program| program.name == name);
-        let found: Vec<_> = named
-            .filter(|program| program.kind == Kind::Integration)
-            .collect();
-        if found.is_empty() {
-            bail!("there is no test program `{name}`");
-        }
+        let programs = self.build(log)?.iter();
+        let named = programs.filter(|program| program.is_integration && program.name == name);
+        let found: Vec<_> = named.collect();
+        ensure!(!found.is_empty(), "there is no test program `{name}`");
         Ok(found)
+    }
+
+    /// Runs them, set up as they need it.
+    pub(crate) fn test(
+        &self,
+        log: &mut Log,
+        name: &str,
+        arguments: &[&str],
+        set_up: impl Fn(&mut Command),
+    ) -> anyhow::Result<()> {
+        for program in self.integration_tests(log, name)? {
+            let mut tests = program.command();
+            set_up(tests.args(arguments));
+            log.run_tests(&mut tests)?;
+        }
+        Ok(())
     }
 }
 
 /// Cargo with Clippy's compiler for the workspace's own crates; a warning is an error.
 pub(crate) fn linting_cargo(context: &Context) -> anyhow::Result<Command> {
     let mut cargo = process::cargo();
-    cargo
-        .current_dir(&context.root)
-        // In the form in which `cargo clippy` hands on what is behind its `--`.
-        .env(
-            "CLIPPY_ARGS",
-            "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
-        );
+    // In the form in which `cargo clippy` hands on what is behind its `--`.
+    let denied = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+    cargo.current_dir(&context.root).env("CLIPPY_ARGS", denied);
     linter::set_up(context, &mut cargo)?;
     Ok(cargo)
 }
 
-fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
-    crate::tools::rustup::component(log, "clippy", "clippy")?;
-    programs(log, &mut the_build(context)?)
-}
-
 fn the_build(context: &Context) -> anyhow::Result<Command> {
     let mut cargo = linting_cargo(context)?;
-    cargo.args(["build", "--workspace", "--all-targets"]);
-    cargo.args(FEATURES);
+    cargo
+        .args(["build", "--workspace", "--all-targets"])
+        .args(FEATURES);
     Ok(cargo)
 }
 
-/// What cargo says of the library of this name: <https://doc.rust-lang.org/cargo/reference/external-tools.html>.
-pub(crate) fn library(context: &Context, log: &mut Log, name: &str) -> anyhow::Result<Value> {
+/// What cargo says of the library of this name.
+pub(crate) fn library(context: &Context, log: &mut Log, name: &str) -> anyhow::Result<Artifact> {
     context.build(log)?;
     // All of it is there; cargo says it once more.
-    let messages = messages(log, &mut the_build(context)?)?;
-    let found = messages.into_iter().find(|message| {
-        message["reason"] == "compiler-artifact"
-            && message["target"]["name"] == name
-            && message["profile"]["test"] == false
-    });
+    let mut artifacts = artifacts(log, &mut the_build(context)?)?.into_iter();
+    let found = artifacts.find(|it| it.target.name == name && !it.profile.test);
     found.with_context(|| format!("there is no library `{name}`"))
 }
 
 /// Runs the build and gives back its programs of tests.
 pub(crate) fn programs(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<TestProgram>> {
-    let mut programs = HashMap::new();
-    for message in messages(log, cargo)? {
-        if let Some(program) = test_program(&message) {
-            programs.insert(program.path.clone(), program);
+    let programs = artifacts(log, cargo)?.into_iter().filter_map(|artifact| {
+        let program = test_program(artifact)?;
+        Some(((program.package.clone(), program.path.clone()), program))
+    });
+    Ok(programs.collect::<BTreeMap<_, _>>().into_values().collect())
+}
+
+/// Runs the build and gives back what cargo says that it made.
+fn artifacts(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<Artifact>> {
+    let said = log.read_build(cargo.arg("--message-format=json-render-diagnostics"))?;
+    let mut artifacts = Vec::new();
+    for message in Message::parse_stream(said.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message? {
+            artifacts.push(artifact);
         }
     }
-    let mut programs: Vec<_> = programs.into_values().collect();
-    programs.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
-    Ok(programs)
+    Ok(artifacts)
 }
 
-/// Runs the build and gives back what cargo says.
-fn messages(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<Value>> {
-    cargo.arg("--message-format=json-render-diagnostics");
-    let output = log.build_output(cargo)?;
-    if !output.status.success() {
-        bail!(
-            "`{}` failed: {}; {} says where",
-            process::line(cargo),
-            output.status,
-            log.path().display()
-        );
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).context("cargo wrote what is not a message"))
-        .collect()
-}
-
-/// The program of tests that a message of cargo's tells of:
-/// <https://doc.rust-lang.org/cargo/reference/external-tools.html#artifact-messages>.
-fn test_program(message: &Value) -> Option<TestProgram> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let target = &message["target"];
-    let kind = match target["kind"][0].as_str()? {
-        "bench" => return None,
-        "test" => Kind::Integration,
-        _ => Kind::Unit,
-    };
-    if message["profile"]["test"] != true {
+fn test_program(artifact: Artifact) -> Option<TestProgram> {
+    let target = artifact.target;
+    if !artifact.profile.test || target.is_bench() {
         return None;
     }
-    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
-    let package = text(&message["package_id"])?;
-    let package = package.rsplit_once('#')?.1;
+    let folder: &Path = artifact.manifest_path.parent()?.as_ref();
+    // `name@version`, or the version alone where the folder has the package's name.
+    let (_, package) = artifact.package_id.repr.rsplit_once('#')?;
+    let package = match package.split_once('@') {
+        Some((name, _)) => name.to_owned(),
+        None => folder.file_name()?.to_string_lossy().into_owned(),
+    };
     Some(TestProgram {
-        // `name@version`, or the version alone where the folder has the package's name.
-        package: match package.split_once('@') {
-            Some((name, _)) => name.to_owned(),
-            None => folder.file_name()?.to_string_lossy().into_owned(),
-        },
-        name: text(&target["name"])?,
-        kind,
-        path: text(&message["executable"])?.into(),
+        package,
+        is_integration: target.kind.contains(&TargetKind::Test),
+        name: target.name,
+        path: artifact.executable?.into(),
         folder: folder.to_owned(),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, test_program};
-    use serde_json::json;
+    use super::test_program;
+    use serde_json::{Value, json};
 
     #[test]
     fn programs_of_tests_are_known_by_cargos_messages() {
         let mut message = json!({
-            "reason": "compiler-artifact",
             "package_id": "path+file:///a/core#stepwell-core@0.1.0",
             "manifest_path": "/a/core/Cargo.toml",
-            "target": { "kind": ["test"], "name": "legal" },
-            "profile": { "test": true },
+            "target": { "kind": ["test"], "name": "legal", "src_path": "/a/core/tests/legal.rs" },
+            "profile": {
+                "opt_level": "0", "debuginfo": 0, "debug_assertions": true, "overflow_checks": true, "test": true
+            },
+            "features": [], "filenames": [], "fresh": true,
             "executable": "/a/target/debug/deps/legal-1",
         });
-        let program = test_program(&message).unwrap();
-        assert_eq!(program.package, "stepwell-core");
-        assert_eq!(
-            (program.name.as_str(), program.kind),
-            ("legal", Kind::Integration)
-        );
-        assert_eq!(program.folder.to_str(), Some("/a/core"));
+        let program = |message: &Value| {
+            let artifact = serde_json::from_value(message.clone());
+            test_program(artifact.unwrap())
+        };
+        let legal = program(&message).unwrap();
+        assert_eq!(legal.package, "stepwell-core");
+        assert_eq!((legal.name.as_str(), legal.is_integration), ("legal", true));
+        assert_eq!(legal.folder.to_str(), Some("/a/core"));
 
         message["package_id"] = json!("path+file:///a/core#0.1.0");
-        assert_eq!(test_program(&message).unwrap().package, "core");
+        assert_eq!(program(&message).unwrap().package, "core");
         message["target"]["kind"] = json!(["bench"]);
-        assert!(test_program(&message).is_none());
+        assert!(program(&message).is_none());
         message["target"]["kind"] = json!(["cdylib", "lib"]);
-        assert_eq!(test_program(&message).unwrap().kind, Kind::Unit);
+        assert!(!program(&message).unwrap().is_integration);
         message["profile"]["test"] = json!(false);
-        assert!(test_program(&message).is_none());
+        assert!(program(&message).is_none());
     }
 }

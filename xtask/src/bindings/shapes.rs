@@ -3,17 +3,12 @@
 use super::library::Library;
 use crate::{context::Context, log::Log};
 
-pub(crate) use super::library::GENERATOR;
+use super::library::GENERATOR;
 
 /// Writes them where their packages have them, or says which is not as it should be.
 pub(crate) fn write(context: &Context, log: &mut Log, compares: bool) -> anyhow::Result<()> {
     let library = Library::build(context, log)?;
     generate(&library, log, compares)
-}
-
-/// Says which is not as it should be, by the library that is there.
-pub(crate) fn check_built(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    generate(&Library::built(context), log, true)
 }
 
 fn generate(library: &Library, log: &mut Log, compares: bool) -> anyhow::Result<()> {

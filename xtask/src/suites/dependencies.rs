@@ -6,12 +6,19 @@ use std::collections::BTreeSet;
 pub(super) const SUITE: Suite = Suite {
     name: "dependencies",
     about: "by cargo-deny: every crate we build on is under a permissive licence, the core depends on no runtime, network, clock \
-            or random number, and io on nothing that changes an app's own HTTP client; both depend on few crates",
+            or random number, io on nothing that changes an app's own HTTP client, and the bindings on no database but \
+            SQLite; core and io depend on few crates",
     run,
 };
 
 /// The folders with a `deny.toml`, and what it is checked for.
-const DENIED: &[(&str, &str)] = &[("", "licenses"), ("core", "bans"), ("io", "bans")];
+const DENIED: &[(&str, &str)] = &[
+    ("", "licenses"),
+    ("core", "bans"),
+    ("io", "bans"),
+    ("bindings", "bans"),
+    ("bindings/json", "bans"),
+];
 
 /// The most crates that a package may bring: with itself, and with what builds them.
 const MAX_CRATES: &[(&str, &[&str], usize)] = &[

@@ -1,38 +1,21 @@
 //! The suites, in the order in which they begin.
 
-mod ag_ui_backend;
-mod ag_ui_oracle;
-mod ag_ui_server;
-mod ai_sdk;
 mod android;
 pub(crate) mod architecture;
-mod clippy;
-mod conformance;
-mod copilotkit;
-mod demo;
 mod dependencies;
 mod docs;
-mod features;
-mod flutter;
-pub(crate) mod format;
 mod install;
-mod kotlin;
-mod mcp;
+mod languages;
 pub(crate) mod model;
 mod page;
-mod python;
-mod request_types;
-mod restate;
+mod peers;
 mod ring;
 mod rust;
-mod store_postgres;
-mod swift;
+mod stores;
 mod swift_package;
 mod targets;
 pub(crate) mod threads;
-pub(crate) mod versions;
-mod wasm;
-mod web;
+mod versions;
 mod workflows;
 
 use crate::{context::Context, log::Log};
@@ -47,38 +30,36 @@ pub(crate) struct Suite {
 /// Every suite: what needs no build, then the build, those that download or wait much, and the others from the longest to
 /// the shortest, so that no long one is left for the end.
 pub(crate) const ALL: &[Suite] = &[
-    format::SUITE,
+    rust::FORMAT,
     versions::SUITE,
     architecture::SUITE,
-    features::SUITE,
+    rust::FEATURES,
     dependencies::SUITE,
-    clippy::SUITE,
+    rust::CLIPPY,
     page::SUITE,
-    python::SUITE,
-    kotlin::SUITE,
+    languages::PYTHON,
+    languages::KOTLIN,
     android::SUITE,
     swift_package::SUITE,
-    rust::SUITE,
+    rust::RUST,
     install::SUITE,
     targets::SUITE,
     model::SUITE,
-    web::SUITE,
-    store_postgres::SUITE,
-    restate::SUITE,
+    languages::WEB,
+    stores::POSTGRES,
+    stores::RESTATE,
     ring::SUITE,
-    demo::SUITE,
     docs::SUITE,
-    wasm::SUITE,
-    ag_ui_server::SUITE,
-    ai_sdk::SUITE,
-    ag_ui_backend::SUITE,
-    copilotkit::SUITE,
+    languages::WASM,
+    peers::AG_UI_SERVER,
+    peers::AI_SDK,
+    peers::AG_UI_BACKEND,
+    peers::COPILOTKIT,
     threads::SUITE,
-    conformance::SUITE,
-    ag_ui_oracle::SUITE,
-    request_types::SUITE,
-    mcp::SUITE,
-    flutter::SUITE,
-    swift::SUITE,
+    peers::AG_UI_ORACLE,
+    peers::REQUEST_TYPES,
+    peers::MCP,
+    languages::FLUTTER,
+    languages::SWIFT,
     workflows::SUITE,
 ];

@@ -5,11 +5,12 @@ use crate::{
     bindings,
     context::Context,
     log::Log,
-    packages::web,
+    packages::{python, web},
     process,
-    tools::{apt, venv::Venv},
+    tools::{apt, npm},
 };
-use std::{fs, path::Path, process::Command};
+use anyhow::ensure;
+use std::{fs, process::Command};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ring",
@@ -29,60 +30,40 @@ const LEGS: &[(&str, Leg)] = &[
 ];
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let place = context.scratch().join("ring");
-    if place.exists() {
-        fs::remove_dir_all(&place)?;
-    }
-    fs::create_dir_all(&place)?;
-    for (index, (language, leg)) in LEGS.iter().enumerate() {
-        let number = format!("{}/{}", index + 1, LEGS.len());
+    let place = context.emptied("ring")?;
+    for (number, (language, leg)) in (1..).zip(LEGS) {
         leg(context, log, &|command| {
             command
                 .env("STEPWELL_RING", &place)
-                .env("STEPWELL_RING_LEG", &number);
+                .env("STEPWELL_RING_LEG", format!("{number}/{}", LEGS.len()));
         })?;
-        let played = count(&place, index + 1)?;
-        anyhow::ensure!(played >= 50, "{language} stored only {played} runs");
-        log.say(&format!("{language}: {played} scenarios handed on"))?;
+        let stored = fs::read_dir(&place)?.flatten();
+        let end = format!(".{number}.json");
+        let of_leg = stored.filter(|it| it.file_name().to_string_lossy().ends_with(&end));
+        let count = of_leg.count();
+        ensure!(count >= 50, "{language} stored only {count} runs");
+        log.say(&format!("{language}: {count} scenarios handed on"))?;
     }
     Ok(())
-}
-
-fn count(place: &Path, leg: usize) -> anyhow::Result<usize> {
-    let end = format!(".{leg}.json");
-    let mut count = 0;
-    for entry in fs::read_dir(place)? {
-        count += usize::from(entry?.file_name().to_string_lossy().ends_with(&end));
-    }
-    Ok(count)
 }
 
 fn rust(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
-    for program in context.integration_tests(log, "scenarios")? {
-        let mut command = program.command();
-        set_up(command.arg("a_leg_of_the_ring"));
-        log.run(&mut command)?;
-    }
-    Ok(())
+    context.test(log, "scenarios", &["a_leg_of_the_ring"], set_up)
 }
 
 fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     let package = context.root.join("bindings/python");
-    let venv = Venv::ensure(context, log, "venv", &package.join("requirements-dev.txt"))?;
+    let mut pytest = python::venv(context, log)?.python();
     // Python's sources get the library beside them: the wheel itself is the suite `python`'s.
     let _sources = bindings::python::SOURCES.lock();
     bindings::python::generate(context, log)?;
-    let mut command = venv.python();
-    command
-        .args([
-            "-m",
-            "pytest",
-            "tests/test_scenarios.py::test_a_leg_of_the_ring",
-        ])
+    pytest
+        .args(["-m", "pytest"])
+        .arg("tests/test_scenarios.py::test_a_leg_of_the_ring")
         .env("PYTHONPATH", package.join("src"))
         .current_dir(&package);
-    set_up(&mut command);
-    log.run(&mut command)
+    set_up(&mut pytest);
+    log.run(&mut pytest)
 }
 
 fn kotlin(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
@@ -90,32 +71,25 @@ fn kotlin(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> an
     let _sources = bindings::kotlin::SOURCES.lock();
     bindings::kotlin::generate(context, log)?;
     // Maven's phase compiles everything again, also if nothing has changed.
-    let goal = if context.made.kotlin_classes.is_made() {
-        "surefire:test"
-    } else {
-        "test"
-    };
-    let mut command = process::command("mvn");
-    command
+    let is_compiled = context.made.kotlin_classes.is_made();
+    let goal = if is_compiled { "surefire:test" } else { "test" };
+    let library = context.debug();
+    let mut maven = process::command("mvn");
+    maven
         .args(["--batch-mode", "--no-transfer-progress", goal])
         .arg("-Dtest=ScenarioTest#aLegOfTheRing")
         .arg(format!(
             "-Dstepwell.library.directory={}",
-            context.debug().display()
+            library.display()
         ))
         .current_dir(context.root.join("bindings/kotlin"));
-    set_up(&mut command);
-    log.run(&mut command)
+    set_up(&mut maven);
+    log.run(&mut maven)
 }
 
 fn wasm(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
-    apt::ensure(log, &["node"], &["nodejs"])?;
-    let package = web::make(context, log)?;
-    let mut command = process::command("node");
-    command
-        .arg("node.mjs")
-        .arg(package)
-        .current_dir(context.root.join("bindings/web/tests"));
-    set_up(&mut command);
-    log.run(&mut command)
+    let tests = context.root.join("bindings/web/tests");
+    let mut node = npm::script(&tests, "node.mjs");
+    set_up(node.arg(web::make(context, log)?));
+    log.run(&mut node)
 }

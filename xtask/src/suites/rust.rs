@@ -1,43 +1,43 @@
-use super::Suite;
-use crate::{context::Context, log::Log, workspace};
-use anyhow::bail;
+//! What Rust's own tools say of the workspace.
 
-pub(super) const SUITE: Suite = Suite {
-    name: "rust",
-    about: "every crate's unit, integration and documentation tests",
-    run,
+use super::Suite;
+use crate::{features, process, tools::rustup, workspace};
+
+pub(super) const FORMAT: Suite = Suite {
+    name: "format",
+    about: "all Rust code is as rustfmt writes it",
+    run: |context, log| {
+        rustup::component(log, "fmt", "rustfmt")?;
+        let mut fmt = process::cargo();
+        fmt.args(["fmt", "--all", "--check", "--", "--color", "never"]);
+        log.run(fmt.current_dir(&context.root))
+    },
 };
 
-/// Tests that are a suite of their own.
-const OF_OTHERS: &[&str] = &["interleavings"];
+pub(super) const CLIPPY: Suite = Suite {
+    name: "clippy",
+    about: "the workspace compiles without a warning, Clippy's and rustdoc's among them; the core's own code uses no clock, file, \
+            socket, thread or random number (core/clippy.toml)",
+    // The build's compiler is `linter.sh`.
+    run: |context, log| context.build(log).map(|_| ()),
+};
 
-fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let mut failed = Vec::new();
-    let programs = context.build(log)?;
-    for program in programs
-        .iter()
-        .filter(|program| !OF_OTHERS.contains(&program.name.as_str()))
-    {
-        if let Err(error) = log.run_tests(&mut program.command()) {
-            failed.push(format!("{} of {}: {error}", program.name, program.package));
-        }
-    }
-    // What the build has compiled, cargo finds done if it is asked in the same way.
-    let mut examples = workspace::linting_cargo(context)?;
-    if log
-        .build(
-            examples
-                .args(["test", "--workspace", "--doc"])
-                .args(workspace::FEATURES),
-        )
-        .is_err()
-    {
-        failed.push("documentation".to_owned());
-    }
-    let passed = log.tests_passed()?;
-    log.say(&format!("{passed} tests passed"))?;
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join("; "));
-    }
-    Ok(())
-}
+pub(super) const RUST: Suite = Suite {
+    name: "rust",
+    about: "`cargo test`: every crate's unit, integration and documentation tests",
+    run: |context, log| {
+        // What is compiled is there.
+        context.build(log)?;
+        let mut tests = workspace::linting_cargo(context)?;
+        tests.args(["test", "--workspace", "--no-fail-fast"]);
+        log.run_tests(tests.args(workspace::FEATURES))?;
+        let passed = log.tests_passed()?;
+        log.say(&format!("{passed} tests passed"))
+    },
+};
+
+pub(super) const FEATURES: Suite = Suite {
+    name: "features",
+    about: "each language has what Rust's agent can, or docs/features.md says why not",
+    run: features::check,
+};

@@ -11,14 +11,15 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     INSTALLING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether this program may do what only root may.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Makes sure that all `programs` can be started, installing `packages` where that needs no one's leave.
 pub(crate) fn ensure(log: &mut Log, programs: &[&str], packages: &[&str]) -> anyhow::Result<()> {
-    ensure_that(
-        log,
-        || programs.iter().all(|program| process::exists(program)),
-        &programs.join(", "),
-        packages,
-    )
+    let present = || programs.iter().all(|program| process::exists(program));
+    ensure_that(log, present, &programs.join(", "), packages)
 }
 
 /// Makes sure that `present` holds, installing `packages` where that needs no one's leave.
@@ -32,40 +33,25 @@ pub(crate) fn ensure_that(
         return Ok(());
     }
     let _installing = alone();
+    let packages = packages.join(" ");
+    if process::exists("apt-get") && is_root() && !present() {
+        log.say(&format!("installing {packages}"))?;
+        for arguments in [
+            "update",
+            &format!("install -y --no-install-recommends {packages}"),
+        ] {
+            let mut apt = process::command("apt-get");
+            apt.env("DEBIAN_FRONTEND", "noninteractive");
+            if log.run(apt.args(arguments.split(' '))).is_err() {
+                break;
+            }
+        }
+    }
     if present() {
         return Ok(());
     }
-    let lacking = |why: &str| {
-        Unavailable(format!(
-            "{what}: missing, and {why}; install {}",
-            packages.join(" ")
-        ))
-    };
-    if !process::exists("apt-get") {
-        return Err(lacking("there is no apt-get").into());
-    }
-    if log.read(process::command("id").arg("-u"))?.trim() != "0" {
-        return Err(lacking("only root may install packages").into());
-    }
-    log.say(&format!("installing {}", packages.join(" ")))?;
-    let apt = || {
-        let mut command = process::command("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive");
-        command
-    };
-    let installed = log.set_up(apt().arg("update")).and_then(|()| {
-        log.set_up(
-            apt()
-                .args(["install", "-y", "--no-install-recommends"])
-                .args(packages),
-        )
-    });
-    if let Err(error) = installed {
-        return Err(lacking(&format!("apt-get could not install it ({error})")).into());
-    }
-    if present() {
-        Ok(())
-    } else {
-        Err(lacking("installing it did not help").into())
-    }
+    Err(Unavailable(format!(
+        "{what}: missing, and not installed; install {packages}"
+    ))
+    .into())
 }

@@ -16,9 +16,8 @@ const NOBODY: &str = "http://127.0.0.1:2/v1";
 /// Something that goes wrong, and the address where it does.
 pub(crate) struct FirstContact {
     case: Case,
-    base_url: String,
     /// Who plays the model, if anybody listens.
-    _model: Option<MockLlm>,
+    model: Option<MockLlm>,
 }
 
 #[derive(Deserialize)]
@@ -35,45 +34,32 @@ struct Case {
 pub(crate) fn start(context: &Context, log: &mut Log) -> anyhow::Result<Vec<FirstContact>> {
     let file = fs::read_to_string(context.root.join("tests/first-contact.json"))?;
     let cases: Vec<Case> = serde_json::from_str(&file)?;
-    let mut started = Vec::new();
-    for case in cases {
-        let model = match &case.hops {
-            Some(hops) => {
-                let script = json!({ "hops": hops }).to_string();
-                Some(mock_llm::start(context, log, Some(&script))?)
-            }
-            None => None,
-        };
-        let base_url = match &model {
-            Some(model) => model.base_url().to_owned(),
-            None => NOBODY.to_owned(),
-        };
-        started.push(FirstContact {
-            case,
-            base_url,
-            _model: model,
-        });
-    }
-    Ok(started)
+    let started = cases.into_iter().map(|case| {
+        let script = case
+            .hops
+            .as_ref()
+            .map(|hops| json!({ "hops": hops }).to_string());
+        let model = script.map(|script| mock_llm::start(context, log, Some(&script)));
+        let model = model.transpose()?;
+        Ok(FirstContact { case, model })
+    });
+    started.collect()
 }
 
 /// What is in [`VARIABLE`].
 pub(crate) fn told(contacts: &[FirstContact]) -> String {
     let each = contacts.iter().map(|contact| {
-        let Case {
-            case,
-            answers,
-            says,
-            ..
-        } = &contact.case;
-        json!({ "case": case, "baseUrl": contact.base_url, "answers": answers, "says": says })
+        let case = &contact.case;
+        json!({
+            "case": case.case, "baseUrl": contact.base_url(), "answers": case.answers, "says": case.says
+        })
     });
     Value::from_iter(each).to_string()
 }
 
 impl FirstContact {
     pub(crate) fn base_url(&self) -> &str {
-        &self.base_url
+        self.model.as_ref().map_or(NOBODY, MockLlm::base_url)
     }
 
     /// Holds a program to it that has ended.

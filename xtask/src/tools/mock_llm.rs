@@ -1,13 +1,12 @@
 //! The scripted provider as a program, for the suites of other languages.
 
-use crate::{context::Context, log::Log, process};
-use anyhow::Context as _;
-use std::{
-    env::consts::EXE_SUFFIX,
-    io::{BufRead, BufReader, Write},
-    path::PathBuf,
-    process::{Child, Stdio},
+use crate::{
+    context::Context,
+    log::Log,
+    process::{self, Background},
 };
+use anyhow::Context as _;
+use std::{env::consts::EXE_SUFFIX, path::PathBuf};
 
 const PROGRAM: &str = "mock-llm";
 
@@ -19,18 +18,16 @@ pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf>
     if context.in_suites {
         return context.program(log, PROGRAM);
     }
-    log.build(
-        process::cargo()
-            .args(["build", "-p", "stepwell-mock-llm"])
-            .current_dir(&context.root),
-    )?;
+    let mut cargo = process::cargo();
+    cargo.args(["build", "-p", "stepwell-mock-llm"]);
+    log.build(cargo.current_dir(&context.root))?;
     Ok(context.debug().join(format!("{PROGRAM}{EXE_SUFFIX}")))
 }
 
 /// The program, playing its script until it is dropped.
 pub(crate) struct MockLlm {
-    child: Child,
     base_url: String,
+    _running: Background,
 }
 
 impl MockLlm {
@@ -40,35 +37,20 @@ impl MockLlm {
     }
 }
 
-impl Drop for MockLlm {
-    fn drop(&mut self) {
-        // It ends with its standard input.
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
-    }
-}
-
 /// Builds the program and starts it: with the secret numbers, or with this script in JSON.
 pub(crate) fn start(
     context: &Context,
     log: &mut Log,
     script: Option<&str>,
 ) -> anyhow::Result<MockLlm> {
-    let mut child = process::command(build(context, log)?)
-        .args(script.map(|_| "-"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    if let (Some(script), Some(stdin)) = (script, &mut child.stdin) {
-        writeln!(stdin, "{script}")?;
-    }
-    let stdout = child.stdout.take().context("no pipe to mock-llm")?;
-    let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line)?;
-    let said: serde_json::Value = serde_json::from_str(&line)?;
+    let mut program = process::command(build(context, log)?);
+    program.args(script.map(|_| "-"));
+    let script = format!("{}\n", script.unwrap_or_default());
+    let (running, said) = Background::start_with(&mut program, &script, "base_url")?;
+    let said: serde_json::Value = serde_json::from_str(&said)?;
     let base_url = said["base_url"].as_str();
     Ok(MockLlm {
         base_url: base_url.context("mock-llm says no address")?.to_owned(),
-        child,
+        _running: running,
     })
 }

@@ -3,19 +3,10 @@
 use super::apt;
 use crate::{log::Log, process};
 use anyhow::Context as _;
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 /// Installs what the project's `package-lock.json` names, unless that is there.
 pub(crate) fn ensure(log: &mut Log, project: &Path) -> anyhow::Result<()> {
-    install(log, project, &[])
-}
-
-/// The same, and runs nothing that the packages would have run.
-pub(crate) fn ensure_without_scripts(log: &mut Log, project: &Path) -> anyhow::Result<()> {
-    install(log, project, &["--ignore-scripts"])
-}
-
-fn install(log: &mut Log, project: &Path, scripts: &[&str]) -> anyhow::Result<()> {
     apt::ensure(log, &["node", "npm"], &["nodejs", "npm"])?;
     let lock = project.join("package-lock.json");
     let pinned =
@@ -25,11 +16,15 @@ fn install(log: &mut Log, project: &Path, scripts: &[&str]) -> anyhow::Result<()
         return Ok(());
     }
     log.say("installing the packages of npm")?;
-    log.set_up(
-        process::command("npm")
-            .args(["ci", "--no-audit", "--no-fund"])
-            .args(scripts)
-            .current_dir(project),
-    )?;
+    let mut npm = process::command("npm");
+    npm.args(["ci", "--prefer-offline", "--no-audit", "--no-fund"]);
+    log.run(npm.current_dir(project))?;
     Ok(fs::write(stamp, pinned)?)
+}
+
+/// A script in the project, by Node.
+pub(crate) fn script(project: &Path, script: &str) -> Command {
+    let mut node = process::command("node");
+    node.arg(script).current_dir(project);
+    node
 }

@@ -5,8 +5,8 @@ use crate::{log::Log, process};
 use anyhow::Context as _;
 use std::{
     env, fs,
-    io::{self, Write},
-    path::{Path, PathBuf},
+    io::{self, Write as _},
+    path::PathBuf,
     process::Command,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -25,53 +25,38 @@ const USER: &str = "postgres";
 pub(crate) struct Postgres {
     programs: PathBuf,
     directory: PathBuf,
-    /// Started by root, and so run as another user.
-    as_user: bool,
 }
 
 impl Postgres {
     /// Makes a server and starts it.
     pub(crate) fn start(log: &mut Log) -> anyhow::Result<Self> {
-        apt::ensure_that(
-            log,
-            || programs().is_some(),
-            "a PostgreSQL server",
-            &["postgresql"],
-        )?;
-        let programs = programs().context("the PostgreSQL server is gone again")?;
-        let as_user = log.read(process::command("id").arg("-u"))?.trim() == "0";
+        let is_there = || programs().is_some();
+        apt::ensure_that(log, is_there, "a PostgreSQL server", &["postgresql"])?;
         let server = Self {
-            programs,
+            programs: programs().context("the PostgreSQL server is gone again")?,
             directory: new_directory()?,
-            as_user,
         };
-        if as_user {
+        if apt::is_root() {
             log.run(process::command("chown").arg(USER).arg(&server.directory))?;
         }
-        let data = server.directory.join("data");
-        log.run(
-            server
-                .program("initdb")
-                .args(["--auth=trust", "--username=postgres", "--encoding=UTF8"])
-                .args(["--locale=C", "--no-sync", "--pgdata"])
-                .arg(&data),
-        )?;
+        let mut initdb = server.program("initdb");
+        initdb
+            .args(["--auth=trust", "--username=postgres", "--encoding=UTF8"])
+            .args(["--locale=C", "--no-sync", "--pgdata=data"]);
+        log.run(&mut initdb)?;
+        let conf = server.directory.join("data/postgresql.conf");
+        let mut settings = fs::OpenOptions::new().append(true).open(conf)?;
         // What is lost with the machine may be lost: the tests kill programs, not machines.
-        let settings = format!(
-            "\nlisten_addresses = ''\nfsync = off\nmax_connections = 200\nunix_socket_directories = '{}'\n",
+        writeln!(
+            settings,
+            "listen_addresses = ''\nfsync = off\nmax_connections = 200\nunix_socket_directories = '{}'",
             server.directory.display()
-        );
-        let mut file = fs::OpenOptions::new()
-            .append(true)
-            .open(data.join("postgresql.conf"))?;
-        file.write_all(settings.as_bytes())?;
+        )?;
         fs::write(server.control(), server.script())?;
         let started = log.run(process::command("sh").arg(server.control()).arg("start"));
         started.map_err(|error| {
             let said = fs::read_to_string(server.directory.join("log")).unwrap_or_default();
-            Unavailable(format!(
-                "the PostgreSQL server does not start ({error}): {said}"
-            ))
+            Unavailable(format!("PostgreSQL does not start ({error}): {said}"))
         })?;
         Ok(server)
     }
@@ -89,9 +74,7 @@ impl Postgres {
 
     fn script(&self) -> String {
         let word = |command: &Command| {
-            let words = [command.get_program()]
-                .into_iter()
-                .chain(command.get_args());
+            let words = std::iter::once(command.get_program()).chain(command.get_args());
             let quoted = words.map(|word| format!("'{}'", word.to_string_lossy()));
             quoted.collect::<Vec<_>>().join(" ")
         };
@@ -109,15 +92,13 @@ impl Postgres {
 
     fn program(&self, name: &str) -> Command {
         let program = self.programs.join(name);
-        let mut command = if self.as_user {
-            let mut command = process::command("setpriv");
-            command
-                .args(["--reuid", USER, "--regid", USER, "--clear-groups"])
-                .arg(program);
-            command
+        let mut command = process::command("setpriv");
+        if apt::is_root() {
+            command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+            command.arg(program);
         } else {
-            process::command(program)
-        };
+            command = process::command(program);
+        }
         // It may not enter where this program was started.
         command.current_dir(&self.directory);
         command
@@ -126,12 +107,10 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        let data = self.directory.join("data");
         // The test is over either way.
-        let _ = self
-            .program("pg_ctl")
-            .args(["stop", "--mode=immediate", "--silent", "--pgdata"])
-            .arg(data)
+        let _ = process::command("sh")
+            .arg(self.control())
+            .arg("stop")
             .status();
         let _ = fs::remove_dir_all(&self.directory);
     }
@@ -149,23 +128,13 @@ fn new_directory() -> io::Result<PathBuf> {
 
 /// Where the newest server's programs are.
 fn programs() -> Option<PathBuf> {
-    let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
-    let mut found: Vec<(u32, PathBuf)> = versions
-        .filter_map(Result::ok)
-        .filter_map(|entry| {
-            let version = entry.file_name().to_str()?.parse().ok()?;
-            Some((version, entry.path().join("bin")))
-        })
-        .filter(|(_, programs)| is_complete(programs))
-        .collect();
-    found.sort_unstable();
-    found.pop().map(|(_, programs)| programs)
-}
-
-fn is_complete(programs: &Path) -> bool {
-    ["initdb", "pg_ctl", "postgres", "psql"]
-        .iter()
-        .all(|name| programs.join(name).exists())
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
+    let numbered = versions.filter_map(|it| {
+        let number: u32 = it.file_name().to_str()?.parse().ok()?;
+        Some((number, it.path().join("bin")))
+    });
+    let whole = numbered.filter(|(_, programs)| programs.join("postgres").exists());
+    whole.max().map(|(_, programs)| programs)
 }
 
 #[cfg(test)]

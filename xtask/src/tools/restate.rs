@@ -2,7 +2,7 @@
 
 use super::{Unavailable, npm};
 use crate::{context::Context, log::Log};
-use anyhow::Context as _;
+use anyhow::ensure;
 use std::{
     env::consts::{ARCH, OS},
     path::PathBuf,
@@ -18,15 +18,16 @@ pub(crate) fn program(context: &Context, log: &mut Log) -> anyhow::Result<PathBu
         ("linux", "aarch64") => "linux-arm64",
         ("macos", "x86_64") => "darwin-x64",
         ("macos", "aarch64") => "darwin-arm64",
-        _ => {
-            return Err(Unavailable(format!("Restate has no server for {OS} on {ARCH}")).into());
-        }
+        _ => return Err(Unavailable(format!("Restate has no server for {OS} on {ARCH}")).into()),
     };
     let project = context.root.join("tests/restate");
-    // One of its packages would count who installs it.
-    npm::ensure_without_scripts(log, &project)?;
+    npm::ensure(log, &project)?;
     let package = format!("node_modules/@restatedev/restate-server-{system}");
     let program = project.join(package).join("bin/restate-server");
-    let found = program.exists().then_some(program);
-    found.context("npm has installed no program of Restate's: look at its optional dependencies")
+    ensure!(
+        program.exists(),
+        "npm has not installed {}",
+        program.display()
+    );
+    Ok(program)
 }

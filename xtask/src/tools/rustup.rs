@@ -12,43 +12,27 @@ pub(crate) fn host(log: &mut Log) -> anyhow::Result<String> {
 
 /// Makes sure that the standard library for `triple` is there.
 pub(crate) fn target(log: &mut Log, triple: &str) -> anyhow::Result<()> {
-    let present = |log: &mut Log| -> anyhow::Result<bool> {
-        let folder = log.read(process::command("rustc").args([
-            "--print",
-            "target-libdir",
-            "--target",
-            triple,
-        ]))?;
-        Ok(Path::new(folder.trim()).is_dir())
-    };
-    if present(log)? {
+    let mut rustc = process::command("rustc");
+    rustc.args(["--print", "target-libdir", "--target", triple]);
+    let folder = log.read(&mut rustc)?;
+    let is_there = || Path::new(folder.trim()).is_dir();
+    if is_there() {
         return Ok(());
     }
-    if process::exists("rustup") {
-        log.say(&format!("adding the target {triple}"))?;
-        if log
-            .set_up(process::command("rustup").args(["target", "add", triple]))
-            .is_ok()
-            && present(log)?
-        {
-            return Ok(());
-        }
+    log.say(&format!("adding the target {triple}"))?;
+    let added = log.run(process::command("rustup").args(["target", "add", triple]));
+    if added.is_ok() && is_there() {
+        return Ok(());
     }
-    Err(Unavailable(format!(
-        "the target {triple} is missing; `rustup target add {triple}` adds it"
-    ))
-    .into())
+    let hint = format!("the target {triple} is missing; `rustup target add {triple}` adds it");
+    Err(Unavailable(hint).into())
 }
 
 /// Makes sure that `cargo COMMAND` is there, from the toolchain's component of that name.
 pub(crate) fn component(log: &mut Log, command: &str, name: &str) -> anyhow::Result<()> {
-    if log
-        .output(process::cargo().args([command, "--version"]))?
-        .status
-        .success()
-    {
+    if process::succeeds(process::cargo().args([command, "--version"])) {
         return Ok(());
     }
     log.say(&format!("adding the component {name}"))?;
-    log.set_up(process::command("rustup").args(["component", "add", name]))
+    log.run(process::command("rustup").args(["component", "add", name]))
 }

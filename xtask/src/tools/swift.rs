@@ -1,11 +1,11 @@
-//! The Swift toolchains: the one at hand, or those of two later Debians, each unpacked in a folder of `target/xtask`.
+//! The Swift toolchains: the one at hand, or those of two later Debians, each in a folder of its own, which stays for
+//! the next clone.
 
-use super::{Unavailable, apt::alone};
+use super::{Unavailable, apt};
 use crate::{context::Context, log::Log, process};
 use anyhow::Context as _;
 use std::{
-    ffi::OsStr,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -38,7 +38,6 @@ pub(crate) const NEWEST: Release = Release {
     ],
 };
 
-const PACKAGES: &[&str] = &["swiftlang", "g++", "libc6-dev", "dash", "git"];
 /// Where Debian keeps Swift's programs.
 const PROGRAMS: &str = "/usr/libexec/swift/bin";
 
@@ -64,7 +63,9 @@ impl Swift {
         if process::exists("swiftc") {
             return Ok(Self::AtHand);
         }
-        let root = context.scratch().join(format!("swift-{}", release.name));
+        apt::ensure(log, &["mmdebstrap", "bwrap"], &["mmdebstrap", "bubblewrap"])?;
+        let home = env::home_dir().context("there is no home folder")?;
+        let root = home.join(".cache/stepwell/swift").join(release.name);
         let swift = Self::Unpacked {
             // The certificates are for the library's HTTP client.
             seen: vec![
@@ -75,29 +76,38 @@ impl Swift {
             root: root.clone(),
             release,
         };
-        let stamp = root.join("unpacked");
-        if fs::read_to_string(&stamp).is_ok_and(|packages| packages == PACKAGES.join(" "))
-            && swift.works()
-        {
-            return Ok(swift);
-        }
-        let lacking = |why: &str| Unavailable(format!("there is no swiftc here, and {why}"));
-        for program in ["apt-get", "dpkg-deb", "unshare", "chroot"] {
-            if !process::exists(program) {
-                return Err(lacking(&format!("no {program} to set up Debian's with")).into());
+        let works = || process::succeeds(swift.program("swiftc", Path::new("/")).arg("--version"));
+        if !works() {
+            log.say(&format!("unpacking the Swift of Debian {}", release.name))?;
+            let new = root.with_extension("new");
+            for folder in [&new, &root] {
+                if folder.exists() {
+                    fs::remove_dir_all(folder)?;
+                }
+            }
+            fs::create_dir_all(&new)?;
+            let mut unpack = process::command("mmdebstrap");
+            unpack
+                .args([
+                    "--variant=extract",
+                    "--include=swiftlang,g++,libc6-dev,dash,git",
+                ])
+                .arg(release.name)
+                .arg(&new)
+                .arg("http://deb.debian.org/debian");
+            if log
+                .run(&mut unpack)
+                .and_then(|()| Ok(fs::rename(&new, &root)?))
+                .is_err()
+                || !works()
+            {
+                let reason = format!(
+                    "there is no swiftc here, and none of Debian {}",
+                    release.name
+                );
+                return Err(Unavailable(reason).into());
             }
         }
-        if log.read(process::command("id").arg("-u"))?.trim() != "0" {
-            return Err(lacking("only root may set up Debian's").into());
-        }
-        log.say(&format!("unpacking the Swift of Debian {}", release.name))?;
-        if let Err(error) = unpack(log, &root, release) {
-            return Err(lacking(&format!("Debian's cannot be had ({error})")).into());
-        }
-        if !swift.works() {
-            return Err(lacking("Debian's does not run here").into());
-        }
-        fs::write(stamp, PACKAGES.join(" "))?;
         Ok(swift)
     }
 
@@ -110,39 +120,29 @@ impl Swift {
 
     /// One of its programs, to be run in `folder`.
     pub(crate) fn program(&self, name: &str, folder: &Path) -> Command {
-        match self {
-            Self::AtHand => {
-                let mut command = process::command(name);
-                command.current_dir(folder);
-                command
-            }
-            Self::Unpacked { root, seen, .. } => {
-                // The mounts are gone with the command.
-                let mut script = String::from(
-                    "set -e; mount --rbind /proc \"$1/proc\"; mount --rbind /dev \"$1/dev\"; ",
-                );
-                for folder in seen {
-                    let folder = folder.display();
-                    script.push_str(&format!(
-                        "mkdir -p \"$1{folder}\"; mount --bind \"{folder}\" \"$1{folder}\"; "
-                    ));
-                }
-                script.push_str(
-                    "exec chroot \"$1\" /bin/sh -c 'cd \"$0\"; exec \"$@\"' \"$2\" \"$3\" \"${@:4}\"",
-                );
-                let mut command = process::command("unshare");
-                command
-                    .args(["--mount", "bash", "-c", &script, "bash"])
-                    .arg(root)
-                    .arg(folder)
-                    // A program with a path stays where it is.
-                    .arg(Path::new(PROGRAMS).join(name))
-                    .env("PATH", format!("{PROGRAMS}:/usr/bin:/usr/sbin"))
-                    .env("HOME", "/tmp")
-                    .env_remove("TMPDIR");
-                command
-            }
+        let Self::Unpacked { root, seen, .. } = self else {
+            let mut command = process::command(name);
+            command.current_dir(folder);
+            return command;
+        };
+        let mut command = process::command("bwrap");
+        command.arg("--bind").arg(root).arg("/");
+        for folder in ["/proc", "/dev"]
+            .map(Path::new)
+            .into_iter()
+            .chain(seen.iter().map(PathBuf::as_path))
+        {
+            command.arg("--dev-bind").arg(folder).arg(folder);
         }
+        command
+            .arg("--chdir")
+            .arg(folder)
+            // A program with a path stays where it is.
+            .arg(Path::new(PROGRAMS).join(name))
+            .env("PATH", format!("{PROGRAMS}:/usr/bin:/usr/sbin"))
+            .env("HOME", "/tmp")
+            .env_remove("TMPDIR");
+        command
     }
 
     /// The flags that this toolchain needs.
@@ -159,123 +159,5 @@ impl Swift {
             Self::AtHand => "swift-build".to_owned(),
             Self::Unpacked { release, .. } => format!("swift-build-{}", release.name),
         }
-    }
-
-    /// The version of the compiler, as `(6, 2)`.
-    pub(crate) fn version(&self) -> anyhow::Result<(u32, u32)> {
-        let output = self
-            .program("swiftc", Path::new("/"))
-            .arg("--version")
-            .output()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        parsed(&text).with_context(|| format!("`swiftc --version` gives no version: {text}"))
-    }
-
-    fn works(&self) -> bool {
-        let mut command = self.program("swiftc", Path::new("/"));
-        let output = command.arg("--version").output();
-        output.is_ok_and(|output| output.status.success())
-    }
-}
-
-/// The first two numbers of "Swift version 6.2.3 (swift-6.2.3-RELEASE)".
-fn parsed(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.split_once("Swift version ")?.1.split(['.', ' ', '-']);
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
-/// A Debian of just these packages and what they need.
-fn unpack(log: &mut Log, root: &Path, release: Release) -> anyhow::Result<()> {
-    if root.exists() {
-        fs::remove_dir_all(root)?;
-    }
-    let apt = root.join("apt");
-    for folder in ["lists/partial", "cache/archives/partial", "state"] {
-        fs::create_dir_all(apt.join(folder))?;
-    }
-    fs::write(apt.join("state/status"), "")?;
-    fs::write(
-        apt.join("sources.list"),
-        format!(
-            "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n",
-            release.name
-        ),
-    )?;
-    let option = |name: &str, value: &OsStr| format!("{name}={}", value.to_string_lossy());
-    let run = |log: &mut Log, arguments: &[&str]| {
-        let mut command = process::command("apt-get");
-        for (name, path) in [
-            ("Dir::Etc::sourcelist", "sources.list"),
-            ("Dir::State", "state"),
-            ("Dir::State::Lists", "lists"),
-            ("Dir::State::status", "state/status"),
-            ("Dir::Cache", "cache"),
-        ] {
-            command
-                .arg("-o")
-                .arg(option(name, apt.join(path).as_os_str()));
-        }
-        log.set_up(
-            command
-                .args([
-                    "-o",
-                    "Dir::Etc::sourceparts=-",
-                    "-o",
-                    "APT::Sandbox::User=root",
-                ])
-                .args(arguments),
-        )
-    };
-    {
-        let _alone = alone();
-        run(log, &["update"])?;
-    }
-    let install = [
-        "install",
-        "-y",
-        "--download-only",
-        "--no-install-recommends",
-    ];
-    run(log, &[&install, PACKAGES].concat())?;
-    for folder in ["proc", "dev", "tmp"] {
-        fs::create_dir_all(root.join(folder))?;
-    }
-    for entry in fs::read_dir(apt.join("cache/archives"))? {
-        let package = entry?.path();
-        if package.extension() == Some(OsStr::new("deb")) {
-            log.set_up(
-                process::command("dpkg-deb")
-                    .arg("--extract")
-                    .arg(&package)
-                    .arg(root),
-            )?;
-        }
-    }
-    // What Debian's package of essentials would link.
-    for folder in ["bin", "lib", "lib64", "sbin"] {
-        let link = root.join(folder);
-        if !link.exists() {
-            log.set_up(
-                process::command("ln")
-                    .arg("-s")
-                    .arg(Path::new("usr").join(folder))
-                    .arg(link),
-            )?;
-        }
-    }
-    fs::remove_dir_all(&apt).context("cannot remove the downloaded packages")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parsed;
-
-    #[test]
-    fn reads_the_version_of_a_compiler() {
-        let debian = "Swift version 6.0.3 (swift-6.0.3-RELEASE)\nTarget: x86_64-pc-linux-gnu";
-        assert_eq!(parsed(debian), Some((6, 0)));
-        let apple = "swift-driver version: 1.127.14 Apple Swift version 6.2 (swiftlang-6.2.0.19.9)";
-        assert_eq!(parsed(apple), Some((6, 2)));
-        assert_eq!(parsed("command not found"), None);
     }
 }
