@@ -30,6 +30,7 @@ mod scripted;
 mod serving;
 mod sessions;
 #[cfg(test)]
+#[path = "../../tests/simulation/mod.rs"]
 mod simulation;
 mod store_health;
 mod store_trouble;

@@ -42,7 +42,7 @@ mod restate;
 mod storm;
 mod tools;
 mod verdict;
-#[path = "../../src/serve/simulation/wire.rs"]
+#[path = "../simulation/wire.rs"]
 mod wire;
 
 use harm::Harm;

@@ -6,10 +6,6 @@
 //! reached that runs elsewhere. [`local`] drives turns where they begin; `restate` asks Restate, which many hosts share.
 
 mod announce;
-#[cfg(test)]
-mod asked_again;
-#[cfg(test)]
-mod begun_again;
 mod call_labels;
 mod commands;
 mod drive;
@@ -20,8 +16,6 @@ mod lost_end;
 mod presence;
 #[cfg(feature = "restate")]
 mod restate;
-#[cfg(test)]
-mod rests;
 mod session_state;
 mod session_turn;
 mod store_waits;
@@ -29,6 +23,7 @@ mod stored;
 mod take_over;
 mod taken;
 #[cfg(test)]
+#[path = "../../../tests/engine/mod.rs"]
 mod tests;
 mod told_progress;
 

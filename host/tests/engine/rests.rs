@@ -1,9 +1,9 @@
 //! A turn that is laid down for somebody else to drive, and let go of while nobody but its user can move it on.
 
-use super::commands::Command;
-use super::driver::{Active, Driver, DriverSetup, GoesOn};
-use super::tests::{new_turn, setup_of};
-use super::{EngineError, NewTurn};
+use super::super::commands::Command;
+use super::super::driver::{Active, Driver, DriverSetup, GoesOn};
+use super::super::{EngineError, NewTurn};
+use super::{new_turn, setup_of};
 use crate::serve::scripted::scripted;
 use serde_json::{Value, json};
 use std::sync::Arc;

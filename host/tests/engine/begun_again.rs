@@ -1,7 +1,7 @@
 //! A request to begin a turn that is late: the client did not wait, and has begun the turn on another host meanwhile.
 
-use super::tests::{engine_on, new_turn};
-use super::{Engine, EngineError};
+use super::super::{Engine, EngineError};
+use super::{engine_on, new_turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

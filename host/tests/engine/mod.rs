@@ -1,5 +1,9 @@
 //! Turns whose store fails. Time is injected while a turn waits: nothing else is under way then.
 
+mod asked_again;
+mod begun_again;
+mod rests;
+
 use super::event_writer::{EventWriter, Log, Written};
 use super::stored::{Fact, watched};
 use super::{DriverSetup, Engine, EngineError, LocalEngine, NewTurn, Parent};
@@ -142,11 +146,7 @@ pub(super) async fn engine_on(
     (model, LocalEngine::new(setup))
 }
 
-pub(super) fn setup_of(
-    backend: &Backend,
-    store: Arc<dyn Store>,
-    store_timeout: Duration,
-) -> DriverSetup {
+fn setup_of(backend: &Backend, store: Arc<dyn Store>, store_timeout: Duration) -> DriverSetup {
     let metrics = Metrics::new([]);
     let time = Duration::from_secs(3_600);
     DriverSetup {

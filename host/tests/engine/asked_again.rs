@@ -1,7 +1,7 @@
 //! What becomes of a running tool's question when its host is gone.
 
-use super::tests::{new_turn, setup_of};
-use super::{Engine, EngineError, LocalEngine};
+use super::super::{Engine, EngineError, LocalEngine};
+use super::{new_turn, setup_of};
 use crate::serve::ServerTool;
 use crate::serve::scripted::scripted;
 use serde_json::{Value, json};
