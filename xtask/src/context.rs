@@ -4,7 +4,7 @@ use crate::{faults::Faulty, once::Once, workspace::TestProgram};
 use anyhow::Context as _;
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -60,7 +60,7 @@ impl Context {
         Ok(Self {
             target: workspace.target_directory.clone().into_std_path_buf(),
             root,
-            ci: false,
+            ci: env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false")),
             in_suites: false,
             workspace,
             made: Made::default(),

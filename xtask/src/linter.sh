@@ -1,6 +1,7 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # The compiler of the one build, in the place of rustc: Clippy's. After it rustdoc reads each library and program, with the
 # same arguments; `cargo doc` would check all that they depend on once more.
+# By Bash, since other shells lose variables with names such as `CARGO_BIN_EXE_mock-llm`.
 clippy-driver "$@" || exit
 shift
 for argument; do

@@ -7,7 +7,7 @@ use std::{
     io::Write,
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Output},
+    process::{Command, ExitStatus, Output, Stdio},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -157,7 +157,10 @@ impl Log {
     /// The same without a line for the command, whose environment is nobody's business.
     pub(crate) fn unnamed_output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
         let started = Instant::now();
-        let (output, computed) = process::stdout(command.stderr(self.file.try_clone()?))?;
+        command
+            .stdout(Stdio::piped())
+            .stderr(self.file.try_clone()?);
+        let (output, computed) = process::run(command, PROCESSOR_LIMIT)?;
         self.took(started, computed)?;
         Ok(output)
     }
@@ -184,9 +187,9 @@ impl Log {
             .stdout(self.file.try_clone()?)
             .stderr(self.file.try_clone()?);
         let started = Instant::now();
-        let (status, computed) = process::run(command, limit)?;
+        let (output, computed) = process::run(command, limit)?;
         self.took(started, computed)?;
-        Ok(status)
+        Ok(output.status)
     }
 
     fn took(&mut self, started: Instant, computed: Duration) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ mod workspace;
 use bindings::Language;
 use clap::{Parser, Subcommand};
 use context::Context;
-use std::{env, process::ExitCode};
+use std::process::ExitCode;
 
 /// Stepwell's own commands.
 #[derive(Parser)]
@@ -34,12 +34,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Runs every suite, or only the named ones, and sets up what they need.
+    ///
+    /// With CI set in the environment a skip that .ci/allowed-skips does not list is a failure.
     Test {
         /// The suites to run; `cargo xtask list` shows them.
         names: Vec<String>,
-        /// A skip that .ci/allowed-skips does not list is a failure. On when CI is set.
-        #[arg(long)]
-        ci: bool,
     },
     /// Lists the suites.
     List,
@@ -100,13 +99,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
-    let in_ci = env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
-    let mut context = Context::load()?;
+    let context = Context::load()?;
     match command {
-        Command::Test { names, ci } => {
-            context.ci = ci || in_ci;
-            return runner::run(context, &names);
-        }
+        Command::Test { names } => return runner::run(context, &names),
         Command::List => {
             for suite in suites::ALL {
                 println!("{:<18} {}", suite.name, suite.about);

@@ -61,12 +61,7 @@ pub(crate) fn line(command: &Command) -> String {
 }
 
 fn quoted(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    if word.is_empty() || word.contains([' ', '"', '\'', '$']) {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    } else {
-        word.into_owned()
-    }
+    shell_words::quote(&word.to_string_lossy()).into_owned()
 }
 
 /// Whether the program can be started at all.
@@ -81,34 +76,21 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 }
 
 /// Runs the command to its end, unless it hangs or computes for longer than the limit, and says what it computed. Its
-/// output goes where the command says.
-pub(crate) fn run(
-    command: &mut Command,
-    limit: Duration,
-) -> anyhow::Result<(ExitStatus, Duration)> {
-    Background::spawn(command)?.wait(command, limit)
-}
-
-/// The same, and keeps what it wrote to stdout.
-pub(crate) fn stdout(command: &mut Command) -> anyhow::Result<(Output, Duration)> {
-    let mut running = Background::spawn(command.stdout(Stdio::piped()))?;
-    let mut pipe = running
-        .child
-        .stdout
-        .take()
-        .context("no pipe to the child")?;
+/// output goes where the command says; what it pipes to stdout is kept.
+pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<(Output, Duration)> {
+    let mut running = Background::spawn(command)?;
+    let pipe = running.child.stdout.take();
     let reader = thread::spawn(move || {
         let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).map(|_| bytes)
+        let read = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        read.transpose().map(|_| bytes)
     });
-    let (status, computed) = running.wait(command, PROCESSOR_LIMIT)?;
+    let (status, computed) = running.wait(command, limit)?;
     let stdout = reader.join();
-    let stdout = stdout.map_err(|_| anyhow!("the reader of the child failed"))??;
-    let stderr = Vec::new();
     let output = Output {
         status,
-        stdout,
-        stderr,
+        stdout: stdout.map_err(|_| anyhow!("the reader of the child failed"))??,
+        stderr: Vec::new(),
     };
     Ok((output, computed))
 }
@@ -282,7 +264,7 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use super::{IDLE_LIMIT, IDLE_PROCESSOR, PROCESSOR_LIMIT, Patience, command, run, stdout};
+    use super::{IDLE_LIMIT, IDLE_PROCESSOR, PROCESSOR_LIMIT, Patience, command, run};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -314,8 +296,8 @@ mod tests {
         let mut shell = command("sh");
         let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         shell.args(["-c", &format!("sh -c '{spin}'; true")]);
-        let (status, computed) = run(&mut shell, PROCESSOR_LIMIT).unwrap();
-        assert!(status.success());
+        let (output, computed) = run(&mut shell, PROCESSOR_LIMIT).unwrap();
+        assert!(output.status.success());
         assert!(computed > Duration::ZERO);
     }
 
@@ -325,7 +307,8 @@ mod tests {
         let mut shell = command("sh");
         // The shell's own output is closed, so that its end is not waited for.
         shell.args(["-c", "sleep 3600 >/dev/null 2>&1 & echo $!"]);
-        let (output, _) = stdout(&mut shell).unwrap();
+        let piped = shell.stdout(std::process::Stdio::piped());
+        let (output, _) = run(piped, PROCESSOR_LIMIT).unwrap();
         let process = String::from_utf8(output.stdout).unwrap();
         let stat = format!("/proc/{}/stat", process.trim());
         // It is gone as soon as the system has taken it away.

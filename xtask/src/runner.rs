@@ -8,7 +8,7 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow, bail, ensure};
 use std::{
-    fmt, fs,
+    fs,
     process::ExitCode,
     sync::{Mutex, PoisonError},
     thread,
@@ -21,30 +21,19 @@ const TAIL: usize = 80;
 /// another builds.
 const WAITING: usize = 2;
 
-#[derive(PartialEq)]
-enum Outcome {
-    Passed,
-    Failed(String),
-    Skipped(String),
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Passed => f.write_str("passed"),
-            Self::Failed(reason) => write!(f, "failed: {reason}"),
-            Self::Skipped(reason) => write!(f, "skipped: {reason}"),
-        }
-    }
-}
-
 /// How a suite went, and what it took.
 struct Timed {
     name: &'static str,
-    outcome: Outcome,
+    result: &'static str,
+    /// Why it did not pass.
+    reason: String,
     wall: Duration,
     processor: Duration,
 }
+
+const PASSED: &str = "passed";
+const FAILED: &str = "failed";
+const SKIPPED: &str = "skipped";
 
 /// Runs the named suites, all of them when none is named; a failing one does not stop the next.
 pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<ExitCode> {
@@ -85,11 +74,9 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
     let seconds = started.elapsed().as_secs_f64();
     println!("{seconds:.1} s on {processors} processors\n");
 
-    let count = |is: fn(&Outcome) -> bool| results.iter().filter(|it| is(&it.outcome)).count();
-    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
-    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
-    let passed = count(|outcome| *outcome == Outcome::Passed);
-    println!("{}", closing_line(passed, failed, skipped));
+    let count = |result| results.iter().filter(|it| it.result == result).count();
+    let failed = count(FAILED);
+    println!("{}", closing_line(count(PASSED), failed, count(SKIPPED)));
     Ok(if failed == 0 {
         ExitCode::SUCCESS
     } else {
@@ -121,7 +108,12 @@ fn table(results: &[Timed]) -> String {
     for timed in results {
         let (wall, processor) = (seconds(timed.wall), seconds(timed.processor));
         all += timed.processor;
-        table += &line(timed.name, &wall, &processor, &timed.outcome.to_string());
+        table += &line(
+            timed.name,
+            &wall,
+            &processor,
+            &format!("{}{}", timed.result, timed.reason),
+        );
     }
     table + &line("all", "", &seconds(all), "")
 }
@@ -131,12 +123,13 @@ fn run_timed(context: &Context, skips: &[&str], suite: &'static Suite) -> anyhow
     println!("== {name}: {}", suite.about);
     let started = Instant::now();
     let mut log = Log::create(&context.scratch(), name)?;
-    let outcome = run_one(context, skips, suite, &mut log)?;
+    let (result, reason) = run_one(context, skips, suite, &mut log)?;
     let wall = started.elapsed();
-    println!("   {name}: {outcome} ({:.1} s)", wall.as_secs_f64());
+    println!("   {name}: {result}{reason} ({:.1} s)", wall.as_secs_f64());
     Ok(Timed {
         name,
-        outcome,
+        result,
+        reason,
         wall,
         processor: log.computed(),
     })
@@ -147,22 +140,24 @@ fn run_one(
     skips: &[&str],
     suite: &Suite,
     log: &mut Log,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<(&'static str, String)> {
     let Err(error) = (suite.run)(context, log) else {
-        return Ok(Outcome::Passed);
+        return Ok((PASSED, String::new()));
     };
     if let Some(Unavailable(reason)) = error.downcast_ref() {
-        if !context.ci || skips.contains(&suite.name) {
-            return Ok(Outcome::Skipped(reason.clone()));
-        }
-        return Ok(Outcome::Failed(format!(
-            "skipped, which .ci/allowed-skips does not allow: {reason}"
-        )));
+        return Ok(if context.ci && !skips.contains(&suite.name) {
+            (
+                FAILED,
+                format!(": .ci/allowed-skips lists no skip: {reason}"),
+            )
+        } else {
+            (SKIPPED, format!(": {reason}"))
+        });
     }
     log.write(&format!("error: {error:#}"))?;
     println!("--- the last {TAIL} lines of {}", log.path().display());
     println!("{}\n---", log.tail(TAIL)?);
-    Ok(Outcome::Failed(format!("{error:#}")))
+    Ok((FAILED, format!(": {error:#}")))
 }
 
 fn closing_line(passed: usize, failed: usize, skipped: usize) -> String {
@@ -175,7 +170,7 @@ fn closing_line(passed: usize, failed: usize, skipped: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Timed, allowed_skips, closing_line, table};
+    use super::{PASSED, Timed, allowed_skips, closing_line, table};
     use std::time::Duration;
 
     #[test]
@@ -188,7 +183,8 @@ mod tests {
     fn the_table_tells_where_the_time_went() {
         let timed = |name, processor| Timed {
             name,
-            outcome: Outcome::Passed,
+            result: PASSED,
+            reason: String::new(),
             wall: Duration::from_secs(100),
             processor: Duration::from_secs(processor),
         };

@@ -101,7 +101,16 @@ pub(crate) fn linting_cargo(context: &Context) -> anyhow::Result<Command> {
 fn the_build(context: &Context) -> anyhow::Result<Command> {
     let mut cargo = linting_cargo(context)?;
     cargo
-        .args(["build", "--workspace", "--all-targets"])
+        // With `--all-targets` there would be a harness for benchmarks of each library and program.
+        .args([
+            "build",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--bench",
+            "*",
+        ])
         .args(FEATURES);
     Ok(cargo)
 }

@@ -23,7 +23,7 @@ pub(super) const PACKAGE: Package = Package {
 const WASM_TYPES: &str =
     "/** The address of the module. */\ndeclare const address: string;\nexport default address;\n";
 
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Makes the package, and says how big it is.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {

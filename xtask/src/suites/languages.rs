@@ -136,7 +136,7 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
 
 pub(super) const WEB: Suite = Suite {
     name: "web",
-    about: "the npm package: made, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app of it built by Vite, webpack and esbuild; installed by npm",
+    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app of it built by Vite, webpack and esbuild; installed by npm",
     run: web,
 };
 
@@ -144,7 +144,9 @@ fn web(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let tests = context.root.join("bindings/web/tests");
     bindings::shapes::write(context, log, true)?;
     let package = web::make(context, log)?;
-    npm::ensure(log, &tests)?;
+    let mut asks = process::command("node");
+    asks.args(["-e", ASKS]).arg(web::module(context, log)?);
+    log.show(&mut asks)?;
     let script = |script: &str| {
         let mut script = npm::script(&tests, script);
         script.arg(&package);
@@ -171,44 +173,14 @@ fn web(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     installs::one(context, log, &installs::NPM, &package)
 }
 
-pub(super) const WASM: Suite = Suite {
-    name: "wasm",
-    about: "the core, linked for wasm32-unknown-unknown, asks its host for nothing; with JSON Schemas, as the npm package \
-            has it, for nothing but by wasm-bindgen",
-    run: wasm,
-};
-
-/// Looks what a module asks of its host. That it exports what it is for shows that there is something in it.
+/// Looks what a module asks of its host: no more than wasm-bindgen's, for `jsonschema` seeds its hash tables through the
+/// browser. That it exports a machine shows that there is something in it.
 const ASKS: &str = "
-    const [path, wanted, allowed] = process.argv.slice(1);
-    const module = new WebAssembly.Module(require('fs').readFileSync(path));
-    const foreign = WebAssembly.Module.imports(module).filter((it) => !allowed || !it.module.startsWith(allowed));
-    const exported = WebAssembly.Module.exports(module).filter((it) => it.name.startsWith(wanted));
-    console.log(path, 'imports', foreign, 'and exports', exported.length, wanted);
-    process.exit(foreign.length === 0 && exported.length > 0 ? 0 : 1);";
-
-fn wasm(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    // `jsonschema` seeds its hash tables through the browser.
-    let web = web::module(context, log)?;
-    let folder = context.root.join("xtask/wasm-check");
-    // The check lies outside the workspace, since it builds for another target; it takes the workspace's versions.
-    fs::copy(context.root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    // Not optimised: that takes minutes, and leaves out imports at most.
-    log.build(
-        process::cargo()
-            .args(["build", "--target", web::TARGET])
-            .current_dir(&folder)
-            .env("CARGO_TARGET_DIR", &context.target),
-    )?;
-    let core = web.with_file_name("stepwell_wasm_check.wasm");
-    let asks = |module: &Path| {
-        let mut node = process::command("node");
-        node.args(["-e", ASKS]).arg(module);
-        node
-    };
-    log.show(asks(&core).arg("check"))?;
-    log.show(asks(&web).args(["machine_", "__wbindgen_"]))
-}
+    const module = new WebAssembly.Module(require('fs').readFileSync(process.argv[1]));
+    const asked = WebAssembly.Module.imports(module).filter((it) => !it.module.startsWith('__wbindgen_'));
+    const machine = WebAssembly.Module.exports(module).filter((it) => it.name.startsWith('machine_'));
+    console.log('it asks its host for', asked, 'and exports', machine.length, 'functions of a machine');
+    process.exit(asked.length === 0 && machine.length > 0 ? 0 : 1);";
 
 pub(super) const FLUTTER: Suite = Suite {
     name: "flutter",

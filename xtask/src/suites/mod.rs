@@ -50,7 +50,6 @@ pub(crate) const ALL: &[Suite] = &[
     stores::RESTATE,
     ring::SUITE,
     docs::SUITE,
-    languages::WASM,
     peers::AG_UI_SERVER,
     peers::AI_SDK,
     peers::AG_UI_BACKEND,

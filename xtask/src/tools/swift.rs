@@ -90,7 +90,9 @@ impl Swift {
             unpack
                 .args([
                     "--variant=extract",
-                    "--include=swiftlang,g++,libc6-dev,dash,git",
+                    // A mirror may be some weeks behind.
+                    "--aptopt=Acquire::Check-Valid-Until \"false\"",
+                    "--include=base-files,swiftlang,g++,libc6-dev,dash,git",
                 ])
                 .arg(release.name)
                 .arg(&new)
