@@ -3,8 +3,6 @@
 mod chat;
 mod decoding;
 mod encode;
-mod oracle;
-mod recordings;
 mod responses;
 #[path = "../support/stream.rs"]
 mod stream;
@@ -16,6 +14,7 @@ mod failures;
 mod fuzz;
 mod gemini;
 mod hops;
+mod invariants;
 mod legal;
 mod media;
 mod mistral;
@@ -24,13 +23,13 @@ mod openai_chat;
 mod openai_responses;
 mod own_tools;
 mod reading;
-mod recorded_anthropic;
-mod recorded_chat;
-mod recorded_cohere;
-mod recorded_gemini;
-mod recorded_ollama;
-mod recorded_responses;
+mod recorded;
 mod schemas;
 mod templates;
 mod validate;
 mod wire;
+
+/// The name of a dialect for the crate that writes what providers send.
+fn mock(dialect: stepwell_core::dialect::Dialect) -> stepwell_mock_llm::Dialect {
+    stepwell_mock_llm::Dialect::from_name(dialect.name()).expect("it has them all")
+}

@@ -3,7 +3,7 @@
 pub(crate) use crate::chat::short;
 use crate::chat::{Recorder, Stream, ids};
 use serde_json::{Value, json};
-use stepwell_core::dialect::{DecodeError, Decoder, Dialect, HopIds};
+use stepwell_core::dialect::{DecodeError, Dialect, HopIds};
 use stepwell_core::event::Event;
 
 fn hop_ids() -> HopIds {
@@ -11,10 +11,6 @@ fn hop_ids() -> HopIds {
         provider: "openai".to_owned(),
         ..ids(Dialect::OpenAiResponses)
     }
-}
-
-pub(crate) fn decoder() -> Decoder {
-    Decoder::new(Dialect::OpenAiResponses, hop_ids())
 }
 
 /// A framer and the decoder.

@@ -40,26 +40,20 @@
 //! A test that must not wait uses [`Hop::stall`] and drops its side, or [`MockLlm::wait_until`].
 #![forbid(unsafe_code)]
 
-mod body;
-mod connection;
+mod answer;
+pub mod check;
 mod dialect;
-mod error;
-mod hop;
-mod json;
-mod plan;
-mod record;
-mod script;
+#[cfg(feature = "server")]
 mod server;
-mod turn;
+mod writer;
 
+pub use answer::{Answer, Call};
 pub use dialect::Dialect;
-pub use error::{ScriptError, StartError};
-pub use hop::Hop;
-pub use record::{Delivery, RecordedRequest};
-pub use script::Script;
-pub use server::MockLlm;
+#[cfg(feature = "server")]
+pub use server::{Delivery, Hop, MockLlm, RecordedRequest, Script, ScriptError, StartError};
+pub use writer::{Block, Setting, Usage, Writer};
 
 /// The examples of the README.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

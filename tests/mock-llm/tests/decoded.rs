@@ -1,13 +1,13 @@
-//! What a script says is what the decoder of the dialect makes of the mock's bytes.
+//! What an answer says is what the decoder of its dialect makes of its frames.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::dialect::HopIds;
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
-use stepwell_mock_llm::{Hop, MockLlm, Script};
+use stepwell_mock_llm::{Answer, Call, Dialect, Setting};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Said {
@@ -50,36 +50,49 @@ fn said() -> impl Strategy<Value = Vec<Said>> {
     })
 }
 
-fn hop(said: &[Said], pieces: usize, interleave: bool) -> Hop {
-    let hop = said.iter().fold(Hop::new(), |hop, said| match said {
-        Said::Reasoning(text) => hop.reasoning(text),
-        Said::Text(text) => hop.text(text),
-        Said::Call {
-            id: Some(id),
-            name,
-            arguments,
-        } => hop.tool_call_with_id(id, name, arguments.clone()),
-        Said::Call {
-            id: None,
-            name,
-            arguments,
-        } => hop.tool_call(name, arguments.clone()),
-    });
-    let hop = hop.pieces(pieces).usage(3, 4);
-    if interleave { hop.interleave() } else { hop }
+fn pieces(text: &str, size: usize) -> Vec<String> {
+    let characters: Vec<_> = text.chars().collect();
+    let pieces = characters.chunks(size);
+    pieces.map(|piece| piece.iter().collect()).collect()
 }
 
-/// Stretches of the same kind are one.
-fn joined(said: &[Said]) -> Vec<Said> {
-    let mut joined: Vec<Said> = Vec::new();
+/// The answer, neighbouring calls mixed or one after the other.
+fn answer(said: &[Said], size: usize, mixes: bool) -> Answer {
+    let call = |said: &Said| match said {
+        Said::Call {
+            id,
+            name,
+            arguments,
+        } => {
+            let pieces = pieces(&arguments.to_string(), size);
+            Some(match id {
+                Some(id) => Call::new(id, name, pieces),
+                None => Call::unnamed(name, pieces),
+            })
+        }
+        _ => None,
+    };
+    let is_call = |said: &Said| matches!(said, Said::Call { .. });
+    let batches = said.chunk_by(|one, next| mixes && is_call(one) && is_call(next));
+    let answer = batches.fold(Answer::new(), |answer, batch| match &batch[0] {
+        Said::Reasoning(text) => answer.reasoning(pieces(text, size)),
+        Said::Text(text) => answer.text(pieces(text, size)),
+        Said::Call { .. } => answer.calls(batch.iter().filter_map(call)),
+    });
+    answer.usage(3, 4)
+}
+
+/// Reasoning, text and calls by themselves: the formats differ in what order they keep between them.
+fn gathered(said: &[Said]) -> (String, String, Vec<Said>) {
+    let mut all = (String::new(), String::new(), Vec::new());
     for said in said {
-        match (joined.last_mut(), said) {
-            (Some(Said::Text(text)), Said::Text(more))
-            | (Some(Said::Reasoning(text)), Said::Reasoning(more)) => text.push_str(more),
-            _ => joined.push(said.clone()),
+        match said {
+            Said::Reasoning(text) => all.0.push_str(text),
+            Said::Text(text) => all.1.push_str(text),
+            call @ Said::Call { .. } => all.2.push(call.clone()),
         }
     }
-    joined
+    all
 }
 
 /// What the conversation has, call ids only where the script chose them.
@@ -103,71 +116,48 @@ fn heard(conversation: &Conversation) -> Vec<Said> {
     heard
 }
 
-async fn body(dialect: Dialect, hop: Hop) -> Vec<u8> {
-    let server = MockLlm::start(Script::new().hop(hop))
-        .await
-        .expect("starts");
-    let (url, question) = match dialect {
-        Dialect::Gemini => (
-            format!(
-                "{}/models/m:streamGenerateContent?alt=sse",
-                server.url(stepwell_mock_llm::Dialect::Gemini)
-            ),
-            json!({"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}),
-        ),
-        _ => (
-            format!(
-                "{}/api/chat",
-                server.url(stepwell_mock_llm::Dialect::Ollama)
-            ),
-            json!({"model": "m", "messages": [{"role": "user", "content": "Hello"}]}),
-        ),
-    };
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let request = reqwest::Client::new().post(url).body(question.to_string());
-    let response = request.send().await.expect("answers");
-    assert_eq!(response.status(), 200);
-    response.bytes().await.expect("whole").to_vec()
-}
-
 fn check(
     dialect: Dialect,
     said: &[Said],
-    pieces: usize,
-    interleave: bool,
+    size: usize,
+    mixes: bool,
+    seals: bool,
 ) -> Result<(), TestCaseError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let body = runtime.block_on(body(dialect, hop(said, pieces, interleave)));
+    let mut setting = Setting::new();
+    if seals {
+        setting = setting.signs();
+    }
+    let body = answer(said, size, mixes).body(dialect, &setting);
+    let decodes = serde_json::from_value(dialect.name().into()).expect("it has them all");
     let ids = HopIds {
         run_id: "r".into(),
         ..HopIds::default()
     };
-    let mut pipeline = Pipeline::new(dialect, ids, Default::default());
+    let mut pipeline = Pipeline::new(decodes, ids, Default::default());
     let mut conversation = Conversation::default();
     let end = pipeline
         .receive(&body, &mut conversation, &mut ())
         .and_then(|()| pipeline.end(&mut conversation, &mut ()));
-    prop_assert_eq!(end, Ok(StreamEnd::Finished));
-    prop_assert_eq!(heard(&conversation), joined(said));
+    prop_assert_eq!(end, Ok(StreamEnd::Finished), "{:?}", dialect);
+    prop_assert_eq!(
+        gathered(&heard(&conversation)),
+        gathered(said),
+        "{:?}",
+        dialect
+    );
     let usage = &conversation.summary().usage;
-    prop_assert_eq!(usage[0].input_tokens, Some(3));
-    prop_assert_eq!(usage[0].output_tokens, Some(4));
+    prop_assert_eq!(usage[0].input_tokens, Some(3), "{:?}", dialect);
+    prop_assert_eq!(usage[0].output_tokens, Some(4), "{:?}", dialect);
     Ok(())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn gemini_says_what_the_script_says(said in said(), pieces in 1..20_usize, interleave: bool) {
-        check(Dialect::Gemini, &said, pieces, interleave)?;
-    }
-
-    #[test]
-    fn ollama_says_what_the_script_says(said in said(), pieces in 1..20_usize, interleave: bool) {
-        check(Dialect::Ollama, &said, pieces, interleave)?;
+    fn the_decoders_say_what_the_answer_says(said in said(), size in 1..20_usize, mixes: bool, seals: bool) {
+        for dialect in Dialect::ALL {
+            check(dialect, &said, size, mixes, seals)?;
+        }
     }
 }

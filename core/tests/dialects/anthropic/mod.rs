@@ -5,5 +5,4 @@ pub(crate) mod support;
 mod blocks;
 mod conversation;
 mod ends;
-mod invariants;
 mod request;

@@ -1,6 +1,6 @@
 //! Decoding a body and looking at what came of it.
 
-pub(crate) use crate::stream::{Recorder, Stream};
+pub(crate) use crate::stream::Stream;
 use serde_json::{Value, json};
 use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::Event;

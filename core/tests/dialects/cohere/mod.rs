@@ -1,6 +1,5 @@
 //! Cohere's dialect, through its public API: quirks of the wire, cutting, snapshots, requests.
 
-mod frames;
-mod invariants;
+pub(crate) mod frames;
 mod request;
 mod stream;

@@ -6,9 +6,8 @@
 mod calls;
 mod errors;
 mod history;
-mod invariants;
 mod request;
 mod round_trip;
 mod signatures;
 mod stream;
-mod support;
+pub(crate) mod support;

@@ -1,4 +1,4 @@
-//! Any history, legal for any provider: the legaliser, the validators, and the two together over every pair of providers.
+//! Any history, legal for any provider: the legaliser, and its requests over every pair of providers.
 
 mod histories;
 mod matrix;
@@ -7,4 +7,3 @@ mod properties;
 mod random;
 mod rules;
 pub(crate) mod targets;
-mod validators;

@@ -3,7 +3,6 @@
 // A test is read best where it takes its `json!` as it is written.
 #![allow(clippy::needless_pass_by_value)]
 
-mod invariants;
 mod request;
 mod stream;
-mod support;
+pub(crate) mod support;

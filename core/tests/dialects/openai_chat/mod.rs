@@ -2,7 +2,6 @@
 
 mod audio;
 mod errors;
-mod invariants;
 mod reasoning;
 mod request;
 mod text;

@@ -3,7 +3,6 @@
 mod calls;
 mod done;
 mod ends;
-mod invariants;
 mod messages;
 mod odd_items;
 mod reasoning;

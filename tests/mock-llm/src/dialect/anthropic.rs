@@ -1,20 +1,17 @@
 //! Anthropic's Messages.
 //!
 //! Source: the API reference, <https://platform.claude.com/docs/en/api/messages>, and its streaming events,
-//! <https://platform.claude.com/docs/en/build-with-claude/streaming>. The wording of the refusals is that of the
-//! service.
-
-mod check;
-mod pairing;
+//! <https://platform.claude.com/docs/en/build-with-claude/streaming>.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Answers, Asked, Encoder, Part, Refusal, Speaker, Wire, count, server_sent_event,
+    Answers, Encoder, Frames, Part, Refusal, Setting, Speaker, Whole, Wire, count,
+    server_sent_event, typed_event,
 };
-use crate::hop::Usage;
+use crate::writer::{Block, Usage};
 
 pub(crate) struct Anthropic;
 
@@ -23,19 +20,46 @@ impl Wire for Anthropic {
         path == "/v1/messages"
     }
 
-    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal> {
-        if !body.is_object() {
-            let text =
-                "The request body is not valid JSON: expected value: line 1 column 1 (char 0)";
-            return Err(Refusal::new(400, text));
+    fn answers(&self, body: &Value) -> Answers {
+        let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        count(messages.iter().flat_map(|message| {
+            let results = message["content"].as_array().map_or(0, |blocks| {
+                let results = blocks.iter().filter(|block| block["type"] == "tool_result");
+                results.count()
+            });
+            let all = message["content"].as_array().map_or(1, Vec::len);
+            match message["role"].as_str() {
+                Some("assistant") => vec![Speaker::Model],
+                // Results, and maybe what the user says behind them.
+                Some("user") if results == all => vec![Speaker::Tool],
+                Some("user") => vec![Speaker::Tool, Speaker::User],
+                _ => vec![Speaker::Other],
+            }
+        }))
+    }
+
+    /// Thinking comes back with the signature that its very text was given.
+    fn check_own(&self, body: &Value) -> Result<(), Refusal> {
+        for (index, message) in body["messages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            let blocks = message["content"].as_array().into_iter().flatten();
+            for (place, block) in blocks
+                .enumerate()
+                .filter(|(_, block)| block["type"] == "thinking")
+            {
+                let thought = block["thinking"].as_str().unwrap_or_default();
+                if block["signature"].as_str() != Some(&signature(thought)) {
+                    let path = format!("messages.{index}.content.{place}");
+                    let text = format!("{path}: Invalid `signature` in `thinking` block");
+                    return Err(Refusal::new(400, text));
+                }
+            }
         }
-        if !lenient {
-            check::request(body)?;
-        }
-        Ok(Asked {
-            stream: body["stream"].as_bool().unwrap_or(false),
-            answers: answers(body),
-        })
+        Ok(())
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -59,18 +83,21 @@ impl Wire for Anthropic {
         "text/event-stream; charset=utf-8"
     }
 
-    fn encoder(&self, body: &Value, position: usize) -> Box<dyn Encoder> {
+    fn encoder(&self, setting: &Setting) -> Box<dyn Encoder> {
         Box::new(Events {
-            message: message(body, position),
+            message: message(setting),
+            signs: setting.signs,
+            sealed: false,
             next: 0,
             open: 0,
             thought: String::new(),
             calls: HashMap::new(),
             called: false,
+            refused: false,
         })
     }
 
-    fn whole(&self, body: &Value, position: usize, answer: &Answer) -> Value {
+    fn whole(&self, setting: &Setting, answer: &Whole) -> Value {
         let mut content = Vec::new();
         if let Some(thought) = &answer.reasoning {
             let signature = signature(thought);
@@ -87,21 +114,21 @@ impl Wire for Anthropic {
             );
         }
         let called = !answer.calls.is_empty();
-        let mut message = message(body, position);
+        let mut message = message(setting);
         message["content"] = content.into();
-        message["stop_reason"] = stop_reason(answer.stop_reason.as_deref(), called).into();
+        message["stop_reason"] = stop_reason(answer.stop_reason.as_deref(), called, false).into();
         message["usage"] = answer.usage.map(usage).unwrap_or_default();
         message
     }
 }
 
 /// A message of which nothing was said yet.
-fn message(body: &Value, position: usize) -> Value {
+fn message(setting: &Setting) -> Value {
     json!({
-        "id": format!("msg_{position}"),
+        "id": format!("msg_{}", setting.position),
         "type": "message",
         "role": "assistant",
-        "model": body["model"],
+        "model": setting.request["model"],
         "content": [],
         "stop_reason": null,
         "stop_sequence": null,
@@ -109,8 +136,12 @@ fn message(body: &Value, position: usize) -> Value {
     })
 }
 
-fn stop_reason(scripted: Option<&str>, called: bool) -> &str {
-    scripted.unwrap_or(if called { "tool_use" } else { "end_turn" })
+fn stop_reason(scripted: Option<&str>, called: bool, refused: bool) -> &str {
+    scripted.unwrap_or(match (called, refused) {
+        (true, _) => "tool_use",
+        (false, true) => "refusal",
+        (false, false) => "end_turn",
+    })
 }
 
 fn usage(usage: Usage) -> Value {
@@ -133,35 +164,11 @@ fn signature(thought: &str) -> String {
     format!("mock{hash:016x}")
 }
 
-fn answers(body: &Value) -> Answers {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    count(messages.iter().flat_map(|message| {
-        let results = message["content"].as_array().map_or(0, |blocks| {
-            let results = blocks.iter().filter(|block| block["type"] == "tool_result");
-            results.count()
-        });
-        let all = message["content"].as_array().map_or(1, Vec::len);
-        match message["role"].as_str() {
-            Some("assistant") => vec![Speaker::Model],
-            // Results, and maybe what the user says behind them.
-            Some("user") if results == all => vec![Speaker::Tool],
-            Some("user") => vec![Speaker::Tool, Speaker::User],
-            _ => vec![Speaker::Other],
-        }
-    }))
-}
-
-/// One event, with the name that its data has as `type`.
-fn named_event(data: &str, out: &mut Vec<u8>) {
-    let parsed: Value = serde_json::from_str(data).unwrap_or_default();
-    if let Some(name) = parsed["type"].as_str().filter(|name| !name.contains('\n')) {
-        out.extend_from_slice(format!("event: {name}\n").as_bytes());
-    }
-    server_sent_event(data, out);
-}
-
 struct Events {
     message: Value,
+    signs: bool,
+    /// Whether the open thinking has a signature.
+    sealed: bool,
     /// The index of the next block.
     next: usize,
     /// The index of the open text or thinking.
@@ -171,72 +178,101 @@ struct Events {
     /// The blocks of the open calls, by id.
     calls: HashMap<String, usize>,
     called: bool,
+    refused: bool,
 }
 
 impl Events {
-    fn begin(&mut self, block: &Value, out: &mut Vec<u8>) -> usize {
+    fn begin(&mut self, block: &Value, out: &mut Frames) -> usize {
         let index = self.next;
         self.next += 1;
         let event = json!({"type": "content_block_start", "index": index, "content_block": block});
-        named_event(&event.to_string(), out);
+        out.push(typed_event(&event));
         index
+    }
+
+    fn sign(&mut self, signature: &str, out: &mut Frames) {
+        self.sealed = true;
+        let piece = json!({"type": "signature_delta", "signature": signature});
+        delta(self.open, &piece, out);
+    }
+
+    fn thinks(&mut self, piece: &str, out: &mut Frames) {
+        self.thought.push_str(piece);
+        let piece = json!({"type": "thinking_delta", "thinking": piece});
+        delta(self.open, &piece, out);
     }
 }
 
-fn delta(index: usize, delta: &Value, out: &mut Vec<u8>) {
+fn delta(index: usize, delta: &Value, out: &mut Frames) {
     let event = json!({"type": "content_block_delta", "index": index, "delta": delta});
-    named_event(&event.to_string(), out);
+    out.push(typed_event(&event));
 }
 
-fn end(index: usize, out: &mut Vec<u8>) {
+fn end(index: usize, out: &mut Frames) {
     let event = json!({"type": "content_block_stop", "index": index});
-    named_event(&event.to_string(), out);
+    out.push(typed_event(&event));
 }
 
 impl Encoder for Events {
-    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>) {
+    fn encode(&mut self, part: Part<'_>, out: &mut Frames) {
         match part {
             Part::Start => {
                 let event = json!({"type": "message_start", "message": self.message});
-                named_event(&event.to_string(), out);
-                named_event(r#"{"type":"ping"}"#, out);
+                out.push(typed_event(&event));
+                out.push(typed_event(&json!({"type": "ping"})));
             }
-            Part::TextStart => self.open = self.begin(&json!({"type": "text", "text": ""}), out),
-            Part::Text(piece) => {
-                delta(
-                    self.open,
-                    &json!({"type": "text_delta", "text": piece}),
-                    out,
-                );
-            }
-            Part::TextEnd => end(self.open, out),
-            Part::ReasoningStart => {
+            Part::Begin(Block::Reasoning) => {
                 self.thought.clear();
+                self.sealed = false;
                 let block = json!({"type": "thinking", "thinking": "", "signature": ""});
                 self.open = self.begin(&block, out);
             }
-            Part::Reasoning(piece) => {
-                self.thought.push_str(piece);
-                let piece = json!({"type": "thinking_delta", "thinking": piece});
-                delta(self.open, &piece, out);
+            Part::Piece(Block::Reasoning, piece) => self.thinks(piece, out),
+            Part::Sealed(piece, seal) => {
+                self.thinks(piece, out);
+                self.sign(seal, out);
             }
-            Part::ReasoningEnd => {
-                let signature = signature(&self.thought);
-                let piece = json!({"type": "signature_delta", "signature": signature});
-                delta(self.open, &piece, out);
+            Part::End(Block::Reasoning) => {
+                if self.signs && !self.sealed {
+                    let signature = signature(&self.thought);
+                    self.sign(&signature, out);
+                }
                 end(self.open, out);
             }
-            Part::CallStart { id, name, .. } => {
+            Part::Redacted(data) => {
+                let index = self.begin(&json!({"type": "redacted_thinking", "data": data}), out);
+                end(index, out);
+            }
+            Part::Begin(block) => {
+                self.refused |= block == Block::Refusal;
+                self.open = self.begin(&json!({"type": "text", "text": ""}), out);
+            }
+            Part::Piece(_, piece) => {
+                let piece = json!({"type": "text_delta", "text": piece});
+                delta(self.open, &piece, out);
+            }
+            Part::Cited(piece) => {
+                let citation = json!({
+                    "type": "char_location", "cited_text": "x", "document_index": 0, "document_title": "A",
+                    "start_char_index": 0, "end_char_index": 1,
+                });
+                let cited = json!({"type": "citations_delta", "citation": citation});
+                delta(self.open, &cited, out);
+                let piece = json!({"type": "text_delta", "text": piece});
+                delta(self.open, &piece, out);
+            }
+            Part::End(_) => end(self.open, out),
+            Part::CallStart { id, name, seal, .. } => {
                 self.called = true;
-                let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                let mut block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                if let Some(seal) = seal {
+                    block["caller"] = json!({"type": "code_execution_1", "tool_id": seal});
+                }
                 let index = self.begin(&block, out);
                 self.calls.insert(id.to_owned(), index);
                 // The service's first piece is empty.
-                delta(
-                    index,
-                    &json!({"type": "input_json_delta", "partial_json": ""}),
-                    out,
-                );
+                let piece = json!({"type": "input_json_delta", "partial_json": ""});
+                delta(index, &piece, out);
             }
             Part::CallArguments { id, piece, .. } => {
                 if let Some(index) = self.calls.get(id) {
@@ -251,26 +287,31 @@ impl Encoder for Events {
             }
             Part::Error { message, code } => {
                 let error = json!({"type": code.unwrap_or("api_error"), "message": message});
-                let event = json!({"type": "error", "error": error, "request_id": "req_mock"});
-                named_event(&event.to_string(), out);
+                out.push(typed_event(
+                    &json!({"type": "error", "error": error, "request_id": "req_mock"}),
+                ));
             }
             Part::Finish {
                 stop_reason: scripted,
                 usage: tokens,
             } => {
-                let reason = stop_reason(scripted, self.called);
-                let event = json!({
+                let reason = stop_reason(scripted, self.called, self.refused);
+                let mut event = json!({
                     "type": "message_delta",
                     "delta": {"stop_reason": reason, "stop_sequence": null},
-                    "usage": usage(tokens),
                 });
-                named_event(&event.to_string(), out);
-                named_event(r#"{"type":"message_stop"}"#, out);
+                if let Some(tokens) = tokens {
+                    event["usage"] = usage(tokens);
+                }
+                out.push(typed_event(&event));
+                out.push(typed_event(&json!({"type": "message_stop"})));
             }
         }
     }
 
-    fn frame(&self, data: &str, out: &mut Vec<u8>) {
-        named_event(data, out);
+    /// One event, with the name that its data has as `type`.
+    fn frame(&self, data: &str) -> Vec<u8> {
+        let parsed: Value = serde_json::from_str(data).unwrap_or_default();
+        server_sent_event(parsed["type"].as_str(), data)
     }
 }

@@ -1,15 +1,17 @@
 //! Google's Gemini: `streamGenerateContent` with `alt=sse`.
 //!
-//! Source: <https://ai.google.dev/api/generate-content>. The wording of the refusals is that of the service. As the older
-//! models do, it gives calls no ids; a call whose id the script chose comes as the newer ones send it, with its id, the
-//! first of an answer with a thought signature, which must come back.
-
-mod check;
+//! Source: <https://ai.google.dev/api/generate-content>. As the older models do, it gives calls no ids; a call whose id the
+//! script chose comes as the newer ones send it, with its id, the first of an answer with a thought signature, which must
+//! come back.
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Speaker, Wire, count};
-use crate::hop::Usage;
+use super::{
+    Answers, Encoder, Frames, OpenCall, OpenCalls, Part, Refusal, Setting, Speaker, Wire, count,
+    object,
+};
+use crate::answer::made_id;
+use crate::writer::{Block, Usage};
 
 const MODEL: &str = "mock";
 
@@ -31,18 +33,20 @@ impl Wire for Gemini {
         Err(Refusal::new(400, text))
     }
 
-    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal> {
-        if !body.is_object() {
-            let text = "Invalid JSON payload received. Unexpected end of string. Expected a value.";
-            return Err(Refusal::new(400, text));
-        }
-        if !lenient {
-            check::request(body)?;
-        }
-        Ok(Asked {
-            stream: true,
-            answers: answers(body),
-        })
+    fn streams(&self, _body: &Value) -> bool {
+        true
+    }
+
+    fn answers(&self, body: &Value) -> Answers {
+        let contents = body["contents"].as_array().map_or(&[][..], Vec::as_slice);
+        count(contents.iter().map(|content| {
+            let mut parts = content["parts"].as_array().into_iter().flatten();
+            match content["role"].as_str() {
+                Some("model") => Speaker::Model,
+                _ if parts.any(|part| part.get("functionResponse").is_some()) => Speaker::Tool,
+                _ => Speaker::User,
+            }
+        }))
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -53,18 +57,13 @@ impl Wire for Gemini {
         "text/event-stream"
     }
 
-    fn encoder(&self, _body: &Value, position: usize) -> Box<dyn Encoder> {
+    fn encoder(&self, setting: &Setting) -> Box<dyn Encoder> {
         Box::new(Chunks {
-            position,
-            open: Vec::new(),
+            position: setting.position,
+            open: OpenCalls::default(),
             signed: false,
             malformed: false,
         })
-    }
-
-    /// The method always streams: [`read`](Self::read) says so, and nothing asks for this.
-    fn whole(&self, _body: &Value, _position: usize, _answer: &Answer) -> Value {
-        Value::Null
     }
 }
 
@@ -83,47 +82,22 @@ fn error(status: u16, message: &str, word: Option<&str>) -> Value {
     json!({"error": {"code": status, "message": message, "status": word}})
 }
 
-fn contents(body: &Value) -> &[Value] {
-    body["contents"].as_array().map_or(&[][..], Vec::as_slice)
-}
-
-fn parts(content: &Value) -> &[Value] {
-    content["parts"].as_array().map_or(&[][..], Vec::as_slice)
-}
-
-fn has(content: &Value, field: &str) -> bool {
-    parts(content).iter().any(|part| part.get(field).is_some())
-}
-
-fn answers(body: &Value) -> Answers {
-    count(
-        contents(body)
-            .iter()
-            .map(|content| match content["role"].as_str() {
-                Some("model") => Speaker::Model,
-                _ if has(content, "functionResponse") => Speaker::Tool,
-                _ => Speaker::User,
-            }),
-    )
-}
-
 struct Chunks {
     position: usize,
-    /// The calls whose arguments still come: place, id, name, arguments.
-    open: Vec<(usize, String, String, String)>,
+    open: OpenCalls,
     /// Whether the answer has its thought signature.
     signed: bool,
     malformed: bool,
 }
 
 impl Chunks {
-    fn part(&self, part: &Value, out: &mut Vec<u8>) {
+    fn part(&self, part: &Value, out: &mut Frames) {
         let content = json!({"parts": [part], "role": "model"});
         let candidate = json!({"content": content, "index": 0});
         self.chunk(&json!([candidate]), None, out);
     }
 
-    fn chunk(&self, candidates: &Value, usage: Option<Usage>, out: &mut Vec<u8>) {
+    fn chunk(&self, candidates: &Value, usage: Option<Usage>, out: &mut Frames) {
         let mut chunk = json!({"candidates": candidates});
         if let Some(usage) = usage {
             chunk["usageMetadata"] = json!({
@@ -134,68 +108,64 @@ impl Chunks {
         }
         chunk["modelVersion"] = MODEL.into();
         chunk["responseId"] = format!("response-{}", self.position).into();
-        self.frame(&chunk.to_string(), out);
+        out.push(self.frame(&chunk.to_string()));
     }
 
     /// A call is whole. What is no JSON object the service drops, and says that the call is malformed.
-    fn call(&mut self, call: &(usize, String, String, String), out: &mut Vec<u8>) {
-        let (index, id, name, arguments) = call;
+    fn call(&mut self, call: OpenCall, out: &mut Frames) {
+        let Some(fields) = object(&call.arguments) else {
+            self.malformed = true;
+            return;
+        };
         let mut function = Map::new();
-        function.insert("name".to_owned(), name.as_str().into());
-        match serde_json::from_str::<Value>(arguments) {
-            Ok(Value::Object(fields)) => {
-                function.insert("args".to_owned(), fields.into());
+        function.insert("name".to_owned(), call.name.into());
+        if !matches!(call.arguments.as_str(), "" | "null") {
+            function.insert("args".to_owned(), fields.into());
+        }
+        let mut seal = call.seal;
+        if call.id != made_id(self.position, call.index) {
+            if !std::mem::replace(&mut self.signed, true) {
+                seal.get_or_insert_with(|| format!("signature-{}", call.id));
             }
-            _ if arguments.is_empty() || arguments == "null" => {}
-            _ => {
-                self.malformed = true;
-                return;
-            }
+            function.insert("id".to_owned(), call.id.into());
         }
-        let mut part = Map::new();
-        let scripted = *id != format!("call_{}_{index}", self.position);
-        if scripted {
-            function.insert("id".to_owned(), id.as_str().into());
+        let mut part = json!({"functionCall": function});
+        if let Some(seal) = seal {
+            part["thoughtSignature"] = seal.into();
         }
-        part.insert("functionCall".to_owned(), function.into());
-        if scripted && !std::mem::replace(&mut self.signed, true) {
-            part.insert(
-                "thoughtSignature".to_owned(),
-                format!("signature-{id}").into(),
-            );
-        }
-        self.part(&part.into(), out);
+        self.part(&part, out);
     }
 }
 
 impl Encoder for Chunks {
-    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>) {
+    fn encode(&mut self, part: Part<'_>, out: &mut Frames) {
         match part {
-            Part::Start
-            | Part::TextStart
-            | Part::TextEnd
-            | Part::ReasoningStart
-            | Part::ReasoningEnd => {}
-            Part::Text(piece) => self.part(&json!({"text": piece}), out),
-            Part::Reasoning(piece) => self.part(&json!({"text": piece, "thought": true}), out),
-            Part::CallStart { index, id, name } => {
-                let call = (index, id.to_owned(), name.to_owned(), String::new());
-                self.open.push(call);
+            Part::Start | Part::Begin(_) | Part::End(_) => {}
+            Part::Piece(Block::Reasoning, piece) => {
+                self.part(&json!({"text": piece, "thought": true}), out);
             }
-            Part::CallArguments { index, piece, .. } => {
-                let call = self.open.iter_mut().find(|call| call.0 == index);
-                if let Some((.., arguments)) = call {
-                    arguments.push_str(piece);
-                }
+            Part::Piece(_, piece) | Part::Cited(piece) => self.part(&json!({"text": piece}), out),
+            Part::Sealed(piece, seal) => {
+                let part = json!({"text": piece, "thought": true, "thoughtSignature": seal});
+                self.part(&part, out);
             }
+            Part::Redacted(data) => {
+                self.part(&json!({"text": "", "thoughtSignature": data}), out);
+            }
+            Part::CallStart {
+                index,
+                id,
+                name,
+                seal,
+            } => self.open.begin(index, id, name, seal),
+            Part::CallArguments { index, piece, .. } => self.open.add(index, piece),
             Part::CallEnd { id } => {
-                if let Some(place) = self.open.iter().position(|call| call.1 == id) {
-                    let call = self.open.remove(place);
-                    self.call(&call, out);
+                if let Some(call) = self.open.end(id) {
+                    self.call(call, out);
                 }
             }
             Part::Error { message, code } => {
-                self.frame(&error(500, message, code).to_string(), out);
+                out.push(self.frame(&error(500, message, code).to_string()));
             }
             Part::Finish { stop_reason, usage } => {
                 let usual = if self.malformed {
@@ -208,18 +178,14 @@ impl Encoder for Chunks {
                     "finishReason": stop_reason.unwrap_or(usual),
                     "index": 0,
                 });
-                self.chunk(&json!([candidate]), Some(usage), out);
+                self.chunk(&json!([candidate]), usage, out);
             }
         }
     }
 
     /// The service ends its lines with CR and LF.
-    fn frame(&self, data: &str, out: &mut Vec<u8>) {
-        for line in data.split('\n') {
-            out.extend_from_slice(b"data: ");
-            out.extend_from_slice(line.as_bytes());
-            out.extend_from_slice(b"\r\n");
-        }
-        out.extend_from_slice(b"\r\n");
+    fn frame(&self, data: &str) -> Vec<u8> {
+        let lines = data.split('\n').map(|line| format!("data: {line}\r\n"));
+        (lines.collect::<String>() + "\r\n").into_bytes()
     }
 }

@@ -1,7 +1,12 @@
 //! The wire formats the server speaks: one file each.
 //!
-//! A dialect reads a request ([`Wire::read`]) and turns the neutral [`Part`]s of an answer into bytes
-//! ([`Encoder`]). It knows nothing of scripts, time or connections.
+//! A dialect looks at a request and turns the neutral [`Part`]s of an answer into bytes ([`Encoder`]). It knows nothing of
+//! scripts, time or connections.
+
+#![cfg_attr(
+    not(feature = "server"),
+    allow(dead_code, reason = "some is for the server alone")
+)]
 
 mod ag_ui;
 mod anthropic;
@@ -14,7 +19,7 @@ mod open_ai_responses;
 
 use serde_json::Value;
 
-use crate::hop::Usage;
+use crate::writer::{Part, Setting, Usage};
 
 /// A wire format between an app and a model. `{url}` is what [`MockLlm::url`](crate::MockLlm::url) gives for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,10 +27,9 @@ use crate::hop::Usage;
 pub enum Dialect {
     /// OpenAI's chat completions: `POST {url}/chat/completions`.
     OpenAiChat,
-    /// Mistral's chat: `POST {url}/chat/completions`.
     /// OpenAI's responses: `POST {url}/responses`.
     OpenAiResponses,
-    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
+    /// Mistral's chat: `POST {url}/chat/completions`.
     Mistral,
     /// Cohere's chat, version 2: `POST {url}/chat`.
     Cohere,
@@ -40,7 +44,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The name in JSON, as `stepwell_core::dialect::Dialect::name` has it: `openai-chat`, `ag-ui` and so on.
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::OpenAiChat,
@@ -66,6 +69,12 @@ impl Dialect {
             Self::Anthropic => "anthropic",
             Self::AgUi => "ag-ui",
         }
+    }
+
+    /// The dialect of this [`name`](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
     /// The path that an app's address ends in.
@@ -118,8 +127,18 @@ pub(crate) trait Wire: Sync {
         Ok(())
     }
 
-    /// Reads a request. `lenient` takes any object.
-    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal>;
+    /// Whether the answer is to be streamed.
+    fn streams(&self, body: &Value) -> bool {
+        body["stream"].as_bool().unwrap_or(false)
+    }
+
+    /// How many answers the conversation holds.
+    fn answers(&self, body: &Value) -> Answers;
+
+    /// Checks what this mock gave its clients to bring back.
+    fn check_own(&self, _body: &Value) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// The body of an error response.
     fn error(&self, refusal: &Refusal) -> Value;
@@ -127,76 +146,42 @@ pub(crate) trait Wire: Sync {
     /// The `content-type` of a streamed answer.
     fn stream_type(&self) -> &'static str;
 
-    /// An encoder for the answer to this request, the `position`-th of its conversation.
-    fn encoder(&self, body: &Value, position: usize) -> Box<dyn Encoder>;
+    /// An encoder for an answer.
+    fn encoder(&self, setting: &Setting) -> Box<dyn Encoder>;
 
-    /// The answer to a request that does not stream.
-    fn whole(&self, body: &Value, position: usize, answer: &Answer) -> Value;
+    /// The answer to a request that does not stream. Those that always stream have none.
+    fn whole(&self, _setting: &Setting, _answer: &Whole) -> Value {
+        Value::Null
+    }
 }
+
+/// Whole events or lines.
+pub(crate) type Frames = Vec<Vec<u8>>;
 
 /// Writes the parts of one answer.
 pub(crate) trait Encoder {
-    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>);
+    fn encode(&mut self, part: Part<'_>, out: &mut Frames);
 
     /// Frames `data` as one event of the stream.
-    fn frame(&self, data: &str, out: &mut Vec<u8>);
-}
-
-/// A part of a streamed answer. Blocks are closed before another kind of content begins; calls that are
-/// interleaved are open side by side.
-#[derive(Clone, Copy)]
-pub(crate) enum Part<'a> {
-    Start,
-    TextStart,
-    Text(&'a str),
-    TextEnd,
-    ReasoningStart,
-    Reasoning(&'a str),
-    ReasoningEnd,
-    CallStart {
-        index: usize,
-        id: &'a str,
-        name: &'a str,
-    },
-    CallArguments {
-        index: usize,
-        id: &'a str,
-        piece: &'a str,
-    },
-    CallEnd {
-        id: &'a str,
-    },
-    Error {
-        message: &'a str,
-        code: Option<&'a str>,
-    },
-    Finish {
-        stop_reason: Option<&'a str>,
-        usage: Usage,
-    },
+    fn frame(&self, data: &str) -> Vec<u8> {
+        server_sent_event(None, data)
+    }
 }
 
 /// An answer in one piece.
 #[derive(Default)]
-pub(crate) struct Answer {
+pub(crate) struct Whole {
     pub(crate) text: Option<String>,
     pub(crate) reasoning: Option<String>,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<WholeCall>,
     pub(crate) stop_reason: Option<String>,
     pub(crate) usage: Option<Usage>,
 }
 
-pub(crate) struct Call {
+pub(crate) struct WholeCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
-}
-
-/// What a request asks for.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Asked {
-    pub(crate) stream: bool,
-    pub(crate) answers: Answers,
 }
 
 /// How many answers of the model a request holds.
@@ -223,16 +208,6 @@ impl Refusal {
             param: None,
             code: None,
         }
-    }
-
-    fn at(mut self, param: impl Into<String>) -> Self {
-        self.param = Some(param.into());
-        self
-    }
-
-    fn code(mut self, code: &'static str) -> Self {
-        self.code = Some(code);
-        self
     }
 }
 
@@ -294,13 +269,69 @@ pub(crate) fn carries_results(before: Option<&Value>, message: &Value) -> bool {
 
 /// One server-sent event: a `data` field for each line of `data`, then a blank line.
 /// Source: WHATWG HTML, "Server-sent events", section 9.2.5.
-fn server_sent_event(data: &str, out: &mut Vec<u8>) {
-    for line in data.split('\n') {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line.as_bytes());
-        out.push(b'\n');
+fn server_sent_event(name: Option<&str>, data: &str) -> Vec<u8> {
+    let mut out = String::new();
+    if let Some(name) = name.filter(|name| !name.contains('\n')) {
+        out.push_str("event: ");
+        out.push_str(name);
+        out.push('\n');
     }
-    out.push(b'\n');
+    for line in data.split('\n') {
+        out.push_str("data: ");
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.push('\n');
+    out.into_bytes()
+}
+
+/// One event that has the name of its `type`.
+fn typed_event(data: &Value) -> Vec<u8> {
+    server_sent_event(data["type"].as_str(), &data.to_string())
+}
+
+/// The arguments of a call as an object; `None` where the text is none.
+fn object(arguments: &str) -> Option<serde_json::Map<String, Value>> {
+    match arguments {
+        "" | "null" => Some(serde_json::Map::new()),
+        text => serde_json::from_str(text).ok(),
+    }
+}
+
+/// A call whose arguments still come, for a dialect that sends calls whole.
+struct OpenCall {
+    index: usize,
+    id: String,
+    name: String,
+    seal: Option<String>,
+    arguments: String,
+}
+
+/// The calls whose arguments still come.
+#[derive(Default)]
+struct OpenCalls(Vec<OpenCall>);
+
+impl OpenCalls {
+    fn begin(&mut self, index: usize, id: &str, name: &str, seal: Option<&str>) {
+        self.0.push(OpenCall {
+            index,
+            id: id.to_owned(),
+            name: name.to_owned(),
+            seal: seal.map(str::to_owned),
+            arguments: String::new(),
+        });
+    }
+
+    fn add(&mut self, index: usize, piece: &str) {
+        if let Some(call) = self.0.iter_mut().find(|call| call.index == index) {
+            call.arguments.push_str(piece);
+        }
+    }
+
+    fn end(&mut self, id: &str) -> Option<OpenCall> {
+        let place = self.0.iter().position(|call| call.id == id)?;
+        Some(self.0.remove(place))
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! Source: <https://github.com/ollama/ollama/blob/main/docs/api.md>. As older servers do, it gives calls no ids, but for
 //! those that the script chose.
 
-mod check;
-
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Wire, count_by_role};
-use crate::hop::Usage;
+use super::{
+    Answers, Encoder, Frames, OpenCall, OpenCalls, Part, Refusal, Setting, Whole, Wire,
+    count_by_role, object,
+};
+use crate::answer::made_id;
+use crate::writer::{Block, Usage};
 
 /// A fixed time, so that a script gives the same bytes on every run.
 const CREATED: &str = "2023-11-14T22:13:20Z";
@@ -20,17 +22,12 @@ impl Wire for Ollama {
         path == "/api/chat"
     }
 
-    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal> {
-        if !body.is_object() {
-            return Err(Refusal::new(400, "missing request body"));
-        }
-        if !lenient {
-            check::request(body)?;
-        }
-        Ok(Asked {
-            stream: body["stream"].as_bool().unwrap_or(true),
-            answers: answers(body),
-        })
+    fn streams(&self, body: &Value) -> bool {
+        body["stream"].as_bool().unwrap_or(true)
+    }
+
+    fn answers(&self, body: &Value) -> Answers {
+        count_by_role(body["messages"].as_array().map_or(&[][..], Vec::as_slice))
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -41,16 +38,16 @@ impl Wire for Ollama {
         "application/x-ndjson"
     }
 
-    fn encoder(&self, body: &Value, position: usize) -> Box<dyn Encoder> {
+    fn encoder(&self, setting: &Setting) -> Box<dyn Encoder> {
         Box::new(Lines {
-            model: body["model"].clone(),
-            position,
-            open: Vec::new(),
+            model: setting.request["model"].clone(),
+            position: setting.position,
+            open: OpenCalls::default(),
             failed: false,
         })
     }
 
-    fn whole(&self, body: &Value, position: usize, answer: &Answer) -> Value {
+    fn whole(&self, setting: &Setting, answer: &Whole) -> Value {
         let mut message =
             json!({"role": "assistant", "content": answer.text.as_deref().unwrap_or_default()});
         if let Some(reasoning) = &answer.reasoning {
@@ -60,30 +57,18 @@ impl Wire for Ollama {
             let calls = answer.calls.iter().enumerate();
             message["tool_calls"] = calls
                 .map(|(index, call)| {
-                    let fields = arguments(&call.arguments).unwrap_or_default();
-                    function(position, index, &call.id, &call.name, &fields)
+                    let fields = object(&call.arguments).unwrap_or_default();
+                    function(setting.position, index, &call.id, &call.name, &fields)
                 })
                 .collect();
         }
-        let usage = answer.usage.unwrap_or(Usage {
-            input: 0,
-            output: 0,
-        });
-        last(
-            &body["model"],
-            &message,
-            answer.stop_reason.as_deref(),
-            usage,
-        )
+        let model = &setting.request["model"];
+        last(model, &message, answer.stop_reason.as_deref(), answer.usage)
     }
 }
 
-fn answers(body: &Value) -> Answers {
-    count_by_role(body["messages"].as_array().map_or(&[][..], Vec::as_slice))
-}
-
-fn last(model: &Value, message: &Value, stop_reason: Option<&str>, usage: Usage) -> Value {
-    json!({
+fn last(model: &Value, message: &Value, stop_reason: Option<&str>, usage: Option<Usage>) -> Value {
+    let mut last = json!({
         "model": model,
         "created_at": CREATED,
         "message": message,
@@ -91,11 +76,14 @@ fn last(model: &Value, message: &Value, stop_reason: Option<&str>, usage: Usage)
         "done_reason": stop_reason.unwrap_or("stop"),
         "total_duration": 3_000_000,
         "load_duration": 1_000_000,
-        "prompt_eval_count": usage.input,
-        "prompt_eval_duration": 1_000_000,
-        "eval_count": usage.output,
-        "eval_duration": 1_000_000,
-    })
+    });
+    if let Some(usage) = usage {
+        last["prompt_eval_count"] = usage.input.into();
+        last["prompt_eval_duration"] = 1_000_000.into();
+        last["eval_count"] = usage.output.into();
+        last["eval_duration"] = 1_000_000.into();
+    }
+    last
 }
 
 fn function(
@@ -106,100 +94,83 @@ fn function(
     arguments: &Map<String, Value>,
 ) -> Value {
     let function = json!({"index": index, "name": name, "arguments": arguments});
-    if id == format!("call_{position}_{index}") {
+    if id == made_id(position, index) {
         json!({"function": function})
     } else {
         json!({"id": id, "function": function})
     }
 }
 
-/// The arguments as an object; `None` where the text is none.
-fn arguments(text: &str) -> Option<Map<String, Value>> {
-    match text {
-        "" | "null" => Some(Map::new()),
-        text => serde_json::from_str(text).ok(),
-    }
-}
-
 struct Lines {
     model: Value,
     position: usize,
-    /// The calls whose arguments still come: place, id, name, arguments.
-    open: Vec<(usize, String, String, String)>,
+    open: OpenCalls,
     /// Whether the answer ended with an error.
     failed: bool,
 }
 
 impl Lines {
-    fn message(&self, message: &Value, out: &mut Vec<u8>) {
+    fn message(&self, message: &Value, out: &mut Frames) {
         let line =
             json!({"model": self.model, "created_at": CREATED, "message": message, "done": false});
-        self.frame(&line.to_string(), out);
+        out.push(self.frame(&line.to_string()));
+    }
+
+    fn error(&self, message: &str, out: &mut Frames) {
+        out.push(self.frame(&json!({"error": message}).to_string()));
     }
 
     /// A call is whole. The server reads it itself, and fails if it cannot.
-    fn call(&mut self, call: (usize, String, String, String), out: &mut Vec<u8>) {
-        let (index, id, name, text) = call;
-        let Some(arguments) = arguments(&text) else {
+    fn call(&mut self, call: &OpenCall, out: &mut Frames) {
+        let Some(arguments) = object(&call.arguments) else {
             self.failed = true;
+            let text = &call.arguments;
             let error =
                 format!("error parsing tool call: raw='{text}', err=unexpected end of JSON input");
-            self.frame(&json!({"error": error}).to_string(), out);
-            return;
+            return self.error(&error, out);
         };
-        let call = function(self.position, index, &id, &name, &arguments);
+        let call = function(self.position, call.index, &call.id, &call.name, &arguments);
         let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
         self.message(&message, out);
     }
 }
 
 impl Encoder for Lines {
-    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>) {
+    fn encode(&mut self, part: Part<'_>, out: &mut Frames) {
         if self.failed {
             return;
         }
         match part {
-            Part::Start
-            | Part::TextStart
-            | Part::TextEnd
-            | Part::ReasoningStart
-            | Part::ReasoningEnd => {}
-            Part::Text(piece) => {
-                self.message(&json!({"role": "assistant", "content": piece}), out);
-            }
-            Part::Reasoning(piece) => {
+            Part::Start | Part::Begin(_) | Part::End(_) | Part::Redacted(_) => {}
+            Part::Piece(Block::Reasoning, piece) | Part::Sealed(piece, _) => {
                 let message = json!({"role": "assistant", "content": "", "thinking": piece});
                 self.message(&message, out);
             }
-            Part::CallStart { index, id, name } => {
-                let call = (index, id.to_owned(), name.to_owned(), String::new());
-                self.open.push(call);
+            Part::Piece(_, piece) | Part::Cited(piece) => {
+                self.message(&json!({"role": "assistant", "content": piece}), out);
             }
-            Part::CallArguments { index, piece, .. } => {
-                let call = self.open.iter_mut().find(|call| call.0 == index);
-                if let Some((.., arguments)) = call {
-                    arguments.push_str(piece);
-                }
-            }
+            Part::CallStart {
+                index,
+                id,
+                name,
+                seal,
+            } => self.open.begin(index, id, name, seal),
+            Part::CallArguments { index, piece, .. } => self.open.add(index, piece),
             Part::CallEnd { id } => {
-                if let Some(place) = self.open.iter().position(|call| call.1 == id) {
-                    let call = self.open.remove(place);
-                    self.call(call, out);
+                if let Some(call) = self.open.end(id) {
+                    self.call(&call, out);
                 }
             }
-            Part::Error { message, .. } => {
-                self.frame(&json!({"error": message}).to_string(), out);
-            }
+            Part::Error { message, .. } => self.error(message, out),
             Part::Finish { stop_reason, usage } => {
                 let message = json!({"role": "assistant", "content": ""});
                 let line = last(&self.model, &message, stop_reason, usage);
-                self.frame(&line.to_string(), out);
+                out.push(self.frame(&line.to_string()));
             }
         }
     }
 
-    fn frame(&self, data: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(data.as_bytes());
-        out.push(b'\n');
+    fn frame(&self, data: &str) -> Vec<u8> {
+        format!("{data}\n").into_bytes()
     }
 }

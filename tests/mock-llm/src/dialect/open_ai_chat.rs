@@ -1,18 +1,15 @@
 //! OpenAI chat completions.
 //!
 //! Source: the API reference, <https://platform.openai.com/docs/api-reference/chat>, and its streaming
-//! events, <https://platform.openai.com/docs/api-reference/chat-streaming>. The wording of the refusals
-//! is that of the service.
-
-pub(super) mod check;
-mod pairing;
+//! events, <https://platform.openai.com/docs/api-reference/chat-streaming>; for what is sealed OpenRouter's
+//! `reasoning_details`.
 
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Answers, Asked, Encoder, Part, Refusal, Wire, count_by_role, server_sent_event,
+    Answers, Encoder, Frames, Part, Refusal, Setting, Whole, Wire, count_by_role, server_sent_event,
 };
-use crate::hop::Usage;
+use crate::writer::{Block, Usage};
 
 /// A fixed time, so that a script gives the same bytes on every run.
 const CREATED: u64 = 1_700_000_000;
@@ -24,23 +21,8 @@ impl Wire for OpenAiChat {
         path == "/v1/chat/completions"
     }
 
-    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal> {
-        if !body.is_object() {
-            return Err(Refusal::new(
-                400,
-                "We could not parse the JSON body of your request. (HINT: This likely means you aren't \
-                 using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was \
-                 sent was not valid JSON.)",
-            ));
-        }
-        if !lenient {
-            check::request(body)?;
-        }
-        let stream = body["stream"].as_bool().unwrap_or(false);
-        Ok(Asked {
-            stream,
-            answers: answers(body),
-        })
+    fn answers(&self, body: &Value) -> Answers {
+        count_by_role(body["messages"].as_array().map_or(&[][..], Vec::as_slice))
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -62,9 +44,10 @@ impl Wire for OpenAiChat {
         "text/event-stream; charset=utf-8"
     }
 
-    fn encoder(&self, body: &Value, position: usize) -> Box<dyn Encoder> {
+    fn encoder(&self, setting: &Setting) -> Box<dyn Encoder> {
+        let body = &setting.request;
         Box::new(Chunks {
-            id: completion_id(position),
+            id: completion_id(setting.position),
             model: body["model"].clone(),
             include_usage: body["stream_options"]["include_usage"] == true,
             began: false,
@@ -72,13 +55,13 @@ impl Wire for OpenAiChat {
         })
     }
 
-    fn whole(&self, body: &Value, position: usize, answer: &Answer) -> Value {
+    fn whole(&self, setting: &Setting, answer: &Whole) -> Value {
         let mut message = json!({"role": "assistant", "content": answer.text, "refusal": null});
         if let Some(reasoning) = &answer.reasoning {
             message["reasoning_content"] = reasoning.as_str().into();
         }
         if !answer.calls.is_empty() {
-            let call = |call: &super::Call| {
+            let call = |call: &super::WholeCall| {
                 let function = json!({"name": call.name, "arguments": call.arguments});
                 json!({"id": call.id, "type": "function", "function": function})
             };
@@ -86,10 +69,10 @@ impl Wire for OpenAiChat {
         }
         let stop_reason = answer.stop_reason.as_deref();
         json!({
-            "id": completion_id(position),
+            "id": completion_id(setting.position),
             "object": "chat.completion",
             "created": CREATED,
-            "model": body["model"],
+            "model": setting.request["model"],
             "choices": [{
                 "index": 0,
                 "message": message,
@@ -119,10 +102,6 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-fn answers(body: &Value) -> Answers {
-    count_by_role(body["messages"].as_array().map_or(&[][..], Vec::as_slice))
-}
-
 /// The body of the model list, `GET /v1/models`.
 pub(super) fn models() -> Value {
     let model =
@@ -141,7 +120,7 @@ struct Chunks {
 
 impl Chunks {
     /// `choices` and `usage` are the two fields that differ.
-    fn chunk(&self, choices: &Value, usage: &Value, out: &mut Vec<u8>) {
+    fn chunk(&self, choices: &Value, usage: &Value, out: &mut Frames) {
         let mut chunk = json!({
             "id": self.id,
             "object": "chat.completion.chunk",
@@ -152,69 +131,83 @@ impl Chunks {
         if self.include_usage {
             chunk["usage"] = usage.clone();
         }
-        server_sent_event(&chunk.to_string(), out);
+        out.push(server_sent_event(None, &chunk.to_string()));
     }
 
-    fn delta(&self, delta: &Value, finish_reason: Option<&str>, out: &mut Vec<u8>) {
+    fn delta(&self, delta: &Value, finish_reason: Option<&str>, out: &mut Frames) {
         let choice =
             json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
         self.chunk(&json!([choice]), &Value::Null, out);
     }
 
     /// The chunk with the role. Its content is null when the answer opens with tool calls.
-    fn begin(&mut self, content: &Value, out: &mut Vec<u8>) {
+    fn begin(&mut self, content: &Value, out: &mut Frames) {
         if !std::mem::replace(&mut self.began, true) {
-            self.delta(
-                &json!({"role": "assistant", "content": content, "refusal": null}),
-                None,
-                out,
-            );
+            let opening = json!({"role": "assistant", "content": content, "refusal": null});
+            self.delta(&opening, None, out);
         }
     }
 }
 
 impl Encoder for Chunks {
-    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>) {
-        match part {
-            Part::Start | Part::TextEnd | Part::ReasoningEnd | Part::CallEnd { .. } => {}
-            Part::TextStart | Part::ReasoningStart => self.begin(&"".into(), out),
-            Part::Text(piece) => self.delta(&json!({"content": piece}), None, out),
-            Part::Reasoning(piece) => self.delta(&json!({"reasoning_content": piece}), None, out),
-            Part::CallStart { index, id, name } => {
+    fn encode(&mut self, part: Part<'_>, out: &mut Frames) {
+        let said = match part {
+            Part::Start | Part::End(_) | Part::CallEnd { .. } => return,
+            Part::Begin(_) => return self.begin(&"".into(), out),
+            Part::Piece(Block::Text, piece) => json!({"content": piece}),
+            Part::Piece(Block::Reasoning, piece) => json!({"reasoning_content": piece}),
+            Part::Piece(Block::Refusal, piece) => json!({"refusal": piece}),
+            Part::Cited(piece) => {
+                let page =
+                    json!({"url": "https://a.b", "title": "A", "start_index": 0, "end_index": 1});
+                let citation = json!({"type": "url_citation", "url_citation": page});
+                json!({"content": piece, "annotations": [citation]})
+            }
+            Part::Sealed(piece, seal) => {
+                let detail = json!({"type": "reasoning.text", "text": piece, "signature": seal, "format": "x", "index": 0});
+                json!({"reasoning": piece, "reasoning_details": [detail]})
+            }
+            Part::Redacted(data) => {
+                self.begin(&"".into(), out);
+                let detail = json!({"type": "reasoning.encrypted", "data": data, "id": "rs", "format": "x", "index": 1});
+                json!({"reasoning_details": [detail]})
+            }
+            Part::CallStart {
+                index, id, name, ..
+            } => {
                 self.begin(&Value::Null, out);
                 self.called = true;
                 let function = json!({"name": name, "arguments": ""});
                 let call =
                     json!({"index": index, "id": id, "type": "function", "function": function});
-                self.delta(&json!({"tool_calls": [call]}), None, out);
+                json!({"tool_calls": [call]})
             }
             Part::CallArguments { index, piece, .. } => {
                 let call = json!({"index": index, "function": {"arguments": piece}});
-                self.delta(&json!({"tool_calls": [call]}), None, out);
+                json!({"tool_calls": [call]})
             }
             Part::Error { message, code } => {
                 let error = json!({"message": message, "type": "server_error", "param": null, "code": code});
-                server_sent_event(&json!({"error": error}).to_string(), out);
+                out.push(server_sent_event(
+                    None,
+                    &json!({"error": error}).to_string(),
+                ));
+                return;
             }
             Part::Finish {
                 stop_reason,
                 usage: tokens,
             } => {
                 self.begin(&"".into(), out);
-                self.delta(
-                    &json!({}),
-                    Some(finish_reason(stop_reason, self.called)),
-                    out,
-                );
-                if self.include_usage {
+                let reason = finish_reason(stop_reason, self.called);
+                self.delta(&json!({}), Some(reason), out);
+                if let Some(tokens) = tokens.filter(|_| self.include_usage) {
                     self.chunk(&json!([]), &usage(tokens), out);
                 }
-                server_sent_event("[DONE]", out);
+                out.push(server_sent_event(None, "[DONE]"));
+                return;
             }
-        }
-    }
-
-    fn frame(&self, data: &str, out: &mut Vec<u8>) {
-        server_sent_event(data, out);
+        };
+        self.delta(&said, None, out);
     }
 }

@@ -1,17 +1,16 @@
 //! OpenAI's Responses.
 //!
 //! Source: the API reference, <https://platform.openai.com/docs/api-reference/responses>, and its streaming
-//! events, <https://platform.openai.com/docs/api-reference/responses-streaming>. The wording of the
-//! refusals is that of the service.
-
-mod check;
-mod pairing;
+//! events, <https://platform.openai.com/docs/api-reference/responses-streaming>.
 
 use serde_json::{Value, json};
 
 use super::open_ai_chat::OpenAiChat;
-use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Speaker, Wire, count};
-use crate::hop::Usage;
+use super::{
+    Answers, Encoder, Frames, Part, Refusal, Setting, Speaker, Whole, Wire, count,
+    server_sent_event,
+};
+use crate::writer::{Block, Usage};
 
 /// A fixed time, so that a script gives the same bytes on every run.
 const CREATED: u64 = 1_700_000_000;
@@ -23,18 +22,18 @@ impl Wire for OpenAiResponses {
         path == "/v1/responses"
     }
 
-    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal> {
-        if !body.is_object() {
-            // Says that the body is no JSON, as for every API of the service.
-            return OpenAiChat.read(body, lenient);
-        }
-        if !lenient {
-            check::request(body)?;
-        }
-        Ok(Asked {
-            stream: body["stream"].as_bool().unwrap_or(false),
-            answers: answers(body),
-        })
+    fn answers(&self, body: &Value) -> Answers {
+        // A string is one message of the user.
+        let items = body["input"].as_array().map_or(&[][..], Vec::as_slice);
+        count(items.iter().map(
+            |item| match (item["type"].as_str(), item["role"].as_str()) {
+                (None | Some("message"), Some("user")) => Speaker::User,
+                (None | Some("message"), Some("assistant")) => Speaker::Model,
+                (None | Some("message"), _) => Speaker::Other,
+                (Some(kind), _) if kind.ends_with("_output") => Speaker::Tool,
+                _ => Speaker::Model,
+            },
+        ))
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -45,21 +44,21 @@ impl Wire for OpenAiResponses {
         "text/event-stream; charset=utf-8"
     }
 
-    fn encoder(&self, body: &Value, position: usize) -> Box<dyn Encoder> {
+    fn encoder(&self, setting: &Setting) -> Box<dyn Encoder> {
         Box::new(Events {
-            response: Response::new(body, position),
+            response: Response::new(setting),
             number: 0,
         })
     }
 
-    fn whole(&self, body: &Value, position: usize, answer: &Answer) -> Value {
-        let mut response = Response::new(body, position);
+    fn whole(&self, setting: &Setting, answer: &Whole) -> Value {
+        let mut response = Response::new(setting);
         if let Some(text) = &answer.reasoning {
-            let at = response.begin_reasoning();
+            let at = response.begin(Kind::Reasoning, "rs", "", "");
             response.items[at].text.push_str(text);
         }
         if let Some(text) = &answer.text {
-            let at = response.begin_message();
+            let at = response.begin(Kind::Message, "msg", "", "");
             response.items[at].text.push_str(text);
         }
         for call in &answer.calls {
@@ -73,26 +72,10 @@ impl Wire for OpenAiResponses {
     }
 }
 
-/// The items of the request that came from elsewhere: a string is one message of the user.
-fn items(body: &Value) -> &[Value] {
-    body["input"].as_array().map_or(&[][..], Vec::as_slice)
-}
-
-fn answers(body: &Value) -> Answers {
-    count(items(body).iter().map(
-        |item| match (item["type"].as_str(), item["role"].as_str()) {
-            (None | Some("message"), Some("user")) => Speaker::User,
-            (None | Some("message"), Some("assistant")) => Speaker::Model,
-            (None | Some("message"), _) => Speaker::Other,
-            (Some(kind), _) if kind.ends_with("_output") => Speaker::Tool,
-            _ => Speaker::Model,
-        },
-    ))
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Message,
+    Refusal,
     Reasoning,
     Function,
     /// A tool that takes free text.
@@ -107,6 +90,9 @@ struct Item {
     name: String,
     /// What it says so far: text, a summary, arguments.
     text: String,
+    /// What only the service can read of it.
+    seal: Option<String>,
+    cites: bool,
 }
 
 impl Item {
@@ -117,14 +103,31 @@ impl Item {
         input.to_owned()
     }
 
-    fn object(&self, status: &str, encrypted: bool) -> Value {
+    /// The part that a message has.
+    fn part(&self, text: &str) -> Value {
+        if self.kind == Kind::Refusal {
+            return json!({"type": "refusal", "refusal": text});
+        }
+        let mut part =
+            json!({"type": "output_text", "annotations": [], "logprobs": [], "text": text});
+        if self.cites && !text.is_empty() {
+            part["annotations"] = json!([{
+                "type": "url_citation", "url": "https://a.b", "title": "A", "start_index": 0, "end_index": 1,
+            }]);
+        }
+        part
+    }
+
+    fn object(&self, status: &str) -> Value {
         let whole = status == "completed";
         let text = if whole { self.text.as_str() } else { "" };
         match self.kind {
-            Kind::Message => {
-                let part =
-                    json!({"type": "output_text", "annotations": [], "logprobs": [], "text": text});
-                let content = if whole { json!([part]) } else { json!([]) };
+            Kind::Message | Kind::Refusal => {
+                let content = if whole {
+                    json!([self.part(text)])
+                } else {
+                    json!([])
+                };
                 json!({"id": self.id, "type": "message", "status": status, "content": content, "role": "assistant"})
             }
             Kind::Reasoning => {
@@ -134,8 +137,8 @@ impl Item {
                     json!([{"type": "summary_text", "text": text}])
                 };
                 let mut item = json!({"id": self.id, "type": "reasoning", "summary": summary});
-                if encrypted {
-                    item["encrypted_content"] = format!("gAAAA-{}", self.id).into();
+                if let Some(seal) = &self.seal {
+                    item["encrypted_content"] = seal.as_str().into();
                 }
                 item
             }
@@ -158,32 +161,28 @@ struct Response {
 }
 
 impl Response {
-    fn new(body: &Value, position: usize) -> Self {
+    fn new(setting: &Setting) -> Self {
         Self {
-            position,
-            request: body.clone(),
+            position: setting.position,
+            request: setting.request.clone(),
             items: Vec::new(),
         }
     }
 
     fn begin(&mut self, kind: Kind, prefix: &str, call_id: &str, name: &str) -> usize {
         let at = self.items.len();
+        let id = format!("{prefix}_{}_{at}", self.position);
+        let is_sealed = kind == Kind::Reasoning && self.is_encrypted();
         self.items.push(Item {
             kind,
-            id: format!("{prefix}_{}_{at}", self.position),
+            seal: is_sealed.then(|| format!("gAAAA-{id}")),
+            id,
             call_id: call_id.to_owned(),
             name: name.to_owned(),
             text: String::new(),
+            cites: false,
         });
         at
-    }
-
-    fn begin_message(&mut self) -> usize {
-        self.begin(Kind::Message, "msg", "", "")
-    }
-
-    fn begin_reasoning(&mut self) -> usize {
-        self.begin(Kind::Reasoning, "rs", "", "")
     }
 
     fn begin_call(&mut self, call_id: &str, name: &str) -> usize {
@@ -209,7 +208,7 @@ impl Response {
     }
 
     fn item(&self, at: usize, status: &str) -> Value {
-        self.items[at].object(status, self.is_encrypted())
+        self.items[at].object(status)
     }
 
     /// The response object: over for the reason given, else still in progress.
@@ -272,29 +271,29 @@ struct Events {
 
 impl Events {
     /// One event: its fields behind its type and its number.
-    fn event(&mut self, kind: &str, fields: Value, out: &mut Vec<u8>) {
+    fn event(&mut self, kind: &str, fields: Value, out: &mut Frames) {
         let mut event = json!({"type": kind, "sequence_number": self.number});
         self.number += 1;
         if let (Value::Object(event), Value::Object(fields)) = (&mut event, fields) {
             event.extend(fields);
         }
-        out.extend_from_slice(format!("event: {kind}\ndata: {event}\n\n").as_bytes());
+        out.push(server_sent_event(Some(kind), &event.to_string()));
     }
 
-    fn added(&mut self, at: usize, out: &mut Vec<u8>) {
+    fn added(&mut self, at: usize, out: &mut Frames) {
         let item = self.response.item(at, "in_progress");
         let fields = json!({"output_index": at, "item": item});
         self.event("response.output_item.added", fields, out);
     }
 
-    fn done(&mut self, at: usize, out: &mut Vec<u8>) {
+    fn done(&mut self, at: usize, out: &mut Frames) {
         let item = self.response.item(at, "completed");
         let fields = json!({"output_index": at, "item": item});
         self.event("response.output_item.done", fields, out);
     }
 
     /// An event about an item.
-    fn of_item(&mut self, kind: &str, at: usize, mut fields: Value, out: &mut Vec<u8>) {
+    fn of_item(&mut self, kind: &str, at: usize, mut fields: Value, out: &mut Frames) {
         fields["item_id"] = self.response.items[at].id.as_str().into();
         fields["output_index"] = at.into();
         self.event(kind, fields, out);
@@ -309,7 +308,28 @@ impl Events {
         items.iter().rposition(|item| item.call_id == id)
     }
 
-    fn end_call(&mut self, at: usize, out: &mut Vec<u8>) {
+    fn says(&mut self, piece: &str, out: &mut Frames) {
+        let at = self.last();
+        let item = &mut self.response.items[at];
+        item.text.push_str(piece);
+        let (kind, fields) = match item.kind {
+            Kind::Refusal => ("refusal", json!({"content_index": 0, "delta": piece})),
+            _ => (
+                "output_text",
+                json!({"content_index": 0, "delta": piece, "logprobs": []}),
+            ),
+        };
+        self.of_item(&format!("response.{kind}.delta"), at, fields, out);
+    }
+
+    fn thinks(&mut self, piece: &str, out: &mut Frames) {
+        let at = self.last();
+        self.response.items[at].text.push_str(piece);
+        let fields = json!({"summary_index": 0, "delta": piece});
+        self.of_item("response.reasoning_summary_text.delta", at, fields, out);
+    }
+
+    fn end_call(&mut self, at: usize, out: &mut Frames) {
         let item = &self.response.items[at];
         if item.kind == Kind::Custom {
             let input = item.input();
@@ -326,52 +346,27 @@ impl Events {
 }
 
 impl Encoder for Events {
-    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>) {
+    fn encode(&mut self, part: Part<'_>, out: &mut Frames) {
         match part {
             Part::Start => {
                 let response = self.response.object(None, None);
                 self.event("response.created", json!({ "response": response }), out);
                 self.event("response.in_progress", json!({ "response": response }), out);
             }
-            Part::TextStart => {
-                let at = self.response.begin_message();
-                self.added(at, out);
-                let part =
-                    json!({"type": "output_text", "annotations": [], "logprobs": [], "text": ""});
-                let fields = json!({"content_index": 0, "part": part});
-                self.of_item("response.content_part.added", at, fields, out);
-            }
-            Part::Text(piece) => {
-                let at = self.last();
-                self.response.items[at].text.push_str(piece);
-                let fields = json!({"content_index": 0, "delta": piece, "logprobs": []});
-                self.of_item("response.output_text.delta", at, fields, out);
-            }
-            Part::TextEnd => {
-                let at = self.last();
-                let text = self.response.items[at].text.clone();
-                let fields = json!({"content_index": 0, "text": text, "logprobs": []});
-                self.of_item("response.output_text.done", at, fields, out);
-                let part =
-                    json!({"type": "output_text", "annotations": [], "logprobs": [], "text": text});
-                let fields = json!({"content_index": 0, "part": part});
-                self.of_item("response.content_part.done", at, fields, out);
-                self.done(at, out);
-            }
-            Part::ReasoningStart => {
-                let at = self.response.begin_reasoning();
+            Part::Begin(Block::Reasoning) => {
+                let at = self.response.begin(Kind::Reasoning, "rs", "", "");
                 self.added(at, out);
                 let fields =
                     json!({"summary_index": 0, "part": {"type": "summary_text", "text": ""}});
                 self.of_item("response.reasoning_summary_part.added", at, fields, out);
             }
-            Part::Reasoning(piece) => {
+            Part::Piece(Block::Reasoning, piece) => self.thinks(piece, out),
+            Part::Sealed(piece, seal) => {
+                self.thinks(piece, out);
                 let at = self.last();
-                self.response.items[at].text.push_str(piece);
-                let fields = json!({"summary_index": 0, "delta": piece});
-                self.of_item("response.reasoning_summary_text.delta", at, fields, out);
+                self.response.items[at].seal = Some(seal.to_owned());
             }
-            Part::ReasoningEnd => {
+            Part::End(Block::Reasoning) => {
                 let at = self.last();
                 let text = self.response.items[at].text.clone();
                 let fields = json!({"summary_index": 0, "text": text});
@@ -379,6 +374,44 @@ impl Encoder for Events {
                 let fields =
                     json!({"summary_index": 0, "part": {"type": "summary_text", "text": text}});
                 self.of_item("response.reasoning_summary_part.done", at, fields, out);
+                self.done(at, out);
+            }
+            Part::Redacted(data) => {
+                let at = self.response.begin(Kind::Reasoning, "rs", "", "");
+                self.response.items[at].seal = Some(data.to_owned());
+                self.added(at, out);
+                self.done(at, out);
+            }
+            Part::Begin(block) => {
+                let kind = match block {
+                    Block::Refusal => Kind::Refusal,
+                    _ => Kind::Message,
+                };
+                let at = self.response.begin(kind, "msg", "", "");
+                self.added(at, out);
+                let part = self.response.items[at].part("");
+                let fields = json!({"content_index": 0, "part": part});
+                self.of_item("response.content_part.added", at, fields, out);
+            }
+            Part::Piece(_, piece) => self.says(piece, out),
+            Part::Cited(piece) => {
+                let at = self.last();
+                self.response.items[at].cites = true;
+                self.says(piece, out);
+            }
+            Part::End(block) => {
+                let at = self.last();
+                let text = self.response.items[at].text.clone();
+                if block == Block::Refusal {
+                    let fields = json!({"content_index": 0, "refusal": text});
+                    self.of_item("response.refusal.done", at, fields, out);
+                } else {
+                    let fields = json!({"content_index": 0, "text": text, "logprobs": []});
+                    self.of_item("response.output_text.done", at, fields, out);
+                }
+                let part = self.response.items[at].part(&text);
+                let fields = json!({"content_index": 0, "part": part});
+                self.of_item("response.content_part.done", at, fields, out);
                 self.done(at, out);
             }
             Part::CallStart { id, name, .. } => {
@@ -409,7 +442,7 @@ impl Encoder for Events {
             }
             Part::Finish { stop_reason, usage } => {
                 let stop_reason = stop_reason.unwrap_or("completed");
-                let response = self.response.object(Some(stop_reason), Some(usage));
+                let response = self.response.object(Some(stop_reason), usage);
                 let kind = match response["status"].as_str() {
                     Some(status) => format!("response.{status}"),
                     None => return,
@@ -417,9 +450,5 @@ impl Encoder for Events {
                 self.event(&kind, json!({ "response": response }), out);
             }
         }
-    }
-
-    fn frame(&self, data: &str, out: &mut Vec<u8>) {
-        super::server_sent_event(data, out);
     }
 }

@@ -3,15 +3,10 @@
 // clippy.toml allows it in `#[test]` functions; here the helpers are tests as well.
 #![allow(clippy::unwrap_used)]
 
-mod ag_ui;
-mod anthropic;
+mod answers;
 mod client;
+mod dialects;
 mod failures;
-mod gemini;
-mod ollama;
-mod open_ai_chat;
-mod open_ai_responses;
-mod others;
 mod program;
 mod requests;
 mod scenes;

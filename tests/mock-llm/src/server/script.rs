@@ -1,0 +1,141 @@
+//! What the model says to each request.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::server::json::ScriptJson;
+use crate::{Hop, ScriptError};
+
+/// The answers of the model, one [`Hop`] for each request, in order.
+///
+/// A request past the last hop gets HTTP 500 with an error that says so.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Script {
+    pub(crate) hops: Vec<Hop>,
+    pub(crate) repeat: bool,
+    pub(crate) lenient: bool,
+    pub(crate) piece_delay: Duration,
+    pub(crate) scenes: Vec<(String, Vec<Hop>)>,
+}
+
+impl Script {
+    /// A script without hops.
+    pub const fn new() -> Self {
+        Self {
+            hops: Vec::new(),
+            repeat: false,
+            lenient: false,
+            piece_delay: Duration::ZERO,
+            scenes: Vec::new(),
+        }
+    }
+
+    /// Adds the answer to the next request.
+    pub fn hop(mut self, hop: Hop) -> Self {
+        self.hops.push(hop);
+        self
+    }
+
+    /// Starts over with each message of the user.
+    ///
+    /// The hop is then chosen by the request alone: by how many answers of the model it holds after the
+    /// last user message (assistant messages side by side are one answer). The server keeps no place in
+    /// the script, so any number of clients can play it, as often as they like, at the same time.
+    pub const fn repeat(mut self) -> Self {
+        self.repeat = true;
+        self
+    }
+
+    /// Other answers, for a request whose last user message has `keyword` in it, as a word of its own and in any case.
+    /// Of several that fit, the first counts. The script then [repeats](Self::repeat), since a scene is chosen by
+    /// the request alone.
+    pub fn scene(
+        mut self,
+        keyword: impl Into<String>,
+        hops: impl IntoIterator<Item = Hop>,
+    ) -> Self {
+        let hops = hops.into_iter().collect();
+        self.scenes.push((keyword.into(), hops));
+        self.repeat()
+    }
+
+    /// The answers to a request whose last user message is `question`.
+    pub(crate) fn hops(&self, question: &str) -> &[Hop] {
+        let question = question.to_lowercase();
+        let is_said = |keyword: &str| {
+            let mut words = question.split(|letter: char| !letter.is_alphanumeric());
+            words.any(|word| word == keyword.to_lowercase())
+        };
+        let mut scenes = self.scenes.iter();
+        let scene = scenes.find(|(keyword, _)| is_said(keyword));
+        scene.map_or(&self.hops, |(_, hops)| hops)
+    }
+
+    /// Takes any JSON object for a request. Without it a request that the provider would refuse gets
+    /// HTTP 400 in the provider's shape: a tool call that was not answered exactly once, a message of
+    /// an unknown role, a missing field.
+    pub const fn lenient(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+
+    /// The time between two pieces of an answer, for a demo that people watch. Zero without it.
+    pub const fn piece_delay(mut self, delay: Duration) -> Self {
+        self.piece_delay = delay;
+        self
+    }
+
+    /// Reads a script from JSON; the README lists the fields.
+    ///
+    /// ```
+    /// # use stepwell_mock_llm::Script;
+    /// let script = Script::from_json(r#"{"hops": [{"steps": [{"text": "Hello"}]}]}"#)?;
+    /// # Ok::<(), stepwell_mock_llm::ScriptError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ScriptError`] when the text is not JSON, has an unknown field, or a hop that contradicts itself.
+    pub fn from_json(text: &str) -> Result<Self, ScriptError> {
+        Self::try_from(serde_json::from_str::<ScriptJson>(text)?)
+    }
+
+    /// Reads a script from the first JSON value that `reader` gives, and nothing after it.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json); a reader that fails is a [`ScriptError::Json`] as well.
+    pub fn from_reader(reader: impl std::io::Read) -> Result<Self, ScriptError> {
+        let mut values = serde_json::Deserializer::from_reader(reader).into_iter::<ScriptJson>();
+        match values.next() {
+            Some(script) => Self::try_from(script?),
+            None => Self::from_json(""),
+        }
+    }
+
+    /// The built-in script: a model that asks the tool `get_secret_number` for two people at once, then
+    /// tells both numbers. It [repeats](Self::repeat), so it serves a demo as well as a test.
+    pub fn secret_numbers() -> Self {
+        Self::new()
+            .hop(
+                Hop::new()
+                    .text("Let me look those numbers up.")
+                    .tool_call("get_secret_number", json!({"name": "alice"}))
+                    .tool_call("get_secret_number", json!({"name": "bob"})),
+            )
+            .hop(Hop::new().text("Alice's number is 42, Bob's is 7"))
+            .repeat()
+    }
+
+    /// Whether every hop can be sent.
+    pub(crate) fn validate(&self) -> Result<(), ScriptError> {
+        let scenes = self.scenes.iter().map(|(_, hops)| hops);
+        let mut all = std::iter::once(&self.hops).chain(scenes);
+        all.try_for_each(|hops| {
+            hops.iter().enumerate().try_for_each(|(index, hop)| {
+                hop.validate()
+                    .map_err(|reason| ScriptError::Hop { hop: index, reason })
+            })
+        })
+    }
+}
