@@ -1,6 +1,7 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
 mod announced;
+mod joined;
 mod meter;
 mod receiver;
 mod rejoin;
@@ -12,6 +13,7 @@ use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds};
 use crate::event::{End, EventRef, ExtraRules, Finding, Phase, Verification, Verifier};
 use crate::wire::{FrameLimits, Framer};
 use announced::Announced;
+use joined::Joined;
 pub use meter::AnswerLimits;
 use meter::Meter;
 use receiver::Receiver;
@@ -90,6 +92,9 @@ pub struct Pipeline {
     /// The calls that an agent announces again; nothing for a model's stream, whose ids are its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     announced: Option<Announced>,
+    /// What a snapshot of an agent's run has brought and the stream may continue.
+    #[serde(default, skip_serializing_if = "Joined::is_empty")]
+    joined: Joined,
 }
 
 /// The judge of a dialect's events: an agent is held to the protocol.
@@ -139,6 +144,7 @@ impl Pipeline {
             frames_before: 0,
             rejoin: None,
             announced: (dialect == Dialect::AgUi).then(Announced::default),
+            joined: Joined::default(),
         }
     }
 
@@ -183,6 +189,7 @@ impl Pipeline {
             frames_before: 0,
             rejoin: None,
             announced: (dialect == Dialect::AgUi).then(Announced::default),
+            joined: Joined::default(),
         }
     }
 
@@ -220,6 +227,7 @@ impl Pipeline {
             has_content,
             rejoin,
             announced,
+            joined,
             ..
         } = self;
         let mut receiver = Receiver {
@@ -231,6 +239,7 @@ impl Pipeline {
             has_content,
             rejoin: rejoin.as_deref_mut(),
             announced: announced.as_mut(),
+            joined,
         };
         let received = framer.receive(bytes, |frame| {
             *frames += u64::from(!frame.is_stray);
@@ -276,6 +285,7 @@ impl Pipeline {
             has_content,
             rejoin,
             announced,
+            joined,
             ..
         } = self;
         let mut receiver = Receiver {
@@ -287,6 +297,7 @@ impl Pipeline {
             has_content,
             rejoin: rejoin.as_deref_mut(),
             announced: announced.as_mut(),
+            joined,
         };
         let is_cut = framer.is_cut();
         if is_cut {

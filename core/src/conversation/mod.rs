@@ -293,11 +293,16 @@ impl Conversation {
 
     /// The call with this id as the history has it, and the message that it is in.
     pub(crate) fn call_of_history(&self, id: &str) -> Option<(&crate::MessageId, &ToolCall)> {
-        let (message, position) = self.index.call(id)?;
+        let (message, position) = self.place_of_call(id)?;
         match self.messages.get(message)? {
             Message::Assistant(message) => Some((&message.id, message.tool_calls.get(position)?)),
             _ => None,
         }
+    }
+
+    /// The position of the message with this call, and of the call in it.
+    pub(crate) fn place_of_call(&self, id: &str) -> Option<(usize, usize)> {
+        self.index.call(id)
     }
 
     /// Puts the results of the live calls into the history, in the order of the calls, and clears the live calls.

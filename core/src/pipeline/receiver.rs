@@ -2,6 +2,7 @@
 
 use super::Listener;
 use super::announced::{Announced, Heard};
+use super::joined::{Joined, Part, Shown};
 use super::meter::{Meter, changeable};
 use super::rejoin::{Passed, Rejoin};
 use crate::conversation::{Applied, Conversation};
@@ -27,6 +28,7 @@ pub(super) struct Receiver<'a> {
     pub(super) has_content: &'a mut bool,
     pub(super) rejoin: Option<&'a mut Rejoin>,
     pub(super) announced: Option<&'a mut Announced>,
+    pub(super) joined: &'a mut Joined,
 }
 
 impl Sink for Receiver<'_> {
@@ -96,7 +98,7 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// An event of an agent that may announce calls again.
+    /// An event of an agent that may announce calls again, or continue what a snapshot has in part.
     #[cold]
     fn hear(&mut self, event: EventRef<'_>) {
         let heard = match &mut self.announced {
@@ -104,7 +106,19 @@ impl Receiver<'_> {
             None => Heard::New,
         };
         match heard {
-            Heard::New => self.apply(event),
+            Heard::New => {
+                let shown = match event {
+                    EventRef::Whole(event) => {
+                        let order = self.verifier.order();
+                        self.joined.hear(event, order, self.conversation)
+                    }
+                    _ => None,
+                };
+                match shown {
+                    Some(shown) => self.apply_joined(event, &shown),
+                    None => self.apply(event),
+                }
+            }
             Heard::Before => {}
             Heard::Other(replaced) => {
                 self.listener.warning(OTHER_ARGUMENTS);
@@ -139,8 +153,45 @@ impl Receiver<'_> {
         }
     }
 
+    /// An event after which the listener is given parts of what a snapshot has.
+    #[cold]
+    fn apply_joined(&mut self, event: EventRef<'_>, shown: &Shown) {
+        let snapshot = EventRef::Whole(&shown.snapshot);
+        if matches!(event, EventRef::Whole(Event::MessagesSnapshot(_))) {
+            self.apply_as(event, snapshot);
+        } else {
+            self.listener.moving(self.conversation);
+            self.listener
+                .applied(snapshot, &Applied::Whole, self.conversation);
+            self.apply(event);
+        }
+        for (part, from) in &shown.parts {
+            self.show(part, *from);
+        }
+    }
+
+    /// Gives the listener what this item has from `from` on, which it was not given.
+    fn show(&mut self, part: &Part, from: usize) {
+        let Some(item) = part.item(self.conversation) else {
+            return;
+        };
+        let content = self.conversation.item(item);
+        if let Some(delta) = content.and_then(|(_, content)| content.get(from..)) {
+            let applied = Applied::Delta { item, from };
+            *self.has_content = true;
+            self.listener
+                .applied(part.piece(delta), &applied, self.conversation);
+        }
+    }
+
     #[inline]
     fn apply(&mut self, event: EventRef<'_>) {
+        self.apply_as(event, event);
+    }
+
+    /// Applies an event, and gives the listener another in its place.
+    #[inline]
+    fn apply_as(&mut self, event: EventRef<'_>, shown: EventRef<'_>) {
         // What there is no room for is not applied, nor is anything after it: the frame is the stream's last.
         if !self.meter.takes(event) {
             return;
@@ -155,7 +206,7 @@ impl Receiver<'_> {
         if let Applied::Ignored(reason) = &applied {
             self.listener.warning(reason);
         }
-        self.listener.applied(event, &applied, self.conversation);
+        self.listener.applied(shown, &applied, self.conversation);
     }
 
     fn apply_whole(&mut self, event: &Event) -> Applied {

@@ -31,6 +31,7 @@ mod ids_and_outputs;
 mod incomplete;
 mod interrupts;
 mod invariants;
+mod joined;
 mod journal;
 mod limits;
 mod look;

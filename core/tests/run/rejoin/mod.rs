@@ -5,6 +5,7 @@ mod backend;
 mod refused;
 
 use crate::invariants::cases;
+use crate::joined::appended;
 use crate::wire::text;
 use crate::world::{Answer, Cut, Then, Work, World, offer};
 use backend::{Agent, merge};
@@ -135,7 +136,7 @@ fn assert_once(log: &[Value]) {
 }
 
 /// What somebody has who applies the events that the app was shown.
-fn followed(world: &World) -> Conversation {
+pub fn followed(world: &World) -> Conversation {
     let mut conversation = Conversation::new(vec![Message::user("user-1", "Go on")]);
     for event in world.seen.ag_ui() {
         let _ = conversation.apply(event.into());
@@ -150,6 +151,7 @@ proptest! {
     fn a_reconnect_storm_loses_nothing_and_says_nothing_twice((steps, cuts) in storm()) {
         let agent = Agent::saying(&steps);
         let (whole, calls) = broken(Resumption::Never, &agent, &[], false);
+        let whole_items = appended(&whole);
         for way in WAYS {
             let (world, again) = broken(way, &agent, &cuts, false);
             prop_assert_eq!(world.outcome(), &Outcome::Success, "{:?}", way);
@@ -164,6 +166,10 @@ proptest! {
                 messages.retain(|message| !matches!(message, Message::Tool(_)));
                 let followed = followed(&world);
                 prop_assert_eq!(followed.messages(), messages);
+                // An app that only appends deltas has all of each item that it saw begin.
+                for (id, content) in appended(&world) {
+                    prop_assert_eq!(Some(&content), whole_items.get(&id), "{}", id);
+                }
             } else {
                 prop_assert_eq!(log, expected, "{:?}", way);
             }
