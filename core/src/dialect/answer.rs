@@ -7,59 +7,29 @@
 //!
 //! So the conversation has everything in the order in which the model said it.
 
+mod calls;
+mod ending;
 mod sealing;
 
-use super::error::StreamError;
-use super::{AnswerLimit, ApiErrorKind, DecodeError, HopIds, Sink, made_media};
+pub(super) use calls::check_calls;
+pub(super) use ending::{NO_STOP_REASON, no_answer, no_call};
+
+use super::{HopIds, Sink, made_media};
+use crate::MessageId;
 use crate::event::{
     Common, ContentPart, Custom, Event, EventRef, Metadata, REPLACED, ReasoningEnd,
-    ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, RunFinished,
-    RunStarted, TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd,
-    ToolCallResult, ToolCallStart, Violation,
+    ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, RunStarted,
+    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
-use crate::id::result_id;
-use crate::{MessageId, ToolCallId};
+use calls::Call;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-
-/// The most calls of one answer, in every dialect.
-const MOST_CALLS: u32 = 1024;
-
-/// What is said of an answer that ends without a reason.
-pub(super) const NO_STOP_REASON: &str =
-    "the answer ends without a word on why it stopped: it may have been cut off";
 
 /// Whether it made none, and there is nothing to store.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
-}
-
-/// The failure of an answer that ends because the model asked for tools, and has no call.
-pub(super) fn no_call() -> StreamError {
-    StreamError::of_kind(
-        ApiErrorKind::UnreadableOutput,
-        "no_call",
-        "the answer says that the model called a tool, and there is no call in it",
-    )
-}
-
-/// The failure of a stream that ends without an answer and without a word on why.
-pub(super) fn no_answer() -> StreamError {
-    StreamError::of_kind(
-        ApiErrorKind::Unavailable,
-        "no_answer",
-        "the stream ended, and there was no answer in it",
-    )
-}
-
-/// Makes sure that an answer may have so many calls.
-pub(super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
-    if count <= MOST_CALLS as usize {
-        return Ok(());
-    }
-    Err(AnswerLimit::Calls { max: MOST_CALLS })
 }
 
 /// One answer as it comes. It holds no text: what was said is in the events.
@@ -108,12 +78,6 @@ enum Open {
     Nothing,
     Text,
     Reasoning,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Call {
-    id: ToolCallId,
-    open: bool,
 }
 
 impl Answer {
@@ -270,82 +234,6 @@ impl Answer {
         )
     }
 
-    /// Whether so many more calls may begin: for frames with several, which must give all their events or none.
-    pub(super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
-        Ok(check_calls(self.calls.len().saturating_add(more))?)
-    }
-
-    /// A call begins: its slot. Its id is the provider's, or a made one where there is none or where another call of
-    /// this answer has it.
-    pub(super) fn begin_call(
-        &mut self,
-        given: Option<&str>,
-        name: &str,
-        sink: &mut dyn Sink,
-    ) -> Result<usize, DecodeError> {
-        self.room_for_calls(1)?;
-        let slot = self.calls.len();
-        self.start(sink)?;
-        self.close(sink)?;
-        self.begin_message();
-        let id = self.free_id(given, slot);
-        self.calls.push(Call {
-            id: id.clone(),
-            open: true,
-        });
-        whole(
-            sink,
-            ToolCallStart {
-                tool_call_id: id,
-                tool_call_name: name.to_owned(),
-                parent_message_id: Some(self.message_id.clone()),
-                common: None,
-            },
-        )?;
-        Ok(slot)
-    }
-
-    fn free_id(&self, given: Option<&str>, slot: usize) -> ToolCallId {
-        let is_free = |id: &ToolCallId| self.calls.iter().all(|call| call.id != *id);
-        let given = given.filter(|id| !id.is_empty()).map(ToolCallId::from);
-        given
-            .into_iter()
-            .chain((slot..).map(|index| self.ids.tool_call(index)))
-            .find(is_free)
-            .unwrap_or_default()
-    }
-
-    /// A piece of a call's arguments.
-    #[inline]
-    pub(super) fn arguments(
-        &self,
-        slot: usize,
-        delta: &str,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        match self.calls.get(slot) {
-            Some(call) if call.open && !delta.is_empty() => sink.event(EventRef::ToolCallArgs {
-                tool_call_id: &call.id,
-                delta,
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// The arguments of a call are these, whatever its pieces said. The app is told.
-    pub(super) fn replace_arguments(
-        &mut self,
-        slot: usize,
-        arguments: &str,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        let Some(call) = self.calls.get(slot).filter(|call| call.open) else {
-            return Ok(());
-        };
-        let value = json!({"toolCallId": call.id, "arguments": arguments});
-        self.custom(REPLACED, value, sink)
-    }
-
     /// The text of the message that is said is this from `from` bytes on, whatever its pieces said. The app is told.
     pub(super) fn replace_text(
         &mut self,
@@ -360,55 +248,6 @@ impl Answer {
     /// Whether a message's text is open.
     pub(super) fn is_speaking(&self) -> bool {
         self.open == Open::Text
-    }
-
-    /// A call is whole.
-    pub(super) fn end_call(&mut self, slot: usize, sink: &mut dyn Sink) -> Result<(), Violation> {
-        let Some(call) = self.calls.get_mut(slot).filter(|call| call.open) else {
-            return Ok(());
-        };
-        call.open = false;
-        let tool_call_id = call.id.clone();
-        whole(
-            sink,
-            ToolCallEnd {
-                tool_call_id,
-                common: None,
-            },
-        )
-    }
-
-    /// Whether the provider gives `reason` as why the model stopped, which means that it asked for tools, and no call
-    /// came.
-    pub(super) fn lacks_calls(&self, reason: &str) -> bool {
-        self.calls.is_empty() && self.stop_reason.as_deref() == Some(reason)
-    }
-
-    /// How many calls there are.
-    pub(super) fn calls(&self) -> usize {
-        self.calls.len()
-    }
-
-    /// A call is not to be run: what the model is told instead.
-    pub(super) fn answer_call(
-        &self,
-        slot: usize,
-        content: &str,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        let Some(call) = self.calls.get(slot) else {
-            return Ok(());
-        };
-        whole(
-            sink,
-            ToolCallResult {
-                message_id: result_id(&self.ids.run_id, slot),
-                tool_call_id: call.id.clone(),
-                content: content.into(),
-                role: None,
-                common: None,
-            },
-        )
     }
 
     /// Something that only this provider says: for the app, not for the conversation.
@@ -491,72 +330,11 @@ impl Answer {
         }
     }
 
-    /// Whether what has come of a call's arguments is whole.
-    pub(super) fn is_whole(&self, slot: usize, sink: &dyn Sink) -> bool {
-        self.calls
-            .get(slot)
-            .is_none_or(|call| !call.open || sink.is_whole(&call.id))
-    }
-
     /// Takes note of how the provider names the answer.
     pub(super) fn name(&mut self, id: Option<Cow<'_, str>>) {
         if let (None, Some(id)) = (&self.response_id, id) {
             self.response_id = Some(id.into_owned());
         }
-    }
-
-    /// What the answer has cost so far.
-    pub(super) fn usage(&mut self) -> Option<&TokenUsage> {
-        let usage = self.usage.as_mut()?;
-        if usage.model.is_none() {
-            usage.model.clone_from(&self.model);
-        }
-        Some(usage)
-    }
-
-    /// The provider is done: closes what is open and finishes the run.
-    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
-        self.start(sink)?;
-        self.close(sink)?;
-        for slot in 0..self.calls.len() {
-            self.end_call(slot, sink)?;
-        }
-        self.phase = Phase::Over;
-        let finished = RunFinished {
-            thread_id: self.ids.thread_id.clone(),
-            run_id: self.ids.run_id.clone(),
-            usage: self.token_usage(),
-            common: self.stop_metadata(),
-            ..RunFinished::default()
-        };
-        whole(sink, finished)
-    }
-
-    /// The provider reports that it failed. Nothing is closed: what is open was cut off.
-    pub(super) fn fail(
-        &mut self,
-        error: StreamError,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        self.phase = Phase::Over;
-        let usage = self.token_usage();
-        whole(sink, error.into_event(usage, self.stop_reason.as_deref()))
-    }
-
-    fn token_usage(&self) -> Option<Vec<TokenUsage>> {
-        self.usage.clone().map(|usage| {
-            vec![TokenUsage {
-                model: self.model.clone(),
-                ..usage
-            }]
-        })
-    }
-
-    fn stop_metadata(&self) -> Option<Box<Common>> {
-        let reason = self.stop_reason.as_deref()?;
-        let mut metadata = Metadata::new();
-        metadata.insert("stopReason".to_owned(), reason.into());
-        Some(with_metadata(metadata))
     }
 }
 

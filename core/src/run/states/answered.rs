@@ -56,8 +56,7 @@ impl<S: Whole> Run<S> {
             return self.finish(outcome).into();
         }
         if !self.turn.has_open_calls() {
-            let stop_reason = self.turn.conversation().summary().stop_reason.as_deref();
-            if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
+            if let Some(failure) = self.turn.failure_of_stop() {
                 return self.fail_whole(failure).into();
             }
             // The answer is whole, but the user has typed meanwhile: a hop answers them.

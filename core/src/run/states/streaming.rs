@@ -139,7 +139,7 @@ impl Run<Streaming> {
                 });
                 self.failed(Failure::reported(error))
             }
-            Ok(StreamEnd::Finished) => match self.failure_of_stop() {
+            Ok(StreamEnd::Finished) => match self.turn.failure_of_stop() {
                 Some(failure) if !self.state.answer().has_content() => self.failed(failure),
                 _ => self.finished(),
             },
@@ -260,12 +260,6 @@ impl Run<Streaming> {
             self.state.answer_mut().put_back(pipeline);
         }
         plan.ok()
-    }
-
-    /// The failure that the provider's word for why it stopped stands for.
-    fn failure_of_stop(&self) -> Option<Failure> {
-        let stop_reason = self.turn.conversation().summary().stop_reason.as_deref();
-        stop_reason.and_then(Failure::of_stop)
     }
 
     fn finished(mut self) -> Ended {

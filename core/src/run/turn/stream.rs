@@ -233,6 +233,12 @@ impl Turn {
         }
     }
 
+    /// The failure that the provider gives as why the model stopped, if it is one.
+    pub(in crate::run) fn failure_of_stop(&self) -> Option<Failure> {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        stop_reason.and_then(Failure::of_stop)
+    }
+
     /// Whether the provider has only paused, and goes on when it is sent its answer back: another round.
     pub(in crate::run) fn is_paused(&self) -> bool {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();

@@ -1,0 +1,84 @@
+//! How an answer ends: finished or failed, why, and what it cost.
+
+use super::super::Sink;
+use super::super::error::{ApiErrorKind, StreamError};
+use super::{Answer, Phase, whole, with_metadata};
+use crate::event::{Common, Metadata, RunFinished, TokenUsage, Violation};
+
+/// What is said of an answer that ends without a reason.
+pub(in super::super) const NO_STOP_REASON: &str =
+    "the answer ends without a word on why it stopped: it may have been cut off";
+
+/// The failure of an answer that ends because the model asked for tools, and has no call.
+pub(in super::super) fn no_call() -> StreamError {
+    StreamError::of_kind(
+        ApiErrorKind::UnreadableOutput,
+        "no_call",
+        "the answer says that the model called a tool, and there is no call in it",
+    )
+}
+
+/// The failure of a stream that ends without an answer and without a word on why.
+pub(in super::super) fn no_answer() -> StreamError {
+    StreamError::of_kind(
+        ApiErrorKind::Unavailable,
+        "no_answer",
+        "the stream ended, and there was no answer in it",
+    )
+}
+
+impl Answer {
+    /// What the answer has cost so far.
+    pub(in super::super) fn usage(&mut self) -> Option<&TokenUsage> {
+        let usage = self.usage.as_mut()?;
+        if usage.model.is_none() {
+            usage.model.clone_from(&self.model);
+        }
+        Some(usage)
+    }
+
+    /// The provider is done: closes what is open and finishes the run.
+    pub(in super::super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        self.start(sink)?;
+        self.close(sink)?;
+        for slot in 0..self.calls.len() {
+            self.end_call(slot, sink)?;
+        }
+        self.phase = Phase::Over;
+        let finished = RunFinished {
+            thread_id: self.ids.thread_id.clone(),
+            run_id: self.ids.run_id.clone(),
+            usage: self.token_usage(),
+            common: self.stop_metadata(),
+            ..RunFinished::default()
+        };
+        whole(sink, finished)
+    }
+
+    /// The provider reports that it failed. Nothing is closed: what is open was cut off.
+    pub(in super::super) fn fail(
+        &mut self,
+        error: StreamError,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        self.phase = Phase::Over;
+        let usage = self.token_usage();
+        whole(sink, error.into_event(usage, self.stop_reason.as_deref()))
+    }
+
+    fn token_usage(&self) -> Option<Vec<TokenUsage>> {
+        self.usage.clone().map(|usage| {
+            vec![TokenUsage {
+                model: self.model.clone(),
+                ..usage
+            }]
+        })
+    }
+
+    fn stop_metadata(&self) -> Option<Box<Common>> {
+        let reason = self.stop_reason.as_deref()?;
+        let mut metadata = Metadata::new();
+        metadata.insert("stopReason".to_owned(), reason.into());
+        Some(with_metadata(metadata))
+    }
+}
