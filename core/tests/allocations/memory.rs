@@ -1,8 +1,7 @@
 //! What a run holds while it streams: the text, and little over it.
 
-use crate::{CHUNK, body};
+use crate::{CHUNK, mock};
 use allocation_counter::measure;
-use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -10,6 +9,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Effect, EffectId, Input, Output, RunConfig, RunMachine, Start};
 use stepwell_core::{Timestamp, provider};
+use stepwell_mock_llm::{Answer, Call, Setting};
 
 /// So long is the text: a power of two, which the room that a growing text has is too.
 const TEXT: usize = 1 << 19;
@@ -50,12 +50,11 @@ fn streaming(dialect: Dialect) -> (RunMachine, EffectId) {
     (machine, effect)
 }
 
-fn assert_little(dialect: Dialect, opening: &[Value], delta: &Value) {
-    let deltas = std::iter::repeat_n(delta, TEXT / PIECE.len());
-    let bytes = body(dialect, opening.iter().chain(deltas).cloned());
+fn assert_little(dialect: Dialect, answer: Answer) {
+    let bytes = answer.cut().body(mock(dialect), &Setting::new());
     let (mut machine, effect) = streaming(dialect);
     let held = measure(|| {
-        for chunk in bytes.as_bytes().chunks(CHUNK) {
+        for chunk in bytes.chunks(CHUNK) {
             let bytes = Cow::Borrowed(chunk);
             let received = Input::Received { effect, bytes };
             machine
@@ -84,50 +83,10 @@ fn assert_little(dialect: Dialect, opening: &[Value], delta: &Value) {
 
 #[test]
 fn a_stream_takes_the_room_of_its_text_and_little_beside_it() {
-    let chat =
-        |delta: Value| json!({"id": "c", "model": "m", "choices": [{"index": 0, "delta": delta}]});
-    let of_chat = [chat(json!({"role": "assistant", "content": ""}))];
-    let said = chat(json!({ "content": PIECE }));
-    assert_little(Dialect::OpenAiChat, &of_chat, &said);
-    assert_little(Dialect::Mistral, &of_chat, &said);
-    let call = |call: Value| chat(json!({ "tool_calls": [call] }));
-    let begins = call(json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}));
-    let goes_on = call(json!({"index": 0, "function": {"arguments": PIECE}}));
-    assert_little(Dialect::OpenAiChat, &[begins], &goes_on);
-
-    let item = json!({"type": "message", "id": "i", "role": "assistant", "content": []});
-    let of_responses = [
-        json!({"type": "response.created", "response": {"id": "r", "model": "m"}}),
-        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
-    ];
-    let said = json!({
-        "type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": "i", "delta": PIECE
-    });
-    assert_little(Dialect::OpenAiResponses, &of_responses, &said);
-
-    let message =
-        json!({"id": "m", "type": "message", "role": "assistant", "model": "m", "content": []});
-    let of_messages = [
-        json!({"type": "message_start", "message": message}),
-        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
-    ];
-    let piece = json!({"type": "text_delta", "text": PIECE});
-    let said = json!({"type": "content_block_delta", "index": 0, "delta": piece});
-    assert_little(Dialect::Anthropic, &of_messages, &said);
-
-    let said = json!({"candidates": [{"content": {"parts": [{"text": PIECE}], "role": "model"}, "index": 0}]});
-    assert_little(Dialect::Gemini, &[], &said);
-    let said =
-        json!({"model": "m", "message": {"role": "assistant", "content": PIECE}, "done": false});
-    assert_little(Dialect::Ollama, &[], &said);
-    let start = json!({"type": "message-start", "delta": {"message": {"role": "assistant"}}});
-    let content = json!({"message": {"content": {"text": PIECE}}});
-    let said = json!({"type": "content-delta", "index": 0, "delta": content});
-    assert_little(Dialect::Cohere, &[start], &said);
-    let of_agent = [
-        json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"}),
-        json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
-    ];
-    let said = json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": PIECE});
-    assert_little(Dialect::AgUi, &of_agent, &said);
+    let pieces = || std::iter::repeat_n(PIECE, TEXT / PIECE.len());
+    for dialect in Dialect::ALL {
+        assert_little(dialect, Answer::new().text(pieces()));
+    }
+    let call = Call::new("a", "f", pieces());
+    assert_little(Dialect::OpenAiChat, Answer::new().call(call));
 }

@@ -12,8 +12,10 @@ use super::{
 use crate::answer::made_id;
 use crate::writer::{Block, Usage};
 
-/// A fixed time, so that a script gives the same bytes on every run.
-const CREATED: &str = "2023-11-14T22:13:20Z";
+/// A time of its own for each line, the same on every run.
+fn created(line: usize) -> String {
+    format!("2023-11-14T22:13:20.{line:06}Z")
+}
 
 pub(crate) struct Ollama;
 
@@ -44,6 +46,7 @@ impl Wire for Ollama {
             position: setting.position,
             open: OpenCalls::default(),
             failed: false,
+            lines: 0,
         })
     }
 
@@ -63,14 +66,26 @@ impl Wire for Ollama {
                 .collect();
         }
         let model = &setting.request["model"];
-        last(model, &message, answer.stop_reason.as_deref(), answer.usage)
+        last(
+            model,
+            0,
+            &message,
+            answer.stop_reason.as_deref(),
+            answer.usage,
+        )
     }
 }
 
-fn last(model: &Value, message: &Value, stop_reason: Option<&str>, usage: Option<Usage>) -> Value {
+fn last(
+    model: &Value,
+    line: usize,
+    message: &Value,
+    stop_reason: Option<&str>,
+    usage: Option<Usage>,
+) -> Value {
     let mut last = json!({
         "model": model,
-        "created_at": CREATED,
+        "created_at": created(line),
         "message": message,
         "done": true,
         "done_reason": stop_reason.unwrap_or("stop"),
@@ -107,12 +122,16 @@ struct Lines {
     open: OpenCalls,
     /// Whether the answer ended with an error.
     failed: bool,
+    /// Lines so far.
+    lines: usize,
 }
 
 impl Lines {
-    fn message(&self, message: &Value, out: &mut Frames) {
+    fn message(&mut self, message: &Value, out: &mut Frames) {
+        let created = created(self.lines);
+        self.lines += 1;
         let line =
-            json!({"model": self.model, "created_at": CREATED, "message": message, "done": false});
+            json!({"model": self.model, "created_at": created, "message": message, "done": false});
         out.push(self.frame(&line.to_string()));
     }
 
@@ -164,7 +183,7 @@ impl Encoder for Lines {
             Part::Error { message, .. } => self.error(message, out),
             Part::Finish { stop_reason, usage } => {
                 let message = json!({"role": "assistant", "content": ""});
-                let line = last(&self.model, &message, stop_reason, usage);
+                let line = last(&self.model, self.lines, &message, stop_reason, usage);
                 out.push(self.frame(&line.to_string()));
             }
         }

@@ -292,6 +292,12 @@ impl Events {
         self.event("response.output_item.done", fields, out);
     }
 
+    /// A piece, with characters beside it that hide its length.
+    fn delta(&mut self, kind: &str, at: usize, mut fields: Value, out: &mut Frames) {
+        fields["obfuscation"] = "abcdef".get(self.number % 6..).into();
+        self.of_item(&format!("response.{kind}.delta"), at, fields, out);
+    }
+
     /// An event about an item.
     fn of_item(&mut self, kind: &str, at: usize, mut fields: Value, out: &mut Frames) {
         fields["item_id"] = self.response.items[at].id.as_str().into();
@@ -319,14 +325,14 @@ impl Events {
                 json!({"content_index": 0, "delta": piece, "logprobs": []}),
             ),
         };
-        self.of_item(&format!("response.{kind}.delta"), at, fields, out);
+        self.delta(kind, at, fields, out);
     }
 
     fn thinks(&mut self, piece: &str, out: &mut Frames) {
         let at = self.last();
         self.response.items[at].text.push_str(piece);
         let fields = json!({"summary_index": 0, "delta": piece});
-        self.of_item("response.reasoning_summary_text.delta", at, fields, out);
+        self.delta("reasoning_summary_text", at, fields, out);
     }
 
     fn end_call(&mut self, at: usize, out: &mut Frames) {
@@ -424,7 +430,7 @@ impl Encoder for Events {
                 // A custom tool's text is known when the arguments are whole.
                 if self.response.items[at].kind == Kind::Function {
                     let fields = json!({ "delta": piece });
-                    self.of_item("response.function_call_arguments.delta", at, fields, out);
+                    self.delta("function_call_arguments", at, fields, out);
                 }
             }
             Part::CallEnd { id } => {
