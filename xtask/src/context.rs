@@ -2,7 +2,6 @@
 
 use crate::{faults::Faulty, once::Once, workspace::TestProgram};
 use anyhow::Context as _;
-use cargo_metadata::{Metadata, MetadataCommand};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -14,12 +13,8 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     /// Cargo's target directory.
     pub(crate) target: PathBuf,
-    /// A skip must be an allowed one.
-    pub(crate) ci: bool,
     /// Suites are run, which share the workspace's build.
     pub(crate) in_suites: bool,
-    /// The workspace's own packages.
-    pub(crate) workspace: Metadata,
     /// What is made once in a run.
     pub(crate) made: Made,
 }
@@ -52,17 +47,11 @@ impl Context {
             .parent()
             .context("xtask lies in no repository")?
             .to_owned();
-        let workspace = MetadataCommand::new()
-            .manifest_path(root.join("Cargo.toml"))
-            .no_deps()
-            .exec()
-            .context("cannot read the workspace; does Cargo.toml parse?")?;
+        let target = env::var_os("CARGO_TARGET_DIR");
         Ok(Self {
-            target: workspace.target_directory.clone().into_std_path_buf(),
+            target: target.map_or_else(|| root.join("target"), PathBuf::from),
             root,
-            ci: env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false")),
             in_suites: false,
-            workspace,
             made: Made::default(),
         })
     }
@@ -89,9 +78,6 @@ impl Context {
 
     /// The version every package of the project has.
     pub(crate) fn version(&self) -> anyhow::Result<String> {
-        let mut packages = self.workspace.packages.iter();
-        let core = packages.find(|package| package.name == "stepwell-core");
-        let core = core.context("the workspace has no stepwell-core")?;
-        Ok(core.version.to_string())
+        Ok(env!("CARGO_PKG_VERSION").to_owned())
     }
 }

@@ -102,15 +102,7 @@ fn the_build(context: &Context) -> anyhow::Result<Command> {
     let mut cargo = linting_cargo(context)?;
     cargo
         // With `--all-targets` there would be a harness for benchmarks of each library and program.
-        .args([
-            "build",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--bench",
-            "*",
-        ])
+        .args("build --workspace --lib --bins --tests --bench *".split(' '))
         .args(FEATURES);
     Ok(cargo)
 }

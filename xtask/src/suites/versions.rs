@@ -1,6 +1,7 @@
 use super::Suite;
 use crate::{context::Context, log::Log};
 use anyhow::{Context as _, ensure};
+use cargo_metadata::MetadataCommand;
 use std::fs;
 
 pub(super) const SUITE: Suite = Suite {
@@ -23,7 +24,9 @@ examples/flutter/pubspec.yaml: version: VERSION";
 
 pub(crate) fn check(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let version = context.version()?;
-    for package in &context.workspace.packages {
+    let mut workspace = MetadataCommand::new();
+    workspace.manifest_path(context.root.join("Cargo.toml"));
+    for package in &workspace.no_deps().exec()?.packages {
         ensure!(
             package.version.to_string() == version,
             "{} has version {}, not {version}: write `version.workspace = true`",

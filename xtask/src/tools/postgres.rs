@@ -3,13 +3,8 @@
 use super::{Unavailable, apt};
 use crate::{log::Log, process};
 use anyhow::Context as _;
-use std::{
-    env, fs,
-    io::{self, Write as _},
-    path::PathBuf,
-    process::Command,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{fs, io::Write as _, path::PathBuf, process::Command};
+use tempfile::TempDir;
 
 /// Where the stores' tests find the server's address.
 pub(crate) const VARIABLE: &str = "STEPWELL_POSTGRES";
@@ -24,7 +19,7 @@ const USER: &str = "postgres";
 #[derive(Debug)]
 pub(crate) struct Postgres {
     programs: PathBuf,
-    directory: PathBuf,
+    directory: TempDir,
 }
 
 impl Postgres {
@@ -34,28 +29,32 @@ impl Postgres {
         apt::ensure_that(log, is_there, "a PostgreSQL server", &["postgresql"])?;
         let server = Self {
             programs: programs().context("the PostgreSQL server is gone again")?,
-            directory: new_directory()?,
+            directory: tempfile::Builder::new().prefix("postgres-").tempdir()?,
         };
         if apt::is_root() {
-            log.run(process::command("chown").arg(USER).arg(&server.directory))?;
+            log.run(
+                process::command("chown")
+                    .arg(USER)
+                    .arg(server.directory.path()),
+            )?;
         }
         let mut initdb = server.program("initdb");
         initdb
             .args(["--auth=trust", "--username=postgres", "--encoding=UTF8"])
             .args(["--locale=C", "--no-sync", "--pgdata=data"]);
         log.run(&mut initdb)?;
-        let conf = server.directory.join("data/postgresql.conf");
+        let conf = server.directory.path().join("data/postgresql.conf");
         let mut settings = fs::OpenOptions::new().append(true).open(conf)?;
         // What is lost with the machine may be lost: the tests kill programs, not machines.
         writeln!(
             settings,
             "listen_addresses = ''\nfsync = off\nmax_connections = 200\nunix_socket_directories = '{}'",
-            server.directory.display()
+            server.directory.path().display()
         )?;
         fs::write(server.control(), server.script())?;
         let started = log.run(process::command("sh").arg(server.control()).arg("start"));
         started.map_err(|error| {
-            let said = fs::read_to_string(server.directory.join("log")).unwrap_or_default();
+            let said = fs::read_to_string(server.directory.path().join("log")).unwrap_or_default();
             Unavailable(format!("PostgreSQL does not start ({error}): {said}"))
         })?;
         Ok(server)
@@ -63,23 +62,23 @@ impl Postgres {
 
     /// Its address.
     pub(crate) fn url(&self) -> String {
-        let directory = self.directory.display();
+        let directory = self.directory.path().display();
         format!("postgres://postgres@localhost/postgres?host={directory}")
     }
 
     /// The program that stops it and starts it again.
     pub(crate) fn control(&self) -> PathBuf {
-        self.directory.join("control")
+        self.directory.path().join("control")
     }
 
     fn script(&self) -> String {
-        let word = |command: &Command| {
+        let word = |name| {
+            let command = self.program(name);
             let words = std::iter::once(command.get_program()).chain(command.get_args());
-            let quoted = words.map(|word| format!("'{}'", word.to_string_lossy()));
-            quoted.collect::<Vec<_>>().join(" ")
+            shell_words::join(words.map(|word| word.to_string_lossy()))
         };
-        let (pg_ctl, psql) = (word(&self.program("pg_ctl")), word(&self.program("psql")));
-        let directory = self.directory.display();
+        let (pg_ctl, psql) = (word("pg_ctl"), word("psql"));
+        let directory = self.directory.path().display();
         format!(
             "set -e\ncd '{directory}'\ncase $1 in\n\
              start) {pg_ctl} --wait --silent --pgdata data --log log start ;;\n\
@@ -91,16 +90,14 @@ impl Postgres {
     }
 
     fn program(&self, name: &str) -> Command {
-        let program = self.programs.join(name);
-        let mut command = process::command("setpriv");
+        let mut command = process::command(self.programs.join(name));
         if apt::is_root() {
+            command = process::command("setpriv");
             command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
-            command.arg(program);
-        } else {
-            command = process::command(program);
+            command.arg(self.programs.join(name));
         }
         // It may not enter where this program was started.
-        command.current_dir(&self.directory);
+        command.current_dir(self.directory.path());
         command
     }
 }
@@ -112,18 +109,7 @@ impl Drop for Postgres {
             .arg(self.control())
             .arg("stop")
             .status();
-        let _ = fs::remove_dir_all(&self.directory);
     }
-}
-
-/// A directory that no other server of this program has: suites run side by side.
-fn new_directory() -> io::Result<PathBuf> {
-    static SERVERS: AtomicU32 = AtomicU32::new(0);
-    let number = SERVERS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("stepwell-postgres-{}-{number}", std::process::id());
-    let directory = env::temp_dir().join(name);
-    fs::create_dir(&directory)?;
-    Ok(directory)
 }
 
 /// Where the newest server's programs are.
@@ -135,19 +121,4 @@ fn programs() -> Option<PathBuf> {
     });
     let whole = numbered.filter(|(_, programs)| programs.join("postgres").exists());
     whole.max().map(|(_, programs)| programs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::new_directory;
-    use std::fs;
-
-    #[test]
-    fn two_servers_of_one_program_have_a_directory_each() -> std::io::Result<()> {
-        let (first, second) = (new_directory()?, new_directory()?);
-        fs::remove_dir(&first)?;
-        fs::remove_dir(&second)?;
-        assert_ne!(first, second);
-        Ok(())
-    }
 }
