@@ -1,4 +1,8 @@
-"""Records a turn in a notebook, in JupyterLab: `python notebook.py FILE`, with `bindings/python/tests` to import from."""
+"""Records a turn in a notebook, in JupyterLab: `python notebook.py notebook.webp`.
+
+With what `bindings/python/requirements-dev.txt` names, a browser in `STEPWELL_CHROMIUM`, and the `src` and `tests` of
+`bindings/python` on the path, after `cargo xtask bindings python`.
+"""
 
 from __future__ import annotations
 

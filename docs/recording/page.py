@@ -1,4 +1,7 @@
-"""Records a turn on the page of `stepwell serve`: `python page.py FILE ADDRESS`."""
+"""Records a turn on the page of `stepwell serve --script script.json`: `python page.py page.webp ADDRESS`.
+
+With what `bindings/python/requirements-dev.txt` names, and a browser in `STEPWELL_CHROMIUM`.
+"""
 
 from __future__ import annotations
 

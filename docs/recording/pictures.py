@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from PIL import Image
 
 LONGEST = 1200
 """No picture stands for longer, in milliseconds, but the last one."""
 LAST = 3000
+MAX_BYTES = 150_000
 
 
 class Pictures:
@@ -49,4 +52,7 @@ class Pictures:
             method=6,
             minimize_size=True,
         )
+        size = Path(file).stat().st_size
+        if size > MAX_BYTES:
+            sys.exit(f"{file} has {size} bytes, too many for a README")
         print(f"{len(durations)} pictures, {sum(durations) / 1000:.1f} s")

@@ -151,11 +151,6 @@ impl Log {
     /// Runs a command and gives back stdout and the exit status, whatever that is.
     pub(crate) fn output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
         self.write(&format!("$ {}", process::line(command)))?;
-        self.unnamed_output(command)
-    }
-
-    /// The same without a line for the command, whose environment is nobody's business.
-    pub(crate) fn unnamed_output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
         let started = Instant::now();
         command
             .stdout(Stdio::piped())

@@ -58,14 +58,7 @@ enum Command {
     /// Writes docs/features.md: which language has what of Rust's agent.
     Features,
     /// Builds the site of the docs in target/site.
-    Docs {
-        /// With the reference that each language's own tool makes of the sources. It builds every package.
-        #[arg(long)]
-        reference: bool,
-        /// Records README's moving pictures anew, of the page and of a notebook: docs/recording/*.webp.
-        #[arg(long)]
-        record: bool,
-    },
+    Docs,
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
     /// Runs the long proofs, or only the named ones.
@@ -113,7 +106,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         } => bindings::command(&context, language, update_names)?,
         Command::Shapes { check } => bindings::shapes(&context, check)?,
         Command::Features => features::write(&context)?,
-        Command::Docs { reference, record } => pages::site::command(&context, reference, record)?,
+        Command::Docs => pages::site::command(&context)?,
         Command::Package { name } => packages::command(&context, name.as_deref())?,
         Command::Prove {
             steps,

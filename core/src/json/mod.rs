@@ -6,7 +6,7 @@
 //! keeps of tagged types) would each make their own. What a stream says is read by serde_json itself, which borrows.
 //!
 //! It is here for what the packages ship: the library with the sans-IO API alone had 2,965,408 bytes stripped with it
-//! (`cargo xtask package sizes`), and 3,603,600 where serde_json's own ways read all but the enums told apart by a field.
+//! (`cargo xtask prove sizes`), and 3,603,600 where serde_json's own ways read all but the enums told apart by a field.
 //! That is a fifth more; these enums, as serde derives them, would add theirs.
 
 mod key;

@@ -1,21 +1,15 @@
 //! The Flutter plugin: its sources, with the libraries that this machine can build.
 
-use super::{Package, copied, sizes::gzip};
+use super::{copied, emptied, sizes::gzip};
 use crate::{context::Context, log::Log, process};
 use std::{env::consts::ARCH, fs, path::PathBuf};
 
-pub(super) const PACKAGE: Package = Package {
-    name: "flutter",
-    about: "the Flutter plugin: with Linux's library on Linux, Android's with an NDK, Apple's on a Mac",
-    make,
-};
+const PARTS: &str =
+    "pubspec.yaml analysis_options.yaml README.md CHANGELOG.md lib test android ios macos linux";
 
-fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+pub(super) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let sources = context.root.join("bindings/flutter");
-    let folder = context.target.join("package/flutter");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    let folder = emptied(context.target.join("package/flutter"))?;
     if std::env::var_os("ANDROID_NDK_HOME").is_some() {
         log.run(process::command("bash").arg(sources.join("tool/android.sh")))?;
     } else {
@@ -28,18 +22,7 @@ fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     } else {
         log.say("without Apple's frameworks: that takes a Mac with Xcode")?;
     }
-    for part in [
-        "pubspec.yaml",
-        "analysis_options.yaml",
-        "README.md",
-        "CHANGELOG.md",
-        "lib",
-        "test",
-        "android",
-        "ios",
-        "macos",
-        "linux",
-    ] {
+    for part in PARTS.split(' ') {
         copied(&sources.join(part), &folder.join(part))?;
     }
     // pub.dev wants one file.
@@ -47,15 +30,8 @@ fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         log.run(
             process::cargo()
-                .args([
-                    "rustc",
-                    "-p",
-                    "stepwell-c",
-                    "--lib",
-                    "--crate-type",
-                    "cdylib",
-                ])
-                .args(["--profile", "small"])
+                .args(["rustc", "-p", "stepwell-c", "--lib"])
+                .args(["--crate-type", "cdylib", "--profile", "small"])
                 .current_dir(&context.root),
         )?;
         let library = folder.join("linux/lib").join(ARCH).join("libstepwell_c.so");

@@ -1,7 +1,7 @@
 //! The Maven package: a jar with the native library inside, its sources and their documentation, in a repository that
 //! is a folder.
 
-use super::{Package, copied};
+use super::{copied, emptied};
 use crate::{bindings, context::Context, log::Log, process, tools::apt};
 use anyhow::{Context as _, bail};
 use std::{
@@ -17,42 +17,26 @@ use std::{
 /// Names a folder with libraries of other platforms, each in a folder as JNA names it: they go into the jar too.
 const NATIVES: &str = "STEPWELL_NATIVES";
 
-pub(crate) const PACKAGE: Package = Package {
-    name: "kotlin",
-    about: "the Maven package for the JVM, in a repository that is a folder",
-    make,
-};
-
 /// Makes the package, and says how big it is.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     ensure_tools(log)?;
     bindings::kotlin::generate(context, log)?;
     log.build(
         process::cargo()
-            .args([
-                "build",
-                "-p",
-                "stepwell-ffi",
-                "--lib",
-                "--profile",
-                "shipped",
-            ])
+            .args(["build", "-p", "stepwell-ffi", "--lib"])
+            .args(["--profile", "shipped"])
             .current_dir(&context.root),
     )?;
     let library = context.target.join("shipped").join(library_name());
-    let arguments = ["-Dmaven.test.skip=true", "-Pdocumentation"];
     deploy(context, log, &library, |maven| {
-        maven.args(arguments);
+        maven.args(["-Dmaven.test.skip=true", "-Pdocumentation"]);
     })
 }
 
 /// What a package is made with.
 pub(crate) fn ensure_tools(log: &mut Log) -> anyhow::Result<()> {
-    apt::ensure(
-        log,
-        &["java", "mvn", "strip"],
-        &["default-jdk-headless", "maven", "binutils"],
-    )
+    let packages = ["default-jdk-headless", "maven", "binutils"];
+    apt::ensure(log, &["java", "mvn", "strip"], &packages)
 }
 
 /// Tests the package, unless `set_up` says otherwise, and puts it into a repository, with `library` in it.
@@ -63,69 +47,33 @@ pub(crate) fn deploy(
     set_up: impl FnOnce(&mut Command),
 ) -> anyhow::Result<PathBuf> {
     let natives = natives(context, log, library)?;
-    let repository = context.target.join("package/kotlin");
-    empty(&repository)?;
+    let repository = emptied(context.target.join("package/kotlin"))?;
+    let address = format!("packages::file://{}", repository.display());
     let mut maven = process::command("mvn");
     maven
         .args(["--batch-mode", "--no-transfer-progress", "deploy"])
         .arg("-Dmaven.install.skip=true")
         .arg(format!("-Dstepwell.natives={}", natives.display()))
-        .arg(format!(
-            "-DaltDeploymentRepository=packages::{}",
-            address(&repository)
-        ))
+        .arg(format!("-DaltDeploymentRepository={address}"))
         .current_dir(context.root.join("bindings/kotlin"));
     set_up(&mut maven);
     log.run(&mut maven)?;
-    forget_the_last_one()?;
-    let version = context.version()?;
-    let folder = repository
-        .join("dev/stepwell/stepwell-kotlin")
-        .join(&version);
-    for (what, name) in [
-        ("jar", ""),
-        ("sources", "-sources"),
-        ("documentation", "-javadoc"),
-    ] {
-        let file = folder.join(format!("stepwell-kotlin-{version}{name}.jar"));
-        if let Ok(file) = fs::metadata(file) {
-            log.say(&format!("the Maven package's {what}: {} bytes", file.len()))?;
-        }
-    }
-    Ok(repository)
-}
-
-/// Maven keeps what it once took from a repository, and looks no more: an earlier build's package, of the same version.
-fn forget_the_last_one() -> anyhow::Result<()> {
+    // Maven keeps what it once took from a repository, and looks no more: an earlier build's package, of the same version.
     let home = env::home_dir().context("there is no home folder")?;
-    let kept: PathBuf = home.join(".m2/repository/dev/stepwell/stepwell-kotlin");
-    if kept.exists() {
-        fs::remove_dir_all(kept)?;
-    }
-    Ok(())
-}
-
-/// A folder as a repository's address.
-fn address(repository: &Path) -> String {
-    format!("file://{}", repository.display())
+    emptied(home.join(".m2/repository/dev/stepwell/stepwell-kotlin"))?;
+    Ok(repository)
 }
 
 /// Lays the libraries out as JNA looks for them in a jar: this platform's, stripped, and those that were built elsewhere.
 fn natives(context: &Context, log: &mut Log, library: &Path) -> anyhow::Result<PathBuf> {
-    let natives = context.target.join("package/kotlin-natives");
-    empty(&natives)?;
+    let natives = emptied(context.target.join("package/kotlin-natives"))?;
     if let Some(others) = env::var_os(NATIVES) {
         copied(Path::new(&others), &natives)?;
     }
-    let folder = natives.join(jna_platform(OS, ARCH)?);
-    fs::create_dir_all(&folder)?;
-    let copy = folder.join(library_name());
-    fs::copy(library, &copy).with_context(|| format!("cannot copy {}", library.display()))?;
-    let how = if OS == "macos" {
-        "-x"
-    } else {
-        "--strip-unneeded"
-    };
+    let copy = natives.join(jna_platform(OS, ARCH)?).join(library_name());
+    copied(library, &copy)?;
+    let is_mac = OS == "macos";
+    let how = if is_mac { "-x" } else { "--strip-unneeded" };
     log.run(process::command("strip").arg(how).arg(&copy))?;
     let size = fs::metadata(&copy)?.len();
     log.say(&format!("the native library in the jar: {size} bytes"))?;
@@ -146,13 +94,6 @@ fn jna_platform(os: &str, arch: &str) -> anyhow::Result<String> {
     };
     let arch = if arch == "x86_64" { "x86-64" } else { arch };
     Ok(format!("{os}-{arch}"))
-}
-
-fn empty(folder: &Path) -> anyhow::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    Ok(fs::create_dir_all(folder)?)
 }
 
 #[cfg(test)]

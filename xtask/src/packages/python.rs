@@ -1,56 +1,32 @@
 //! The Python wheel: one for every CPython 3, with the library stripped.
 
-use super::Package;
+use super::emptied;
 use crate::{
     context::Context,
     log::Log,
     process,
     tools::{built_cargo, venv::Venv},
 };
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-pub(super) const PACKAGE: Package = Package {
-    name: "python",
-    about: "the Python wheel for this platform, stripped, and the source distribution",
-    make,
-};
-
-fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    let venv = venv(context, log)?;
+pub(super) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    shipped(context, log)?;
     let folder = context.target.join("package/python");
-    wheel(context, log, &venv, "shipped", &folder)?;
-    log.run(
-        venv.program("maturin")
-            .args(["sdist", "--out"])
-            .arg(&folder)
-            .current_dir(sources(context)),
-    )?;
-    for file in fs::read_dir(&folder)? {
-        let file = file?;
-        let name = file.file_name();
-        log.say(&format!(
-            "{}: {} bytes",
-            name.to_string_lossy(),
-            file.metadata()?.len()
-        ))?;
-    }
+    let mut maturin = venv(context, log)?.program("maturin");
+    maturin.args(["sdist", "--out"]).arg(&folder);
+    log.run(maturin.current_dir(sources(context)))?;
     Ok(folder)
 }
 
 /// The wheel alone, as it would be published.
 pub(crate) fn shipped(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let venv = venv(context, log)?;
-    wheel(
-        context,
-        log,
-        &venv,
-        "shipped",
-        &context.target.join("package/python"),
-    )
+    let folder = context.target.join("package/python");
+    wheel(context, log, &venv, "shipped", &folder)
 }
 
 /// The environment with what builds and tests the wheel.
@@ -71,13 +47,8 @@ pub(crate) fn wheel(
     profile: &str,
     folder: &Path,
 ) -> anyhow::Result<PathBuf> {
-    let unstripped = context.scratch().join("wheel");
-    for folder in [folder, &unstripped] {
-        if folder.exists() {
-            fs::remove_dir_all(folder)?;
-        }
-        fs::create_dir_all(folder)?;
-    }
+    let unstripped = context.emptied("wheel")?;
+    emptied(folder.to_owned())?;
     // The generator reads the library's symbols, so it is stripped afterwards.
     let mut maturin = venv.program("maturin");
     maturin
@@ -91,39 +62,32 @@ pub(crate) fn wheel(
     log.build(&mut maturin)?;
     let built = only_entry(&unstripped)?;
     if cfg!(target_os = "linux") {
-        let packed = |command: &str| {
-            let mut python = venv.python();
-            python.args(["-m", "wheel", command]);
-            python
-        };
         let unpacked = unstripped.join("unpacked");
-        log.run(packed("unpack").arg(&built).arg("--dest").arg(&unpacked))?;
+        let mut unpack = venv.python();
+        unpack.args(["-m", "wheel", "unpack"]).arg(&built);
+        log.run(unpack.arg("--dest").arg(&unpacked))?;
         let contents = only_entry(&unpacked)?;
         let library = contents.join("stepwell/_ffi/libstepwell_ffi.so");
-        log.run(
-            process::command("strip")
-                .arg("--strip-unneeded")
-                .arg(&library),
-        )?;
-        log.say(&format!(
-            "the wheel's library: {} bytes",
-            fs::metadata(&library)?.len()
-        ))?;
-        log.run(packed("pack").arg(&contents).arg("--dest-dir").arg(folder))?;
+        let mut strip = process::command("strip");
+        log.run(strip.arg("--strip-unneeded").arg(&library))?;
+        let mut pack = venv.python();
+        pack.args(["-m", "wheel", "pack"]).arg(&contents);
+        log.run(pack.arg("--dest-dir").arg(folder))?;
     } else if let Some(name) = built.file_name() {
         fs::copy(&built, folder.join(name))?;
     }
     let wheel = only_entry(folder)?;
-    let (version, name) = (context.version()?, file_name(&wheel));
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+    let expected = format!("stepwell-{}-py3-none-", context.version()?);
     ensure!(
-        name.starts_with(&format!("stepwell-{version}-py3-none-")),
-        "the wheel is {name}, not of version {version} for every Python 3"
-    );
-    ensure!(
-        !cfg!(target_os = "linux") || name.contains("manylinux"),
-        "{name} is for no other Linux than this one"
+        name.starts_with(&expected),
+        "the wheel is {name}, not {expected}…"
     );
     if cfg!(target_os = "linux") {
+        ensure!(
+            name.contains("manylinux"),
+            "{name} is for no other Linux than this one"
+        );
         let check = sources(context).join("check_glibc.py");
         log.run(venv.python().arg(check).arg(&wheel))?;
     }
@@ -131,20 +95,10 @@ pub(crate) fn wheel(
     Ok(wheel)
 }
 
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
+/// What is in a folder that has one file or folder.
 fn only_entry(folder: &Path) -> anyhow::Result<PathBuf> {
-    let entries = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    ensure!(
-        entries.len() == 1,
-        "{} holds {} entries, not one",
-        folder.display(),
-        entries.len()
-    );
-    entries.into_iter().next().context("the folder is empty")
+    let entries: Vec<_> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
+    let count = entries.len();
+    ensure!(count == 1, "{} holds {count} entries", folder.display());
+    Ok(entries[0].path())
 }

@@ -1,24 +1,15 @@
 //! The Swift package: its sources with those that are generated, and the XCFramework where there is a Mac.
 
-use super::{Package, copied};
+use super::{copied, emptied};
 use crate::{bindings, context::Context, log::Log, process};
 use anyhow::{Context as _, ensure};
 use std::{fs, path::PathBuf};
-
-pub(super) const PACKAGE: Package = Package {
-    name: "swift",
-    about: "the Swift package: sources anywhere, the XCFramework on a Mac with Xcode",
-    make,
-};
 
 /// Makes the package: without the XCFramework where there is no Mac.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     bindings::swift::generate(context, log)?;
     let sources = bindings::swift::package(context);
-    let folder = context.target.join("package/swift");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    let folder = emptied(context.target.join("package/swift"))?;
     for part in ["Package.swift", "README.md", "Sources"] {
         copied(&sources.join(part), &folder.join(part))?;
     }
@@ -36,13 +27,8 @@ pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     }
     log.run(
         process::command("ditto")
-            .args([
-                "-c",
-                "-k",
-                "--sequesterRsrc",
-                "--keepParent",
-                "StepwellFFI.xcframework",
-            ])
+            .args(["-c", "-k", "--sequesterRsrc", "--keepParent"])
+            .arg("StepwellFFI.xcframework")
             .arg(&archive)
             .current_dir(&sources),
     )?;

@@ -1,22 +1,14 @@
 //! The npm package: the module with its JavaScript, as wasm-bindgen makes it, and the classes over it in TypeScript.
 
-use super::Package;
 use crate::{
     context::Context,
     log::Log,
     process,
     tools::{npm, rustup},
 };
-use serde_json::json;
 use std::{
     fs,
     path::{Path, PathBuf},
-};
-
-pub(super) const PACKAGE: Package = Package {
-    name: "web",
-    about: "the npm package",
-    make,
 };
 
 /// What a bundler that is told to emit the module as a file makes of an import of it.
@@ -61,10 +53,7 @@ fn compile_module(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     rustup::target(log, TARGET)?;
     compile_module(context, log)?;
-    let folder = context.target.join("package/web");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    let folder = super::emptied(context.target.join("package/web"))?;
     let mut bindgen = if context.in_suites {
         process::command(context.program(log, "stepwell-web-bindgen")?)
     } else {
@@ -81,33 +70,12 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let sources = context.root.join("bindings/web");
     compile(context, log, &folder)?;
     fs::write(folder.join("stepwell_bg.wasm.d.ts"), WASM_TYPES)?;
-    fs::copy(sources.join("README.md"), folder.join("README.md"))?;
+    for file in ["README.md", "package.json"] {
+        fs::copy(sources.join(file), folder.join(file))?;
+    }
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         fs::copy(context.root.join(licence), folder.join(licence))?;
     }
-    let manifest = json!({
-        "name": "stepwell",
-        "version": context.version()?,
-        "description": "The loop between a user, a language model and tools, without IO, for the web.",
-        "license": "MIT OR Apache-2.0",
-        "type": "module",
-        "sideEffects": false,
-        "repository": { "type": "git", "url": "git+https://github.com/stepwell/stepwell.git", "directory": "bindings/web" },
-        "engines": { "node": ">=20.11" },
-        "main": "node.js",
-        "browser": "index.js",
-        "types": "index.d.ts",
-        "exports": {
-            ".": { "types": "./index.d.ts", "browser": "./index.js", "node": "./node.js", "default": "./index.js" },
-            "./indexed-db": { "types": "./indexed-db.d.ts", "default": "./indexed-db.js" },
-            "./stepwell_bg.wasm": { "types": "./stepwell_bg.wasm.d.ts", "default": "./stepwell_bg.wasm" },
-        },
-        "files": ["*.js", "*.d.ts", "stepwell_bg.wasm", "README.md", "LICENSE-*"],
-    });
-    fs::write(
-        folder.join("package.json"),
-        format!("{}\n", serde_json::to_string_pretty(&manifest)?),
-    )?;
     let size = fs::metadata(folder.join("stepwell_bg.wasm"))?.len();
     log.say(&format!("the npm package's module: {size} bytes"))?;
     Ok(folder)
@@ -118,10 +86,7 @@ fn compile(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<()
     let tests = context.root.join("bindings/web/tests");
     npm::ensure(log, &tests)?;
     // It is read beside what it imports.
-    let sources = context.scratch().join("web-js");
-    if sources.exists() {
-        fs::remove_dir_all(&sources)?;
-    }
+    let sources = context.emptied("web-js")?;
     super::copied(&context.root.join("bindings/web/js"), &sources)?;
     super::copied(
         &folder.join("stepwell.d.ts"),

@@ -1,434 +1,269 @@
-//! The commands of a page, run in their order as a new user would: in an empty folder, with an empty home.
+//! The commands of a page, run in their order as a new user would: by one shell, in an empty folder, with an empty home.
 
-use super::{Page, page::Block};
+use super::{Block, blocks};
 use crate::{
+    context::Context,
     log::Log,
-    process::{self, Background},
+    packages::{copied, emptied},
+    process,
 };
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail};
 use std::{
-    env, fs,
+    env,
+    fmt::Write as _,
+    fs,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::Command,
-    time::{Duration, Instant},
 };
 
-/// One thing that a page tells its reader to do.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Step {
-    /// Write a file.
-    File { name: String, text: String },
-    /// Type a command.
-    Command(Typed),
+/// How a page is tried.
+#[derive(Default)]
+pub(crate) struct Trial<'t> {
+    page: &'t str,
+    /// What the folder `stepwell` is.
+    checkout: PathBuf,
+    /// The registry that has the packages; without one they come from the checkout.
+    pub(crate) registry: Option<&'t str>,
+    /// Beginnings of commands, and what is typed instead.
+    pub(crate) instead: Vec<(&'t str, String)>,
+    pub(crate) variables: Vec<(&'t str, String)>,
+    /// More commands, as a block of the page has them.
+    pub(crate) then: String,
 }
 
-impl Step {
-    /// What is typed, if it is a command.
-    pub(crate) fn command(&self) -> Option<&str> {
-        match self {
-            Self::File { .. } => None,
-            Self::Command(typed) => Some(&typed.command),
+/// What is typed, and the lines that it should print.
+type Command = (String, Vec<String>);
+
+/// The beginnings of variables that say where a machine's tools are, and how they load what they need.
+const KEPT: &str = "ALL_PROXY CARGO_BUILD_JOBS CARGO_HOME CARGO_INCREMENTAL CARGO_PROFILE_ HTTP JAVA_HOME LANG MAVEN_ NODE_EXTRA \
+                    NO_PROXY PATH PIP_ PYENV_ROOT RUSTUP_ SSL_CERT_ http no_proxy npm_config_";
+
+/// Files of the home folder that say the same.
+const FILES: &str = ".config/pip/pip.conf .m2/settings.xml .npmrc .pip/pip.conf";
+
+/// What the shell prints before each command, with the time.
+const MARK: &str = "== step, at second ";
+
+/// What a command prints is read until it has said this; then it goes on.
+const UNTIL: &str = r#"exec 3<"$HOME/out"
+while IFS= read -r line <&3; do
+  printf '%s\n' "$line"
+  case $line in *"$until"*) break ;; esac
+done
+cat <&3 >/dev/null 4<&- &"#;
+
+impl<'t> Trial<'t> {
+    pub(crate) fn new(page: &'t str, checkout: &Path) -> Self {
+        Self {
+            page,
+            checkout: checkout.to_owned(),
+            ..Self::default()
         }
     }
-}
 
-/// A command, and what the page shows of what it prints.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Typed {
-    command: String,
-    shown: Vec<String>,
-    /// See [`Marks`](super::marks::Marks).
-    folder: Option<String>,
-    variables: Vec<(String, String)>,
-    background_until: Option<String>,
-}
+    /// Does what the page says, and gives what each command took. One that fails, or does not print what the page shows, is
+    /// an error.
+    pub(crate) fn run(&self, context: &Context, log: &mut Log) -> anyhow::Result<String> {
+        // Not within the repository: cargo would take a new project for a part of it.
+        let folder = env::temp_dir().join(format!("stepwell-steps-{}", std::process::id()));
+        let (work, home) = (emptied(folder.clone())?.join("work"), folder.join("home"));
+        fs::create_dir_all(&work)?;
+        fs::create_dir_all(&home)?;
+        let real = env::home_dir().context("there is no home folder")?;
+        for name in FILES.split(' ') {
+            if real.join(name).exists() {
+                copied(&real.join(name), &home.join(name))?;
+            }
+        }
+        std::os::unix::fs::symlink(&self.checkout, work.join("stepwell"))?;
+        let [server, model] = free_ports()?;
+        let text = fs::read_to_string(context.root.join(self.page))? + "\n" + &self.then;
+        let text = text.replace("127.0.0.1:8000", &format!("127.0.0.1:{server}"));
+        let text = text.replace("127.0.0.1:4000", &format!("127.0.0.1:{model}"));
+        let text = text.replace("--port 4000", &format!("--port {model}"));
+        let (script, steps) = self.script(blocks(&text)?)?;
+        fs::write(home.join("steps.sh"), script)?;
 
-/// What a page tells its reader to do, if packages are installed from these registries.
-pub(crate) fn of_page(page: &Page, registries: &[&str]) -> Vec<Step> {
-    let is_there = |name: &Option<String>| {
-        let name = name.as_deref();
-        name.map(|name| registries.contains(&name))
-    };
-    let mut steps = Vec::new();
-    for block in &page.blocks {
-        let marks = &block.marks;
-        let is_left_out = marks.not_run.is_some()
-            || is_there(&marks.with) == Some(false)
-            || is_there(&marks.unless) == Some(true);
-        if is_left_out {
-            continue;
+        let mut shell = process::command("sh");
+        shell.arg(home.join("steps.sh")).current_dir(&work);
+        for (name, _) in env::vars() {
+            if !KEPT.split(' ').any(|kept| name.starts_with(kept)) {
+                shell.env_remove(name);
+            }
         }
-        if let Some(name) = &marks.file {
-            let (name, text) = (name.clone(), block.text.clone());
-            steps.push(Step::File { name, text });
-        } else if block.language == "console" {
-            steps.extend(commands(block).into_iter().map(Step::Command));
+        for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+            shell.env(name, env::var_os(name).unwrap_or(real.join(folder).into()));
         }
+        shell.env("listen", format!("127.0.0.1:{server}"));
+        shell.env("HOME", &home).env("PWD", &work);
+        shell.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let output = log.output(&mut shell)?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        log.write(&printed)?;
+        let took = took(&steps, &printed).context(self.page.to_owned())?;
+        fs::remove_dir_all(folder)?;
+        Ok(took)
     }
-    steps
+
+    /// The shell's script, and the commands in it with the lines that they are to print.
+    fn script(&self, blocks: Vec<Block>) -> anyhow::Result<(String, Vec<Command>)> {
+        let (mut script, mut steps) = (String::new(), Vec::new());
+        writeln!(
+            script,
+            "trap 'kill $running 2>/dev/null' EXIT\nmkfifo \"$HOME/out\" \"$HOME/in\"\nexec 4<>\"$HOME/in\"\nwork=$PWD"
+        )?;
+        for block in blocks {
+            let is_there = |name: &str| self.registry == Some(name);
+            if block.mark("not run").is_some()
+                || block.mark("with").is_some_and(|name| !is_there(name))
+                || block.mark("unless").is_some_and(is_there)
+            {
+                continue;
+            }
+            if let Some(name) = block.mark("file") {
+                writeln!(
+                    script,
+                    "mkdir -p \"$(dirname '{name}')\"\ncat >'{name}' <<'END OF FILE'\n{}END OF FILE",
+                    block.text
+                )?;
+            } else if block.language == "console" {
+                let commands = commands(&block.text);
+                let last = commands.len();
+                for ((command, shown), number) in commands.into_iter().zip(1..) {
+                    let folder = block.mark("in").unwrap_or_default();
+                    let mut typed = self.instead(&command);
+                    if let Some(variable) = block.mark("env") {
+                        typed = format!("{variable} {typed}");
+                    }
+                    writeln!(script, "echo '{MARK}'$(date +%s)")?;
+                    match block.mark("background until") {
+                        // Its input stays open, as at a terminal.
+                        Some(sign) if number == last => writeln!(
+                            script,
+                            "(cd \"$work/{folder}\"\nSTEPWELL_LISTEN=$listen exec {typed}\n) <\"$HOME/in\" >\"$HOME/out\" 4<&- &\nrunning=\"$running $!\" until='{sign}'\n{UNTIL}"
+                        )?,
+                        _ if folder.is_empty() => {
+                            writeln!(script, "{typed}\n[ $? = 0 ] || exit 1")?;
+                        }
+                        _ => writeln!(script, "(cd \"$work/{folder}\"\n{typed}\n) || exit 1")?,
+                    }
+                    steps.push((command, shown));
+                }
+            }
+        }
+        writeln!(script, "echo '{MARK}'$(date +%s)")?;
+        Ok((script, steps))
+    }
+
+    fn instead(&self, command: &str) -> String {
+        let mut known = self.instead.iter().filter_map(|(beginning, program)| {
+            let rest = command.strip_prefix(beginning)?;
+            (rest.is_empty() || rest.starts_with(' ')).then(|| format!("{program}{rest}"))
+        });
+        known.next().unwrap_or_else(|| command.to_owned())
+    }
 }
 
 /// The lines behind `$ `, each with the lines that follow it.
-fn commands(block: &Block) -> Vec<Typed> {
-    let mut commands: Vec<Typed> = Vec::new();
-    for line in block.text.lines() {
+fn commands(text: &str) -> Vec<Command> {
+    let mut commands: Vec<Command> = Vec::new();
+    for line in text.lines() {
         match (line.strip_prefix("$ "), commands.last_mut()) {
-            (Some(command), _) => commands.push(Typed {
-                command: command.to_owned(),
-                folder: block.marks.folder.clone(),
-                variables: block.marks.variables.clone(),
-                ..Typed::default()
-            }),
-            (None, Some(last)) if last.command.ends_with('\\') => {
-                last.command.push('\n');
-                last.command.push_str(line);
+            (Some(command), _) => commands.push((command.to_owned(), Vec::new())),
+            (None, Some((command, _))) if command.ends_with('\\') => {
+                command.push('\n');
+                command.push_str(line);
             }
-            (None, Some(last)) if !line.trim().is_empty() => last.shown.push(line.to_owned()),
+            (None, Some((_, shown))) if !line.trim().is_empty() => shown.push(line.to_owned()),
             _ => {}
         }
-    }
-    if let Some(last) = commands.last_mut() {
-        last.background_until
-            .clone_from(&block.marks.background_until);
     }
     commands
 }
 
-/// Variables of the machine that say where its tools are, and by which way they load what they need.
-const VARIABLES: &[&str] = &[
-    "ALL_PROXY",
-    "CARGO_BUILD_JOBS",
-    "CARGO_HOME",
-    "CARGO_INCREMENTAL",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "JAVA_HOME",
-    "LANG",
-    "NO_PROXY",
-    "PATH",
-    "RUSTUP_HOME",
-    "SSL_CERT_FILE",
-];
-const BEGINNINGS: &[&str] = &["CARGO_PROFILE_", "PIP_", "npm_config_", "MAVEN_"];
-
-/// Files of the home folder that say the same.
-const FILES: &[&str] = &[
-    ".config/pip/pip.conf",
-    ".m2/settings.xml",
-    ".npmrc",
-    ".pip/pip.conf",
-];
-
-/// Ports that the pages name, which a machine may need for something else: what listens here takes any free one.
-const PORTS: &[&str] = &["8000", "4000"];
-
-/// Where a page's steps are done.
-pub(crate) struct Place {
-    /// Where the page begins; the checkout is in `stepwell`.
-    folder: PathBuf,
-    home: PathBuf,
-    /// Where the last command left its user.
-    now: PathBuf,
-    /// Programs that are there already, by the beginning of the command that would build them.
-    built: Vec<(&'static str, String)>,
-    /// The ports that were taken, each in the place of one of the pages.
-    ports: Vec<(&'static str, String)>,
-    background: Vec<Background>,
+/// What each command took. One that failed, or did not print what the page shows in its order, is an error; `…` is for whatever
+/// the page leaves out.
+fn took(steps: &[Command], printed: &str) -> anyhow::Result<String> {
+    let parts = printed.split(MARK).skip(1);
+    let parts: Vec<_> = parts.filter_map(|part| part.split_once('\n')).collect();
+    if let Some((command, _)) = steps.get(parts.len().saturating_sub(1)) {
+        bail!("`{command}` failed");
+    }
+    let mut took = Vec::new();
+    for ((command, shown), pair) in steps.iter().zip(parts.windows(2)) {
+        let (began, mut rest) = pair[0];
+        for text in shown.iter().flat_map(|line| line.split('…')).map(str::trim) {
+            let found = rest.split_once(text);
+            (_, rest) = found.with_context(|| format!("`{command}` did not print: {text}"))?;
+        }
+        let seconds = pair[1].0.parse::<u64>()? - began.parse::<u64>()?;
+        took.push(format!("{seconds:>5} s  {command}"));
+    }
+    Ok(took.join("\n"))
 }
 
-/// A step that was done.
-pub(crate) struct Done {
-    pub(crate) command: String,
-    pub(crate) took: Duration,
-}
-
-impl Place {
-    /// An empty folder of this process, for places, where nothing above says anything to the tools of a language.
-    pub(crate) fn outside(name: &str) -> anyhow::Result<PathBuf> {
-        let name = format!("stepwell-first-steps-{}-{name}", std::process::id());
-        let folder = env::temp_dir().join(name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
-        Ok(folder)
-    }
-
-    /// An empty folder, with the checkout in it.
-    pub(crate) fn new(folder: &Path, checkout: &Path) -> anyhow::Result<Self> {
-        if folder.exists() {
-            fs::remove_dir_all(folder)?;
-        }
-        let (work, home) = (folder.join("work"), folder.join("home"));
-        fs::create_dir_all(&work)?;
-        fs::create_dir_all(&home)?;
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(checkout, work.join("stepwell"))?;
-        #[cfg(not(unix))]
-        anyhow::bail!("there is no link to {} here", checkout.display());
-        if let Some(real) = env::home_dir() {
-            for name in FILES {
-                let (from, to) = (real.join(name), home.join(name));
-                if let (true, Some(parent)) = (from.is_file(), to.parent()) {
-                    fs::create_dir_all(parent)?;
-                    fs::copy(from, to)?;
-                }
-            }
-        }
-        Ok(Self {
-            now: work.clone(),
-            folder: work,
-            home,
-            built: Vec::new(),
-            ports: Vec::new(),
-            background: Vec::new(),
-        })
-    }
-
-    /// A program in the place of what builds and runs it. Of several beginnings the first one is taken.
-    pub(crate) fn with_built(mut self, command: &'static str, program: &Path) -> Self {
-        self.built.push((command, program.display().to_string()));
-        self
-    }
-
-    /// Does one step: a command that fails, or does not print what the page shows, is an error.
-    pub(crate) fn take(&mut self, log: &mut Log, step: &Step) -> anyhow::Result<Option<Done>> {
-        match step {
-            Step::File { name, text } => {
-                let file = self.now.join(name);
-                if let Some(parent) = file.parent() {
-                    fs::create_dir_all(parent)?;
-                }
-                fs::write(&file, text)
-                    .with_context(|| format!("cannot write {}", file.display()))?;
-                log.write(&format!("# wrote {name}"))?;
-                Ok(None)
-            }
-            Step::Command(typed) => {
-                let started = Instant::now();
-                self.run(log, typed)
-                    .with_context(|| format!("`{}`", typed.command))?;
-                Ok(Some(Done {
-                    command: typed.command.clone(),
-                    took: started.elapsed(),
-                }))
-            }
-        }
-    }
-
-    fn run(&mut self, log: &mut Log, typed: &Typed) -> anyhow::Result<()> {
-        let folder = match &typed.folder {
-            Some(name) => self.folder.join(name),
-            None => self.now.clone(),
-        };
-        let left = self.home.join(".left-in");
-        let command = self.with_programs(&typed.command);
-        if let Some(sign) = &typed.background_until {
-            // A chosen port is one: what listens on any may have other addresses.
-            let chosen = free_port()?.to_string();
-            let command = with_ports(&command, PORTS.iter().map(|port| (*port, &*chosen)));
-            log.write(&format!("$ {command}"))?;
-            let mut shell = self.shell(&format!("exec {command}"), &folder, typed);
-            let (running, printed) = Background::start(&mut shell, sign)?;
-            log.write(&printed)?;
-            self.background.push(running);
-            self.ports.extend(taken(typed, &printed));
-            return self.shows(typed, &printed);
-        }
-        let command = self.with_taken_ports(&command);
-        log.write(&format!("$ {command}"))?;
-        let script = format!(
-            "{command}\nstatus=$?\npwd > '{}'\nexit $status",
-            left.display()
-        );
-        let output = log.unnamed_output(&mut self.shell(&script, &folder, typed))?;
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        log.write(&printed)?;
-        ensure!(output.status.success(), "failed: {}", output.status);
-        if typed.folder.is_none() {
-            self.now = fs::read_to_string(left)?.trim_end().into();
-        }
-        self.shows(typed, &printed)
-    }
-
-    /// A shell that knows no more of its user than where the tools are.
-    fn shell(&self, script: &str, folder: &Path, typed: &Typed) -> Command {
-        let mut shell = process::command("sh");
-        shell.args(["-c", script]).current_dir(folder).env_clear();
-        for (name, value) in env::vars_os() {
-            let known = name.to_string_lossy();
-            let is_kept = VARIABLES.contains(&known.as_ref())
-                || BEGINNINGS
-                    .iter()
-                    .any(|beginning| known.starts_with(beginning));
-            if is_kept {
-                shell.env(name, value);
-            }
-        }
-        if let Some(real) = env::home_dir() {
-            for (variable, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
-                if env::var_os(variable).is_none() {
-                    shell.env(variable, real.join(folder));
-                }
-            }
-        }
-        if typed.background_until.is_some() {
-            shell.env("STEPWELL_LISTEN", "127.0.0.1:0");
-        }
-        let variables = typed.variables.iter();
-        shell
-            .env("HOME", &self.home)
-            // By the way of the link: `..` of the checkout is where the page began.
-            .env("PWD", folder)
-            .envs(variables.map(|(name, value)| (name, value)));
-        shell
-    }
-
-    fn with_programs(&self, command: &str) -> String {
-        let known = self.built.iter();
-        let mut built = known.filter_map(|(beginning, program)| {
-            let rest = command.strip_prefix(beginning)?;
-            let is_whole = rest.is_empty() || rest.starts_with(' ');
-            is_whole.then(|| format!("{program}{rest}"))
-        });
-        built.next().unwrap_or_else(|| command.to_owned())
-    }
-
-    /// The text with the ports that were taken in the place of those of the pages.
-    fn with_taken_ports(&self, text: &str) -> String {
-        let taken = self.ports.iter();
-        with_ports(text, taken.map(|(port, taken)| (*port, taken.as_str())))
-    }
-
-    /// Whether what the page shows was printed, in its order; `…` stands for whatever it leaves out.
-    fn shows(&self, typed: &Typed, printed: &str) -> anyhow::Result<()> {
-        let mut rest = printed;
-        for line in &typed.shown {
-            for piece in self.with_taken_ports(line).split('…').map(str::trim) {
-                let found = rest.split_once(piece);
-                (_, rest) = found.with_context(|| format!("it did not print: {piece}"))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The port that a program says it has taken, in the place of the one that the page names for it.
-fn taken(typed: &Typed, printed: &str) -> Option<(&'static str, String)> {
-    let is_named = |port: &&&str| {
-        let named = with_ports(&typed.command, [(**port, "0")]) != typed.command;
-        named || typed.shown.iter().any(|line| line.contains(&address(port)))
-    };
-    let port = PORTS.iter().find(is_named)?;
-    let (_, rest) = printed.split_once(&address(""))?;
-    let digits = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some((port, digits))
-}
-
-/// A port that nobody has, below those that a system gives out by itself: no connection takes it in between.
-/// Those from 24000 on are the tests' own.
-fn free_port() -> anyhow::Result<u16> {
+/// Ports that nobody has, below those that a system gives out by itself: no connection takes them in between. Those from
+/// 24000 on are the tests' own.
+fn free_ports() -> anyhow::Result<[u16; 2]> {
     let first = std::process::id() as usize % 4_000;
     let mut ports = (20_000..24_000).cycle().skip(first).take(4_000);
-    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
-    free.context("there is no free port between 20000 and 24000")
-}
-
-fn with_ports<'a>(text: &str, ports: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut text = text.to_owned();
-    for (port, other) in ports {
-        text = text.replace(&address(port), &address(other));
-        text = text.replace(&format!("--port {port}"), &format!("--port {other}"));
+    let mut next = || ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    match (next(), next()) {
+        (Some(one), Some(other)) => Ok([one, other]),
+        _ => bail!("there are no free ports between 20000 and 24000"),
     }
-    text
-}
-
-fn address(port: &str) -> String {
-    format!("127.0.0.1:{port}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, Place, Step, Typed, of_page};
-    use crate::log::Log;
+    use super::{Trial, blocks, took};
     use std::path::Path;
 
-    fn page(text: &str) -> Page {
-        Page::parse(Path::new("page.md"), text).unwrap()
+    /// Runs the page's commands in an empty folder.
+    fn run(page: &str) -> anyhow::Result<String> {
+        let mut trial = Trial::new("page.md", Path::new("/"));
+        trial.registry = Some("pypi");
+        trial.instead = vec![("say it", "echo".to_owned())];
+        let (script, steps) = trial.script(blocks(page)?)?;
+        let folder =
+            std::env::temp_dir().join(format!("stepwell-test-{}-{:p}", std::process::id(), page));
+        std::fs::create_dir_all(folder.join("stepwell"))?;
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell
+            .args(["-c", &script])
+            .current_dir(&folder)
+            .env("HOME", &folder);
+        let output = shell.output()?;
+        std::fs::remove_dir_all(&folder)?;
+        took(&steps, &String::from_utf8(output.stdout)?)
     }
 
     #[test]
-    fn a_page_has_its_files_and_commands_in_order() {
-        let page = page(
-            "<!-- with: pypi -->\n```console\n$ pip install a\n```\n<!-- unless: pypi -->\n```console\n$ pip install ./a\n```\n\
-             <!-- file: b.py -->\n```python\nprint(1)\n```\n```console\n$ python b.py \\\n  c\n1\n```\n\
-             <!-- not run: long -->\n```console\n$ sleep 9\n```\n",
-        );
-        let typed = |command: &str, shown: &[&str]| {
-            Step::Command(Typed {
-                command: command.to_owned(),
-                shown: shown.iter().map(|line| (*line).to_owned()).collect(),
-                ..Typed::default()
-            })
-        };
-        let file = Step::File {
-            name: "b.py".to_owned(),
-            text: "print(1)\n".to_owned(),
-        };
-        let python = typed("python b.py \\\n  c", &["1"]);
-        assert_eq!(
-            of_page(&page, &[]),
-            [typed("pip install ./a", &[]), file, python]
-        );
-        assert_eq!(of_page(&page, &["pypi"])[0], typed("pip install a", &[]));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn what_listens_takes_a_free_port_and_the_page_goes_on_with_that() {
-        let scratch = Place::outside("ports").unwrap();
-        let mut log = Log::create(&scratch, "log").unwrap();
-        let mut place = Place::new(&scratch.join("place"), Path::new("/")).unwrap();
-        let page = page(
-            "<!-- background until: http -->\n```console\n$ sh -c 'echo http://127.0.0.1:4321/v1; cat' --port 4000\n```\n\
-             ```console\n$ echo http://127.0.0.1:4000/v1\nhttp://127.0.0.1:4000/v1\n```\n",
-        );
-        let steps = of_page(&page, &[]);
-        for step in &steps {
-            place.take(&mut log, step).unwrap();
-        }
-        let log = std::fs::read_to_string(log.path()).unwrap();
-        assert!(
-            log.contains("--port ") && !log.contains("--port 4000"),
-            "{log}"
-        );
-        assert!(!log.contains("--port 0"), "{log}");
-        assert!(log.contains("$ echo http://127.0.0.1:4321/v1\n"), "{log}");
-        std::fs::remove_dir_all(scratch).unwrap();
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn commands_go_on_where_the_last_one_was_and_print_what_is_shown() {
-        let scratch = Place::outside("test").unwrap();
-        let mut log = Log::create(&scratch, "log").unwrap();
-        let mut place = Place::new(&scratch.join("place"), Path::new("/")).unwrap();
-        let page = page(
-            "```console\n$ cd stepwell\n$ cd ..\n$ pwd\n…/place/work\n$ mkdir a && cd a\n$ pwd\n…/work/a\n$ echo $HOME\n…/place/home\n$ echo one; echo two\none\n…\n```\n",
-        );
-        for step in of_page(&page, &[]) {
-            place.take(&mut log, &step).unwrap();
-        }
+    fn commands_continue_where_the_last_one_was_and_print_what_is_shown() {
+        let page = "<!-- with: pypi -->\n```console\n$ say it a\na\n```\n<!-- unless: pypi -->\n```console\n$ false\n```\n\
+            <!-- file: b/c -->\n```text\none $HOME\n```\n```console\n$ cd b && cat \\\n  c\none $HOME\n$ pwd\n…/b\n```\n\
+            <!-- in: stepwell -->\n```console\n$ pwd # where\n…/stepwell\n```\n\
+            <!-- env: WHAT=this -->\n```console\n$ sh -c 'echo $WHAT; echo two'\nthis\n…\n```\n\
+            <!-- not run: long -->\n```console\n$ sleep 9\n```\n";
+        let said = run(page).unwrap();
+        assert_eq!(said.lines().count(), 6, "{said}");
         for wrong in [
             "$ false",
             "$ echo one\ntwo",
             "$ echo one; echo two\ntwo\none",
+            "$ false && true",
         ] {
-            let page = self::page(&format!("```console\n{wrong}\n```\n"));
-            let steps = of_page(&page, &[]);
-            assert!(place.take(&mut log, &steps[0]).is_err(), "{wrong}");
+            let page = format!("```console\n{wrong}\n```\n");
+            assert!(run(&page).is_err(), "{wrong}");
         }
-        std::fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn what_stays_running_is_up_when_it_says_so_and_ends_with_the_page() {
+        let page = "<!-- background until: up -->\n```console\n$ sh -c 'echo begins; echo up $$ > pid; cat pid; cat'\nbegins\nup …\n```\n\
+            ```console\n$ cat pid\nup …\n```\n";
+        run(page).unwrap();
+        let page = page.replace("echo up $$ > pid; cat pid; cat", "exit");
+        assert!(run(&page).is_err());
     }
 }

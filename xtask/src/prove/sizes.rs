@@ -1,14 +1,8 @@
 use super::Step;
-use crate::packages::sizes;
+use crate::suites::targets;
 
 pub(super) const STEP: Step = Step {
     name: "sizes",
-    about: "the libraries with the sans-IO API alone: each under its size, and a static one for iOS comes of it",
-    run: |context, log, _| {
-        let folder = sizes::make(context, log)?;
-        Ok(format!(
-            "each is under its size, and there is one for iOS: {}",
-            folder.display()
-        ))
-    },
+    about: "the libraries type-checked for iOS and Android, and those with the sans-IO API alone under their sizes",
+    run: |context, log, _| targets::prove(context, log),
 };

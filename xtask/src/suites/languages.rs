@@ -4,7 +4,6 @@ use super::Suite;
 use crate::{
     bindings::{self, swift},
     context::Context,
-    installs,
     log::Log,
     packages::{kotlin, python, web},
     process,
@@ -20,7 +19,7 @@ use std::{
 
 pub(super) const PYTHON: Suite = Suite {
     name: "python",
-    about: "the wheel: built, installed as a user does, run alone, tested, its types checked, and the notebook's widget tried in JupyterLab",
+    about: "the wheel: built, installed, tested, its types checked, and the notebook's widget tried in JupyterLab",
     run: python,
 };
 
@@ -32,7 +31,6 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         let _sources = bindings::python::SOURCES.lock();
         python::wheel(context, log, &venv, "dev", &folder)?
     };
-    installs::one(context, log, &installs::PIP, &wheel)?;
     venv.install(context, log, |uv| {
         uv.args(["--reinstall", "--no-deps"]).arg(&wheel)
     })?;
@@ -69,7 +67,7 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 
 pub(super) const KOTLIN: Suite = Suite {
     name: "kotlin",
-    about: "the bindings: generated, compiled and tested on the JVM, packed, and used as a user does",
+    about: "the bindings: generated, compiled and tested on the JVM, and packed; a project compiles with the package",
     run: kotlin,
 };
 
@@ -94,8 +92,7 @@ fn kotlin(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .arg(format!("-Dstepwell.version={}", context.version()?))
             .arg("-f")
             .arg(context.root.join("bindings/kotlin/bench/pom.xml")),
-    )?;
-    installs::one(context, log, &installs::MAVEN, &repository)
+    )
 }
 
 /// Looks into what was made.
@@ -136,7 +133,7 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
 
 pub(super) const WEB: Suite = Suite {
     name: "web",
-    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app of it built by Vite, webpack and esbuild; installed by npm",
+    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app that installs it, built by Vite, webpack and esbuild",
     run: web,
 };
 
@@ -169,8 +166,7 @@ fn web(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .arg(context.scratch().join("web-bundled"))
             .arg(&browser)
             .arg(model.base_url()),
-    )?;
-    installs::one(context, log, &installs::NPM, &package)
+    )
 }
 
 /// Looks what a module asks of its host: no more than wasm-bindgen's, for `jsonschema` seeds its hash tables through the

@@ -105,7 +105,7 @@ fn scratch(context: &Context, swift: &Swift) -> PathBuf {
 
 /// A command of SwiftPM, for a package that is linked with the library of the dev profile. Swift 6.0's SwiftPM now and
 /// then aborts or ends by a memory fault of its own while it builds, so it may run twice.
-fn package(context: &Context, swift: &Swift, command: &str, folder: &Path) -> Command {
+pub(crate) fn package(context: &Context, swift: &Swift, command: &str, folder: &Path) -> Command {
     let mut program = swift.program("swift", folder);
     program.arg(command);
     if command == "test" {

@@ -20,6 +20,7 @@ bindings/flutter/pubspec.yaml: version: VERSION
 bindings/kotlin/pom.xml: <version>VERSION</version>
 bindings/python/pyproject.toml: dynamic = [\"version\"]
 bindings/swift/Package.swift: let version = \"VERSION\"
+bindings/web/package.json: \"version\": \"VERSION\",
 examples/flutter/pubspec.yaml: version: VERSION";
 
 pub(crate) fn check(context: &Context, log: &mut Log) -> anyhow::Result<()> {

@@ -35,23 +35,17 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         for file in words.filter(|word| word.ends_with(".yaml")) {
             let text = fs::read_to_string(context.root.join(file))?;
             let mut words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
-            let unknown = words.find(|word| {
-                word.starts_with("STEPWELL_") && !settings.contains(&format!("`{word}`"))
-            });
-            ensure!(
-                unknown.is_none(),
-                "{file} sets what is no setting: {unknown:?}"
-            );
+            let is_known = |word: &str| settings.contains(&format!("`{word}`"));
+            let unknown = words.find(|word| word.starts_with("STEPWELL_") && !is_known(word));
+            ensure!(unknown.is_none(), "{unknown:?} in {file} is no setting");
         }
     }
     // It is a program of Go's, which has no `--version`.
-    if log.read(process::command("go").arg("version")).is_err() {
+    if !process::succeeds(process::command("go").arg("version")) {
         return Err(Unavailable("there is no Go here to run actionlint with".to_owned()).into());
     }
     // The workflows' scripts are looked at only where shellcheck happens to be.
-    log.run(
-        process::command("go")
-            .args(["run", ACTIONLINT, "-shellcheck=", "-pyflakes="])
-            .current_dir(&context.root),
-    )
+    let mut go = process::command("go");
+    go.args(["run", ACTIONLINT, "-shellcheck=", "-pyflakes="]);
+    log.run(go.current_dir(&context.root))
 }

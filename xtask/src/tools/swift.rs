@@ -113,13 +113,6 @@ impl Swift {
         Ok(swift)
     }
 
-    /// Has its programs see a folder beside the repository's.
-    pub(crate) fn see(&mut self, folder: &Path) {
-        if let Self::Unpacked { seen, .. } = self {
-            seen.push(folder.to_owned());
-        }
-    }
-
     /// One of its programs, to be run in `folder`.
     pub(crate) fn program(&self, name: &str, folder: &Path) -> Command {
         let Self::Unpacked { root, seen, .. } = self else {
