@@ -6,6 +6,7 @@ use crate::{
     process,
 };
 use anyhow::{Context as _, ensure};
+use cargo_metadata::MetadataCommand;
 use std::{collections::BTreeSet, fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
@@ -19,9 +20,12 @@ const PROGRAMS: [&str; 3] = ["stepwell", "stepwell-demo", "mock-llm"];
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     crates::pack(context, log, &["--no-verify"])?;
+    let mut workspace = MetadataCommand::new();
+    workspace.manifest_path(context.root.join("Cargo.toml"));
+    let workspace = workspace.no_deps().exec()?;
     let mut packed = BTreeSet::new();
     for name in CRATES {
-        let mut packages = context.workspace.packages.iter();
+        let mut packages = workspace.packages.iter();
         let package = packages.find(|package| package.name == name);
         let manifest = &package.context("there is no such crate")?.manifest_path;
         let folder = manifest.parent().context("it is in no folder")?;
