@@ -81,12 +81,7 @@ impl Log {
         self.status(command, Duration::MAX)
     }
 
-    /// The same for what a suite sets up before it tests.
-    pub(crate) fn set_up(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        self.run(command)
-    }
-
-    /// The same for a build by cargo. One runs at a time.
+    /// Runs a build by cargo. One runs at a time.
     pub(crate) fn build(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
         self.run(command)

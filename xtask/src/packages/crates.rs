@@ -33,6 +33,6 @@ pub(crate) fn pack(context: &Context, log: &mut Log, options: &[&str]) -> anyhow
     cargo.args(["package", "--allow-dirty", "--target-dir"]);
     cargo.arg(&target).args(options);
     cargo.args(CRATES.iter().flat_map(|name| ["--package", name]));
-    log.set_up(cargo.current_dir(&context.root))?;
+    log.run(cargo.current_dir(&context.root))?;
     Ok(target.join("package"))
 }

@@ -56,7 +56,7 @@ fn mermaid(context: &Context, log: &mut Log, site: &Path) -> anyhow::Result<()> 
     let folder = context.scratch().join("mermaid");
     fs::create_dir_all(&folder)?;
     let package = format!("mermaid@{}", version.trim_matches('"'));
-    log.set_up(
+    log.run(
         process::command("npm")
             .args(["install", "--prefix"])
             .arg(&folder)

@@ -129,7 +129,7 @@ impl App {
     /// The libraries that a project file names.
     fn class_path(&self, log: &mut Log, project: &str) -> anyhow::Result<Vec<PathBuf>> {
         let list = self.folder.join(format!("{project}.txt"));
-        log.set_up(
+        log.run(
             maven()
                 .arg("dependency:build-classpath")
                 .arg(format!("-Dmdep.outputFile={}", list.display()))
@@ -143,7 +143,7 @@ impl App {
     /// Copies a library that stands on no class path.
     fn fetch(&self, log: &mut Log, artifact: &str, folder: &str) -> anyhow::Result<PathBuf> {
         let folder = self.folder.join(folder);
-        log.set_up(
+        log.run(
             maven()
                 .arg("dependency:copy")
                 .arg(format!("-Dartifact={artifact}"))

@@ -7,7 +7,7 @@ pub(crate) fn installed(context: &Context, log: &mut Log, name: &str) -> anyhow:
     let program = root.join(format!("bin/{name}{EXE_SUFFIX}"));
     if !program.is_file() {
         log.say(&format!("building {name}"))?;
-        log.set_up(
+        log.run(
             process::cargo()
                 .args(["install", name, "--locked", "--root"])
                 .arg(&root)

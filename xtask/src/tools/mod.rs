@@ -6,7 +6,6 @@ pub(crate) mod cargo_tools;
 pub(crate) mod chromium;
 pub(crate) mod first_contact;
 pub(crate) mod mock_llm;
-pub(crate) mod no_c;
 pub(crate) mod npm;
 pub(crate) mod postgres;
 pub(crate) mod restate;
