@@ -162,6 +162,41 @@ async fn what_is_no_request_is_refused_with_what_is_wrong() {
     );
 }
 
+/// A check against it would take 2^40 steps.
+#[tokio::test]
+async fn a_clients_schema_that_costs_too_much_is_refused_with_its_path() {
+    let (model, agent) = model(Script::new()).await;
+    let mut app = router(agent);
+    let mut definitions = serde_json::Map::new();
+    for link in 0..40 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", link + 1) });
+        definitions.insert(format!("d{link}"), json!({ "allOf": [next, next] }));
+    }
+    definitions.insert("d40".to_owned(), json!({ "type": "object" }));
+    let doubling = json!({ "$defs": definitions, "$ref": "#/$defs/d0" });
+    let tools = json!([
+        { "name": "fine", "description": "It." },
+        { "name": "costly", "description": "It.", "parameters": doubling },
+    ]);
+    let user = json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": "hello" }] });
+    for (path, body) in [
+        ("/agent", run("r", &json!({ "tools": tools }))),
+        (
+            "/api/chat",
+            json!({ "id": "c", "messages": [user], "tools": tools }),
+        ),
+    ] {
+        let response = ask(&mut app, path, &body).await;
+        assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let text = text(response).await;
+        assert!(
+            text.contains("/tools/1/parameters/$defs/d"),
+            "{path}: {text}"
+        );
+    }
+    assert!(model.requests().is_empty());
+}
+
 #[tokio::test]
 async fn a_chats_run_is_stopped_on_demand() {
     let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;

@@ -151,6 +151,18 @@ async def test_what_a_running_tool_asks_is_answered_by_the_next_run(mock_llm: St
     assert answered[-1]["outcome"]["type"] == "success"
 
 
+async def test_a_clients_schema_that_costs_too_much_is_refused_with_its_path(mock_llm: Start) -> None:
+    client = Client(AgUiApp(agent_of(mock_llm(text("Never.")))))
+    # A check against it would take 2^40 steps.
+    links: dict[str, Any] = {f"d{link}": {"allOf": [{"$ref": f"#/$defs/d{link + 1}"}] * 2} for link in range(40)}
+    doubling = {"$defs": {**links, "d40": {"type": "object"}}, "$ref": "#/$defs/d0"}
+    tools = [{"name": "fine", "description": "It."}, {"name": "costly", "description": "It.", "parameters": doubling}]
+    for path, body in [("/agent", run("r", tools=tools)), ("/api/chat", {**chat(), "tools": tools})]:
+        status, _, said = await client.ask("POST", path, body)
+        assert status == 422
+        assert "/tools/1/parameters/$defs/d" in said
+
+
 async def test_what_is_no_request_is_refused_with_what_is_wrong(mock_llm: Start) -> None:
     client = Client(AgUiApp(agent_of(mock_llm(text("Never."))), max_body=1000))
     for body, path, kind, status, code in [
