@@ -6,6 +6,7 @@ import java.nio.ByteBuffer
 import java.time.Instant
 import java.util.UUID
 import kotlin.time.Duration
+import kotlin.time.toKotlinDuration
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -69,6 +70,14 @@ public fun RunMachine.refused(
     now: Instant = Instant.now(),
 ): Outputs = refused(effect, status.toUShort(), direct(body, body.size), now, retryAfter)
 
+/** The provider answered with any other status, and gave no wait. For Java. */
+public fun RunMachine.refused(effect: String, status: Int, body: ByteArray): Outputs =
+    refused(effect, status.toUShort(), direct(body, body.size), Instant.now())
+
+/** The provider answered with any other status, and asked to wait this long. For Java. */
+public fun RunMachine.refused(effect: String, status: Int, body: ByteArray, retryAfter: java.time.Duration): Outputs =
+    refused(effect, status, body, retryAfter.toKotlinDuration())
+
 /** No answer came at all. */
 public fun RunMachine.connectionFailed(effect: String, message: String): Outputs =
     connectionFailed(effect, message, Instant.now())
@@ -111,6 +120,7 @@ public fun RunMachine.toolPartialResult(effect: String, content: String): Output
     toolPartialResult(effect, content, Instant.now())
 
 /** A running tool asks the user: its first question is number 0. */
+@JvmName("toolAsks")
 public fun RunMachine.toolAsks(effect: String, number: UInt, question: Question): Outputs =
     toolAsks(effect, number, question, Instant.now())
 

@@ -56,7 +56,7 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
     }
 
     private suspend fun Call.readInto(pieces: Channel<ByteArray>, answer: HttpAnswer) = execute().use { response ->
-        answer.opened(response.code.toUShort(), response.headers.map { (name, value) -> HttpHeader(name, value) })
+        answer.opened(response.code, response.headers.map { (name, value) -> HttpHeader(name, value) })
         val body = checkNotNull(response.body).source()
         while (!body.exhausted()) pieces.send(body.readByteArray(body.buffer.size))
     }

@@ -2,8 +2,9 @@ package dev.stepwell;
 
 import java.time.Duration;
 import java.util.List;
+import kotlin.Unit;
 
-/** Java can make every setting. */
+/** Java can make every setting, and call what takes a status or a wait. */
 final class JavaSettings {
     private JavaSettings() {}
 
@@ -25,5 +26,24 @@ final class JavaSettings {
 
     static TurnOptions options() {
         return new TurnOptionsBuilder().limits(new LimitsBuilder().maxToolRounds(0).build()).toolNames(List.of()).build();
+    }
+
+    static Outputs refused(RunMachine machine, String effect) {
+        return Machines.refused(machine, effect, 401, new byte[0]);
+    }
+
+    static Outputs refused(RunMachine machine, String effect, Duration wait) {
+        return Machines.refused(machine, effect, 429, new byte[0], wait);
+    }
+
+    static Outputs asks(RunMachine machine, String effect, Question question) {
+        return Machines.toolAsks(machine, effect, 0, question);
+    }
+
+    static HttpTransport transport() {
+        return (request, answer, done) -> {
+            HttpAnswers.opened(answer, 401, List.of(new HttpHeader("content-type", "text/plain")));
+            return Unit.INSTANCE;
+        };
     }
 }

@@ -52,6 +52,12 @@ class OkHttpTransportTest {
     }
 
     @Test
+    fun javaHandsAnAnswerOn(): Unit = runBlocking {
+        val agent = agentOf("http://model.example/v1", JavaSettings.transport())
+        assertFailsWith<TurnException.Authentication> { agent.sendAndWait("Hi") }
+    }
+
+    @Test
     fun aRequestThatNobodyWaitsForIsGivenUp() = runBlocking {
         val givenUp = CompletableDeferred<Unit>()
         val endless = object : HttpTransport {

@@ -9,6 +9,8 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.toJavaDuration
 import kotlinx.serialization.json.Json
 import org.junit.jupiter.api.Test
 
@@ -122,6 +124,17 @@ class RunMachineTest {
             drive(machine, machine.start(Start("run", "Hi")), emptyMap())
             assertContains(assertIs<Outcome.Failed>(machine.outcome()).message, "Incorrect API key provided")
         }
+    }
+
+    @Test
+    fun javaHandsARefusalOn() {
+        val refused = machine()
+        JavaSettings.refused(refused, refused.start(Start("run", "Hi")).effects.single().id)
+        assertIs<Outcome.Failed>(refused.outcome())
+        val busy = machine()
+        val effect = busy.start(Start("run", "Hi")).effects.single().id
+        val events = JavaSettings.refused(busy, effect, 2.seconds.toJavaDuration()).events
+        assertEquals(2.seconds, events.filterIsInstance<Event.Retrying>().single().delay)
     }
 
     @Test
