@@ -128,6 +128,16 @@ class AppTest {
     }
 
     @Test
+    fun theChatKnowsWhetherItIsSeen() = withApp(MockLlm.text("Never.")) { phone, _ ->
+        val chat = phone.model().chat
+        assertFalse(chat.isInBackground)
+        phone.leave()
+        assertTrue(chat.isInBackground)
+        phone.enter()
+        assertFalse(chat.isInBackground)
+    }
+
+    @Test
     fun aTurnOutlivesItsProcess() = withApp(MockLlm.stall("Half an"), MockLlm.text("A whole answer.")) { phone, mock ->
         phone.say("Go")
         phone.awaitText("Half an")

@@ -72,6 +72,18 @@ class Phone : AutoCloseable {
         turn()
     }
 
+    /** The user goes to another app. */
+    fun leave() {
+        controller.pause().stop()
+        main().idleFor(OUT_OF_SIGHT)
+    }
+
+    /** The user comes back. */
+    fun enter() {
+        controller.start().resume()
+        turn()
+    }
+
     /** The system ends the process; the user opens the app again. */
     fun die() {
         val saved = Bundle()
@@ -96,8 +108,8 @@ class Phone : AutoCloseable {
 
     override fun close() {
         controller.pause().stop().destroy()
-        // Only after a while does the process count as out of sight: the next phone begins with one that does.
-        main().idleFor(Duration.ofSeconds(1))
+        // The next phone begins with a process that is out of sight.
+        main().idleFor(OUT_OF_SIGHT)
     }
 
     private fun turn() = main().idleFor(Duration.ofMillis(FRAME))
@@ -128,6 +140,9 @@ class Phone : AutoCloseable {
     private companion object {
         /** A frame of the screen, in milliseconds. */
         const val FRAME = 16L
+
+        /** Only after a while does the process count as out of sight. */
+        val OUT_OF_SIGHT: Duration = Duration.ofSeconds(1)
 
         /** How long a busy machine may take. */
         val PATIENCE: Duration = Duration.ofMinutes(3)

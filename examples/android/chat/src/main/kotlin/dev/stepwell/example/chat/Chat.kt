@@ -44,8 +44,11 @@ class Chat(
     private var machine: RunMachine? = null
     private var driver: TurnDriver? = null
     private val answers = mutableMapOf<String, CompletableDeferred<Answer>>()
-    private var isInBackground = false
     private var isOffline = false
+
+    /** Whether the app is out of sight, which each run is told. */
+    var isInBackground: Boolean = false
+        private set
 
     /** What is on the screen. It says `running` until [restore] is through. */
     val state: StateFlow<ChatState> = states.asStateFlow()
