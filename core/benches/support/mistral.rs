@@ -4,9 +4,9 @@ use super::workload::{PIECES, Workload};
 use super::{Decoded, Format, floor};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::time::Instant;
+use stepwell_mock_llm::Answer;
 
 /// A bare `Cow` would be copied each time: serde borrows only for a field that is a `Cow` itself.
 #[derive(Deserialize)]
@@ -45,32 +45,17 @@ struct Thought<'a> {
 
 /// Half of the `deltas` are thoughts, half the answer.
 pub(crate) fn stream(deltas: usize) -> Workload {
-    let mut work = Workload::new("Mistral, thinking", Format::Mistral);
-    let mut bytes = Vec::new();
-    let mut chunk = |content: Value, reason: Option<&str>| {
-        let chunk = json!({
-            "id": "9f9d90210f194076abeee223863eaaf0",
-            "object": "chat.completion.chunk",
-            "created": 1_764_296_393,
-            "model": "a-model-2025-01-01",
-            "choices": [{ "index": 0, "delta": { "content": content }, "finish_reason": reason }],
-        });
-        bytes.extend_from_slice(format!("data: {chunk}\n\n").as_bytes());
-    };
-    for at in 0..deltas {
-        let piece = PIECES[at * 7 % PIECES.len()];
-        work.text += piece.len();
-        if at < deltas / 2 {
-            let thought = json!([{ "type": "text", "text": piece }]);
-            chunk(json!([{ "type": "thinking", "thinking": thought }]), None);
-        } else {
-            chunk(json!(piece), None);
-        }
+    let pieces: Vec<_> = (0..deltas)
+        .map(|at| PIECES[at * 7 % PIECES.len()])
+        .collect();
+    let (thoughts, said) = pieces.split_at(deltas / 2);
+    let answer = Answer::new()
+        .reasoning(thoughts.iter().copied())
+        .text(said.iter().copied());
+    Workload {
+        text: pieces.iter().map(|piece| piece.len()).sum(),
+        ..Workload::of("Mistral, thinking", Format::Mistral, &answer)
     }
-    chunk(json!(""), Some("stop"));
-    bytes.extend_from_slice(b"data: [DONE]\n\n");
-    work.bytes = bytes;
-    work
 }
 
 pub(crate) fn floor(work: &Workload, chunk: usize) -> Decoded {

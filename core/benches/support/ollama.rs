@@ -3,9 +3,9 @@
 use super::workload::{PIECES, Workload};
 use super::{Decoded, Format};
 use serde::Deserialize;
-use serde_json::json;
 use std::borrow::Cow;
 use std::time::Instant;
+use stepwell_mock_llm::Answer;
 
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -21,29 +21,14 @@ struct Message<'a> {
 
 /// `deltas` pieces of text.
 pub(crate) fn text(deltas: usize) -> Workload {
-    let mut work = Workload::new("Ollama, text", Format::Ollama);
-    for at in 0..deltas {
-        let piece = PIECES[at * 7 % PIECES.len()];
-        work.text += piece.len();
-        let line = json!({
-            "model": "a-model:4b",
-            "created_at": "2026-08-05T08:10:56.372032Z",
-            "message": { "role": "assistant", "content": piece },
-            "done": false,
-        });
-        work.bytes.extend_from_slice(format!("{line}\n").as_bytes());
+    let pieces: Vec<_> = (0..deltas)
+        .map(|at| PIECES[at * 7 % PIECES.len()])
+        .collect();
+    let answer = Answer::new().text(pieces.iter().copied()).usage(10, 20);
+    Workload {
+        text: pieces.iter().map(|piece| piece.len()).sum(),
+        ..Workload::of("Ollama, text", Format::Ollama, &answer)
     }
-    let last = json!({
-        "model": "a-model:4b",
-        "created_at": "2026-08-05T08:10:56.372032Z",
-        "message": { "role": "assistant", "content": "" },
-        "done": true,
-        "done_reason": "stop",
-        "prompt_eval_count": 10,
-        "eval_count": 20,
-    });
-    work.bytes.extend_from_slice(format!("{last}\n").as_bytes());
-    work
 }
 
 pub(crate) fn floor(work: &Workload, chunk: usize) -> Decoded {

@@ -3,6 +3,7 @@
 use super::Format;
 use serde_json::{Value, json};
 use stepwell_core::event::{AssistantMessage, Message};
+use stepwell_mock_llm::{Answer, Call, Dialect, Setting};
 
 /// A stream, and what it holds.
 pub(crate) struct Workload {
@@ -69,198 +70,119 @@ impl Workload {
         }
     }
 
-    fn frame(&mut self, data: &Value) {
-        self.frames += 1;
-        self.bytes
-            .extend_from_slice(format!("data: {data}\n\n").as_bytes());
+    /// The stream of an answer.
+    pub(super) fn of(name: &str, format: Format, answer: &Answer) -> Self {
+        let dialect = match format {
+            Format::OpenAiChat => Dialect::OpenAiChat,
+            Format::Anthropic => Dialect::Anthropic,
+            Format::OpenAiResponses => Dialect::OpenAiResponses,
+            Format::AgUi => Dialect::AgUi,
+            Format::Cohere => Dialect::Cohere,
+            Format::Mistral => Dialect::Mistral,
+            Format::Gemini => Dialect::Gemini,
+            Format::Ollama => Dialect::Ollama,
+        };
+        // As long as those of the providers are.
+        let request = json!({
+            "model": "a-model-2025-01-01",
+            "stream_options": { "include_usage": true },
+            "threadId": "00000000-0000-4000-8000-000000000001",
+            "runId": "00000000-0000-4000-8000-000000000002",
+        });
+        let frames = answer.frames(dialect, &Setting::new().request(request));
+        Self {
+            frames: frames.len(),
+            bytes: frames.concat(),
+            ..Self::new(name, format)
+        }
     }
 
     pub(super) fn named_frame(&mut self, data: &Value) {
+        self.frames += 1;
         let name = data["type"].as_str().unwrap_or_default();
         self.bytes
-            .extend_from_slice(format!("event: {name}\n").as_bytes());
-        self.frame(data);
+            .extend_from_slice(format!("event: {name}\ndata: {data}\n\n").as_bytes());
     }
+}
 
-    /// A content block with these deltas.
-    fn block(&mut self, index: usize, block: &Value, deltas: impl Iterator<Item = Value>) {
-        self.named_frame(
-            &json!({ "type": "content_block_start", "index": index, "content_block": block }),
-        );
-        for delta in deltas {
-            self.named_frame(
-                &json!({ "type": "content_block_delta", "index": index, "delta": delta }),
-            );
-        }
-        self.named_frame(&json!({ "type": "content_block_stop", "index": index }));
-    }
+fn length(pieces: &[&str]) -> usize {
+    pieces.iter().map(|piece| piece.len()).sum()
+}
 
-    fn chat(&mut self, delta: &Value, finish_reason: Option<&str>) {
-        self.frame(&json!({
-            "id": "chatcmpl-0123456789abcdefghijklmnopqrs",
-            "object": "chat.completion.chunk",
-            "created": 1_700_000_000,
-            "model": "a-model-2025-01-01",
-            "service_tier": "default",
-            "system_fingerprint": "fp_0123456789",
-            "choices": [{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason }],
-            "usage": null,
-        }));
-    }
-
-    fn end_chat(&mut self) {
-        self.frame(&json!({
-            "id": "chatcmpl-0123456789abcdefghijklmnopqrs",
-            "object": "chat.completion.chunk",
-            "created": 1_700_000_000,
-            "model": "a-model-2025-01-01",
-            "choices": [],
-            "usage": { "prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30 },
-        }));
-        self.bytes.extend_from_slice(b"data: [DONE]\n\n");
-    }
+/// A call whose arguments come in pieces of so many bytes.
+fn call(id: String, index: usize, arguments: &str, size: usize) -> Call {
+    let pieces = (0..arguments.len()).step_by(size);
+    let pieces = pieces.map(|start| &arguments[start..arguments.len().min(start + size)]);
+    Call::new(id, format!("tool_{index}"), pieces)
 }
 
 /// W1: Chat Completions, `deltas` pieces of text.
 pub(crate) fn text(deltas: usize) -> Workload {
-    let mut work = Workload::new("W1 chat, text", Format::OpenAiChat);
     let mut random = Random(1);
-    work.chat(
-        &json!({ "role": "assistant", "content": "", "refusal": null }),
-        None,
-    );
-    for _ in 0..deltas {
-        let piece = random.piece();
-        work.text += piece.len();
-        work.chat(&json!({ "content": piece }), None);
+    let said: Vec<_> = (0..deltas).map(|_| random.piece()).collect();
+    let answer = Answer::new().text(said.iter().copied()).usage(10, 20);
+    Workload {
+        text: length(&said),
+        ..Workload::of("W1 chat, text", Format::OpenAiChat, &answer)
     }
-    work.chat(&json!({}), Some("stop"));
-    work.end_chat();
-    work
 }
 
 /// W2: Chat Completions, four calls side by side with `bytes` bytes of arguments between them, 16 bytes a delta.
 pub(crate) fn calls(bytes: usize) -> Workload {
     const CALLS: usize = 4;
-    let mut work = Workload::new("W2 chat, 4 calls", Format::OpenAiChat);
     let mut random = Random(2);
     let all: Vec<String> = (0..CALLS)
         .map(|_| arguments(bytes / CALLS, &mut random))
         .collect();
-    work.chat(&json!({ "role": "assistant", "content": null }), None);
-    for index in 0..CALLS {
-        let call = json!({
-            "index": index,
-            "id": format!("call_{index}"),
-            "type": "function",
-            "function": { "name": format!("tool_{index}"), "arguments": "" },
-        });
-        work.chat(&json!({ "tool_calls": [call] }), None);
+    let calls = all.iter().enumerate();
+    let calls = calls.map(|(index, text)| call(format!("call_{index}"), index, text, 16));
+    let answer = Answer::new().calls(calls).usage(10, 20);
+    Workload {
+        args: all.iter().map(String::len).sum(),
+        ..Workload::of("W2 chat, 4 calls", Format::OpenAiChat, &answer)
     }
-    for start in (0..bytes / CALLS).step_by(16) {
-        for (index, arguments) in all.iter().enumerate() {
-            let piece = &arguments[start..arguments.len().min(start + 16)];
-            work.args += piece.len();
-            let call = json!({ "index": index, "function": { "arguments": piece } });
-            work.chat(&json!({ "tool_calls": [call] }), None);
-        }
-    }
-    work.chat(&json!({}), Some("tool_calls"));
-    work.end_chat();
-    work
 }
 
 /// W3: Messages, `deltas` pieces: a quarter of thinking, a quarter of text, and two calls.
 pub(crate) fn blocks(deltas: usize) -> Workload {
     const PIECE: usize = 12;
-    let mut work = Workload::new("W3 Messages", Format::Anthropic);
     let mut random = Random(3);
     let quarter = deltas / 4;
-    let usage = json!({
-        "input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1,
-    });
-    work.named_frame(&json!({ "type": "message_start", "message": {
-        "id": "msg_0123456789", "type": "message", "role": "assistant", "model": "a-model-2025-01-01", "content": [],
-        "stop_reason": null, "stop_sequence": null, "usage": usage,
-    } }));
     let thoughts: Vec<_> = (1..quarter).map(|_| random.piece()).collect();
     let said: Vec<_> = (0..quarter).map(|_| random.piece()).collect();
-    let pieces = thoughts.iter().chain(&said);
-    work.text = pieces.map(|piece| piece.len()).sum();
-    let signature = json!({ "type": "signature_delta", "signature": "c2ln".repeat(40) });
-    let thoughts = thoughts
-        .iter()
-        .map(|piece| json!({ "type": "thinking_delta", "thinking": piece }))
-        .chain([signature]);
-    let block = json!({ "type": "thinking", "thinking": "", "signature": "" });
-    work.block(0, &block, thoughts);
-    work.named_frame(&json!({ "type": "ping" }));
-    let said = said
-        .iter()
-        .map(|piece| json!({ "type": "text_delta", "text": piece }));
-    work.block(1, &json!({ "type": "text", "text": "" }), said);
-    for call in 0..2 {
-        let block = json!({
-            "type": "tool_use", "id": format!("toolu_{call}"), "name": format!("tool_{call}"), "input": {},
-        });
-        let arguments = arguments(quarter * PIECE, &mut random);
-        work.args += arguments.len();
-        let pieces = (0..arguments.len()).step_by(PIECE).map(|start| {
-            let piece = &arguments[start..arguments.len().min(start + PIECE)];
-            json!({ "type": "input_json_delta", "partial_json": piece })
-        });
-        work.block(2 + call, &block, pieces);
+    let all = [(); 2].map(|()| arguments(quarter * PIECE, &mut random));
+    let mut answer = Answer::new()
+        .sealed_reasoning(thoughts.iter().copied(), "c2ln".repeat(40))
+        .text(said.iter().copied());
+    for (index, text) in all.iter().enumerate() {
+        answer = answer.call(call(format!("toolu_{index}"), index, text, PIECE));
     }
-    work.named_frame(&json!({
-        "type": "message_delta",
-        "delta": { "stop_reason": "tool_use", "stop_sequence": null },
-        "usage": { "output_tokens": 20 },
-    }));
-    work.named_frame(&json!({ "type": "message_stop" }));
-    work
+    Workload {
+        text: length(&thoughts) + length(&said),
+        args: all.iter().map(String::len).sum(),
+        ..Workload::of("W3 Messages", Format::Anthropic, &answer.usage(10, 20))
+    }
 }
 
 /// W4 and W5: AG-UI, `text` pieces of text and `args` pieces of arguments for two calls, after `history` messages.
 pub(crate) fn ag_ui(text: usize, args: usize, history: usize) -> Workload {
-    let mut work = Workload::new("W4 AG-UI", Format::AgUi);
     let mut random = Random(4);
-    let run = json!({
-        "type": "RUN_STARTED",
-        "threadId": "00000000-0000-4000-8000-000000000001",
-        "runId": "00000000-0000-4000-8000-000000000002",
-    });
-    let message = "00000000-0000-4000-8000-000000000003";
-    work.frame(&run);
-    work.frame(&json!({ "type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant" }));
-    for _ in 0..text {
-        let delta = random.piece();
-        work.text += delta.len();
-        work.frame(
-            &json!({ "type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": delta }),
-        );
+    let said: Vec<_> = (0..text).map(|_| random.piece()).collect();
+    let count = if args > 0 { 2 } else { 0 };
+    let all: Vec<_> = (0..count)
+        .map(|_| arguments(args / 2 * 16, &mut random))
+        .collect();
+    let mut answer = Answer::new().text(said.iter().copied());
+    for (index, text) in all.iter().enumerate() {
+        let id = format!("00000000-0000-4000-8000-00000000001{index}");
+        answer = answer.call(call(id, index, text, 16));
     }
-    work.frame(&json!({ "type": "TEXT_MESSAGE_END", "messageId": message }));
-    for call in 0..if args > 0 { 2 } else { 0 } {
-        let id = format!("00000000-0000-4000-8000-00000000001{call}");
-        work.frame(&json!({
-            "type": "TOOL_CALL_START",
-            "toolCallId": id,
-            "toolCallName": format!("tool_{call}"),
-            "parentMessageId": message,
-        }));
-        let arguments = arguments(args / 2 * 16, &mut random);
-        for start in (0..arguments.len()).step_by(16) {
-            let delta = &arguments[start..arguments.len().min(start + 16)];
-            work.args += delta.len();
-            work.frame(&json!({ "type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": delta }));
-        }
-        work.frame(&json!({ "type": "TOOL_CALL_END", "toolCallId": id }));
+    Workload {
+        text: length(&said),
+        args: all.iter().map(String::len).sum(),
+        history: (0..history).map(|index| past(index, &mut random)).collect(),
+        ..Workload::of("W4 AG-UI", Format::AgUi, &answer)
     }
-    let mut finished = run;
-    finished["type"] = "RUN_FINISHED".into();
-    work.frame(&finished);
-    work.history = (0..history).map(|index| past(index, &mut random)).collect();
-    work
 }
 
 fn past(index: usize, random: &mut Random) -> Message {
