@@ -1,6 +1,7 @@
 //! What the scripted model reads and writes: the formats of two providers. `tests/kills` has the same.
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use stepwell_mock_llm::{Block, Dialect, Setting, Usage, Writer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Provider {
@@ -74,10 +75,52 @@ impl Provider {
 
     /// The frames of an answer, one for each part and some around them.
     pub(super) fn frames(self, parts: &[Part]) -> Vec<String> {
-        match self {
-            Self::Chat => chat_frames(parts),
-            Self::Messages => messages_frames(parts),
+        let (dialect, usage) = match self {
+            Self::Chat => (Dialect::OpenAiChat, None),
+            Self::Messages => (
+                Dialect::Anthropic,
+                Some(Usage {
+                    input: 1,
+                    output: 1,
+                }),
+            ),
+        };
+        let mut writer = Writer::new(dialect, &Setting::new());
+        let mut frames = Vec::new();
+        // What is written together is one frame, since each takes its time and may be the last.
+        let mut take = |writer: &mut Writer| {
+            let bytes = writer.take().concat();
+            if !bytes.is_empty() {
+                frames.push(String::from_utf8(bytes).unwrap_or_default());
+            }
+        };
+        let mut open: Option<&str> = None;
+        writer.start();
+        take(&mut writer);
+        for part in parts {
+            match part {
+                Part::Text(text) => writer.piece(Block::Text, text),
+                Part::Call { index, id, name } => {
+                    if let Some(before) = open.replace(id) {
+                        writer.call_end(before);
+                    }
+                    writer.call_start(*index, id, name);
+                }
+                Part::Arguments { index, text } => {
+                    writer.call_arguments(*index, open.unwrap_or_default(), text);
+                }
+            }
+            take(&mut writer);
         }
+        if let Some(last) = open {
+            writer.call_end(last);
+        }
+        writer.close();
+        take(&mut writer);
+        writer.finish(None, usage);
+        let end = writer.take().into_iter();
+        frames.extend(end.map(|frame| String::from_utf8(frame).unwrap_or_default()));
+        frames
     }
 }
 
@@ -130,95 +173,6 @@ fn blocks(message: &Value, said: &mut Vec<Said>) {
             _ => {}
         }
     }
-}
-
-fn chat_frames(parts: &[Part]) -> Vec<String> {
-    let frame = |delta: Value, reason: Option<&str>| {
-        let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
-        format!("data: {chunk}\n\n")
-    };
-    let mut has_calls = false;
-    let mut frames: Vec<_> = parts
-        .iter()
-        .map(|part| {
-            let delta = match part {
-                Part::Text(text) => json!({ "content": text }),
-                Part::Call { index, id, name } => {
-                    has_calls = true;
-                    let function = json!({"name": name, "arguments": ""});
-                    json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]})
-                }
-                Part::Arguments { index, text } => {
-                    json!({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
-                }
-            };
-            frame(delta, None)
-        })
-        .collect();
-    let reason = if has_calls { "tool_calls" } else { "stop" };
-    frames.push(frame(json!({}), Some(reason)));
-    frames.push("data: [DONE]\n\n".to_owned());
-    frames
-}
-
-fn messages_frames(parts: &[Part]) -> Vec<String> {
-    let frame = |event: Value| {
-        let kind = event["type"].as_str().unwrap_or_default();
-        format!("event: {kind}\ndata: {event}\n\n")
-    };
-    let message = json!({"id": "msg", "type": "message", "role": "assistant", "content": [], "model": "m",
-        "stop_reason": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
-    let mut frames = vec![frame(json!({"type": "message_start", "message": message}))];
-    let mut open: Option<bool> = None;
-    let mut index = 0;
-    let mut has_calls = false;
-    for part in parts {
-        let is_text = matches!(part, Part::Text(_));
-        let begins = match part {
-            Part::Text(_) => open != Some(true),
-            Part::Call { .. } => true,
-            Part::Arguments { .. } => false,
-        };
-        let mut text = String::new();
-        if begins {
-            if open.is_some() {
-                text += &frame(json!({"type": "content_block_stop", "index": index}));
-                index += 1;
-            }
-            let block = match part {
-                Part::Call { id, name, .. } => {
-                    has_calls = true;
-                    json!({"type": "tool_use", "id": id, "name": name, "input": {}})
-                }
-                _ => json!({"type": "text", "text": ""}),
-            };
-            text += &frame(
-                json!({"type": "content_block_start", "index": index, "content_block": block}),
-            );
-            open = Some(is_text);
-        }
-        let delta = match part {
-            Part::Text(text) => Some(json!({"type": "text_delta", "text": text})),
-            Part::Arguments { text, .. } => {
-                Some(json!({"type": "input_json_delta", "partial_json": text}))
-            }
-            Part::Call { .. } => None,
-        };
-        if let Some(delta) = delta {
-            text += &frame(json!({"type": "content_block_delta", "index": index, "delta": delta}));
-        }
-        frames.push(text);
-    }
-    if open.is_some() {
-        frames.push(frame(json!({"type": "content_block_stop", "index": index})));
-    }
-    let reason = if has_calls { "tool_use" } else { "end_turn" };
-    frames.push(frame(
-        json!({"type": "message_delta", "delta": {"stop_reason": reason},
-        "usage": {"output_tokens": 1}}),
-    ));
-    frames.push(frame(json!({"type": "message_stop"})));
-    frames
 }
 
 /// So many rounds of tools the conversation has: calls that results follow.
