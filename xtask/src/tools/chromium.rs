@@ -25,6 +25,10 @@ fn find() -> Option<String> {
     let name = names.into_iter().find(|name| process::exists(name))?;
     let folders = std::env::var_os("PATH")?;
     let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(name));
-    let path = paths.find(|path| path.is_file())?;
-    Some(path.to_string_lossy().into_owned())
+    Some(
+        paths
+            .find(|path| path.is_file())?
+            .to_string_lossy()
+            .into_owned(),
+    )
 }

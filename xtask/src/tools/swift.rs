@@ -15,27 +15,20 @@ use std::{
 pub(crate) struct Release {
     name: &'static str,
     /// The flags that its toolchain needs.
-    flags: &'static [&'static str],
+    flags: &'static str,
 }
 
 /// Debian 13, with Swift 6.0: the oldest compiler that the package supports.
 pub(crate) const OLDEST: Release = Release {
     name: "trixie",
     // Its library for observation lacks a function that no program calls.
-    flags: &["-Xlinker", "--allow-shlib-undefined"],
+    flags: "-Xlinker --allow-shlib-undefined",
 };
 /// Debian's development release, with Swift 6.2 or later: its compiler knows isolated conformances, and checks more.
 pub(crate) const NEWEST: Release = Release {
     name: "sid",
     // Its module for tests that use Foundation has no library.
-    flags: &[
-        "-Xlinker",
-        "--allow-shlib-undefined",
-        "-Xswiftc",
-        "-Xfrontend",
-        "-Xswiftc",
-        "-disable-cross-import-overlays",
-    ],
+    flags: "-Xlinker --allow-shlib-undefined -Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays",
 };
 
 /// Where Debian keeps Swift's programs.
@@ -141,11 +134,12 @@ impl Swift {
     }
 
     /// The flags that this toolchain needs.
-    pub(crate) fn flags(&self) -> &'static [&'static str] {
-        match self {
-            Self::AtHand => &[],
+    pub(crate) fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let flags = match self {
+            Self::AtHand => "",
             Self::Unpacked { release, .. } => release.flags,
-        }
+        };
+        flags.split_whitespace()
     }
 
     /// The name of the folder for what this toolchain builds.
