@@ -4,6 +4,8 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod ag_ui;
+#[path = "../support/cases.rs"]
+mod cases;
 mod linear;
 mod memory;
 mod plain;

@@ -1,5 +1,6 @@
 //! I14, counted: what a delta through the machine allocates depends neither on what came before, nor on how much.
 
+use crate::cases::cases;
 use allocation_counter::measure;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -191,7 +192,7 @@ fn settings() -> impl Strategy<Value = Setting> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn i14_a_delta_allocates_the_same_whatever_came_before(

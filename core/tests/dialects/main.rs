@@ -1,5 +1,7 @@
 //! The dialects, through their public API: framing, decoding, requests, errors, histories, and what providers have sent.
 
+#[path = "../support/cases.rs"]
+mod cases;
 mod chat;
 mod decoding;
 mod encode;

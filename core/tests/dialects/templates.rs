@@ -1,6 +1,7 @@
 //! Frames that repeat are read by comparing them with templates. A decoder that is cloned has none: on any stream, one
 //! that is kept and one that is cloned before each frame must say the same.
 
+use crate::cases::cases;
 use crate::decoding::{Recorder, Stream};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -301,7 +302,7 @@ fn body(dialect: Dialect, frames: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12_000))]
+    #![proptest_config(cases(3_000))]
 
     #[test]
     fn a_stream_reads_the_same_with_and_without_templates(

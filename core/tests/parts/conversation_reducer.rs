@@ -1,20 +1,11 @@
 //! The reducer over random walks of events that the protocol allows.
 
+use crate::cases::cases;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;
 use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::event::{Event, EventRef, Message, Order, TextMessageStart, ToolCallStart};
-
-fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(few),
-        ..ProptestConfig::default()
-    }
-}
 
 /// One event of a walk; the numbers name the item, from a few.
 fn event() -> impl Strategy<Value = Event> {
@@ -74,7 +65,7 @@ fn reloaded(conversation: &Conversation) -> Conversation {
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(100))]
 
     /// The index is made anew, so what it is asked shows whether it is as it was.
     #[test]

@@ -2,6 +2,8 @@
 
 #[path = "../support/arguments.rs"]
 mod arguments;
+#[path = "../support/cases.rs"]
+mod cases;
 
 mod conversation_builder;
 mod conversation_reducer;

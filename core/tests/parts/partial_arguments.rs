@@ -1,6 +1,7 @@
 //! Partial arguments: never taken back, and equal to the whole at the end.
 
 use crate::arguments::{arguments, cut, extends, lengths, mad};
+use crate::cases::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::tool::{Change, PartialArguments, PartialState, parse_arguments};
@@ -57,7 +58,7 @@ fn follow(pieces: &[String]) -> PartialArguments {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn i16_partial_arguments_are_never_taken_back_and_end_equal_to_the_whole(text in arguments(), lengths in lengths()) {

@@ -1,5 +1,6 @@
 //! A run with an AG-UI agent: the encoding of its stream, how strictly its order is held, and which calls are pending.
 
+use crate::cases::cases;
 use crate::interrupts::answer;
 use crate::wire::{Say, call, text};
 use crate::world::{Answer, Work, World, offer};
@@ -327,7 +328,7 @@ struct Asked {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(cases(64))]
 
     /// The decoder, the reducer and the continuation agree on which calls are pending: those that a plain reading of the
     /// protocol leaves to the client, each run once, each with one result in the next request.

@@ -1,6 +1,6 @@
 //! How much one answer may bring: an endless one ends, with an outcome that names the limit.
 
-use crate::invariants::cases;
+use crate::cases::cases;
 use crate::turn::BOTH;
 use crate::wire::{Call, Say, a_call, body, call, text};
 use crate::world::{Answer, Cut, Then, Work, World, config, offer};
@@ -475,7 +475,7 @@ fn say() -> impl Strategy<Value = Say> {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(24))]
 
     /// I3, I4 and I8 at the limits: wherever the bytes are cut, and whether or not the run is stored in between, an
     /// answer ends in the same way, with the same legal history.

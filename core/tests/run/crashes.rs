@@ -1,5 +1,6 @@
 //! The invariants over a host that dies at any time and comes back with what its store has.
 
+use crate::cases::cases;
 use crate::mad::{Mad, Press, Setting, presses, settings};
 use crate::rules::openai_chat;
 use proptest::prelude::*;
@@ -13,16 +14,6 @@ use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{
     BlockContent, Effect, EffectId, Input, Output, RunEvent, RunMachine, Start, StateKind,
 };
-
-fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(few),
-        ..ProptestConfig::default()
-    }
-}
 
 /// One more thing that can happen.
 #[derive(Clone, Copy, Debug)]
@@ -312,7 +303,7 @@ fn befallen(setting: Setting, blows: Vec<Blow>) -> Mortal {
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(80))]
 
     /// One world is held to all of them, as to make it costs most.
     #[test]

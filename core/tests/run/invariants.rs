@@ -1,5 +1,6 @@
 //! The invariants of the design, by number, as properties.
 
+use crate::cases::cases;
 use crate::mad::{Mad, presses, settings};
 use crate::turn::BOTH;
 use crate::wire::{Say, a_call, call, text};
@@ -7,17 +8,6 @@ use crate::world::{Answer, Cut, Work, World, offer};
 use proptest::prelude::*;
 use stepwell_core::run::{Output, RunEvent};
 use stepwell_core::tool::Tool;
-
-/// Small in CI; `PROPTEST_CASES` raises it.
-pub fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(few),
-        ..ProptestConfig::default()
-    }
-}
 
 fn three_calls(delays: [u64; 3]) -> World {
     World::chat_with_work()
@@ -45,7 +35,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(60))]
 
     /// I1, I2, I7, I8, I9, I12 are checked after every press, and once all is quiet.
     #[test]
@@ -93,7 +83,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(25))]
 
     #[test]
     fn i03_cutting_the_bytes_changes_neither_events_nor_conversation(seed: u64, size in 1usize..200, dialect in 0..2usize) {

@@ -1,7 +1,7 @@
 //! Journals: what is written down is replayed, and a difference is named.
 
+use crate::cases::cases;
 use crate::durability::stored;
-use crate::invariants::cases;
 use crate::mad::{Mad, presses, settings};
 use crate::turn::{BOTH, secret_numbers};
 use crate::wire::{Say, a_call, call, text};
@@ -41,7 +41,7 @@ fn differs(text: &str) -> Divergence {
 }
 
 proptest! {
-    #![proptest_config(cases(80))]
+    #![proptest_config(cases(30))]
 
     #[test]
     fn i05_a_replay_gives_the_same_effects_events_and_digest(

@@ -1,5 +1,6 @@
 //! How many rounds of tools a turn may take.
 
+use crate::cases::cases;
 use crate::interrupts::{answer, asks};
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Work, World, offer};
@@ -416,7 +417,7 @@ fn the_time_before_the_user_was_asked_counts_towards_the_wall_time_budget() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn the_cost_of_a_turn_never_falls_and_is_the_sum_of_its_hops(

@@ -3,6 +3,8 @@
 
 #[path = "../support/arguments.rs"]
 mod arguments;
+#[path = "../support/cases.rs"]
+mod cases;
 #[path = "../support/schema.rs"]
 mod schema;
 

@@ -1,22 +1,13 @@
 //! What comes back from the store is what the live run left: the messages, and so the provider's next request.
 
+use crate::cases::cases;
 use crate::plan::turns;
 use crate::thread::Thread;
 use crate::wire::Api;
 use proptest::prelude::*;
 
-/// More than in the suite with `PROPTEST_CASES`.
-fn cases(few: u32) -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok();
-    ProptestConfig {
-        cases: cases.and_then(|cases| cases.parse().ok()).unwrap_or(few),
-        max_shrink_iters: 4_000,
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(cases(280))]
+    #![proptest_config(cases(100))]
 
     /// Of these threads there are at least a thousand turns.
     #[test]

@@ -3,6 +3,8 @@
 
 mod agent;
 mod builder;
+#[path = "../support/cases.rs"]
+mod cases;
 mod hydration;
 mod plan;
 mod stored;

@@ -1,5 +1,6 @@
 //! What the user is shown of a session.
 
+use crate::cases::cases;
 use crate::plan::{Call, End, Hop, Part, TurnPlan, turns};
 use crate::stored::{begun, write};
 use crate::thread::{Thread, options};
@@ -185,7 +186,7 @@ fn a_label_is_no_part_of_what_is_stored_or_compared() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     /// To messages and back nothing that is shown changes, but the ids of turns and the times.
     #[test]

@@ -1,6 +1,7 @@
 //! I3: where a body is cut changes nothing. I4: neither does a snapshot, taken anywhere.
 
 use super::support::{Seen, cut, limits, mad_body, places, read, receive, sse};
+use crate::cases::cases;
 use proptest::prelude::*;
 use stepwell_core::wire::{Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
 
@@ -23,7 +24,7 @@ fn restored(framer: &Framer) -> Framer {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn i03_every_cut_gives_the_same(framer in framer(), body in mad_body(), places in places()) {

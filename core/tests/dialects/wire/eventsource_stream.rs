@@ -10,6 +10,7 @@
 //! 5. It calls an event without a name `message`, as a browser does before its listeners: put the same for ours.
 
 use super::support::{Owned, cut, mad_text, owned, places, receive, sse};
+use crate::cases::cases;
 use eventsource_stream::{Event, Eventsource};
 use futures::{StreamExt, executor::block_on, stream};
 use proptest::prelude::*;
@@ -38,7 +39,7 @@ fn named(mut frame: Owned) -> Owned {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+    #![proptest_config(cases(1_024))]
 
     #[test]
     fn i03_agrees_with_eventsource_stream(body in mad_text(), places in places(), theirs in places()) {

@@ -1,6 +1,7 @@
 //! The WHATWG algorithm written down a second time, over the whole body at once, as plainly as can be.
 
 use super::support::{Owned, cut, mad_body, places, read, receive, sse};
+use crate::cases::cases;
 use proptest::prelude::*;
 use std::time::Duration;
 use stepwell_core::wire::Framer;
@@ -79,7 +80,7 @@ fn interpret(body: &[u8], ended: bool) -> Stream {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+    #![proptest_config(cases(1_024))]
 
     #[test]
     fn i03_agrees_with_the_reference(body in mad_body(), places in places(), ended in any::<bool>()) {

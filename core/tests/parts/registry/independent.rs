@@ -1,6 +1,7 @@
 //! Runs of different threads never touch each other.
 
-use super::{cases, drain, thread};
+use super::{drain, thread};
+use crate::cases::cases;
 use proptest::prelude::*;
 use stepwell_core::registry::{RegistryEvent, RunHandle, RunRegistry, ThreadKey};
 use stepwell_core::run::Outcome;

@@ -19,14 +19,3 @@ pub fn thread(name: &str) -> ThreadKey {
 pub fn drain(registry: &mut RunRegistry) -> Vec<RegistryEvent> {
     std::iter::from_fn(|| registry.poll_event()).collect()
 }
-
-/// Small in CI; `PROPTEST_CASES` raises it.
-pub fn cases(few: u32) -> proptest::prelude::ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    proptest::prelude::ProptestConfig {
-        cases: asked.unwrap_or(few),
-        ..Default::default()
-    }
-}

@@ -1,6 +1,7 @@
 //! The registry beside a simple model of it: the owner of each thread is an index into all handles ever given out.
 
-use super::{cases, drain, thread};
+use super::{drain, thread};
+use crate::cases::cases;
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 use stepwell_core::registry::{RegistryEvent, RunHandle, RunRegistry, ThreadKey};

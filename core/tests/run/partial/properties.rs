@@ -2,7 +2,7 @@
 
 use super::{follow, piecemeal, updates, world};
 use crate::arguments::{arguments, lengths, mad};
-use crate::invariants::cases;
+use crate::cases::cases;
 use crate::turn::BOTH;
 use crate::wire::{Say, text};
 use crate::world::Cut;
@@ -14,7 +14,7 @@ use stepwell_core::run::{RunMachine, StateKind};
 use stepwell_core::tool::parse_arguments;
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(10))]
 
     /// Through the real machine, with the bytes cut anywhere, several calls interleaved, and the run stored and
     /// restored after every chunk.

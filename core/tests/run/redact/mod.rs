@@ -5,9 +5,9 @@ mod config;
 mod dialects;
 mod texts;
 
+use crate::cases::cases;
 use crate::context::guarded;
 use crate::interrupts::{answer, asks};
-use crate::invariants::cases;
 use crate::journal::{parsed, written};
 use crate::mad::{Mad, presses, settings};
 use crate::turn::BOTH;
@@ -239,7 +239,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(80))]
+    #![proptest_config(cases(30))]
 
     /// Also what a mad world brings: broken frames, late answers, restores.
     #[test]

@@ -3,6 +3,7 @@
 
 mod real;
 
+use crate::cases::cases;
 use crate::look::{content_text, legal};
 use crate::world::{config, offer};
 use proptest::prelude::*;
@@ -501,19 +502,8 @@ impl ReferenceStateMachine for Reference {
     }
 }
 
-/// Small in CI; `PROPTEST_CASES` raises it.
-fn cases() -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(300),
-        ..ProptestConfig::default()
-    }
-}
-
 prop_state_machine! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn the_run_does_what_the_reference_says(sequential 1..50 => Real);

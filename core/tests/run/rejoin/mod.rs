@@ -4,7 +4,7 @@
 mod backend;
 mod refused;
 
-use crate::invariants::cases;
+use crate::cases::cases;
 use crate::joined::appended;
 use crate::wire::text;
 use crate::world::{Answer, Cut, Then, Work, World, offer};
@@ -145,7 +145,7 @@ pub fn followed(world: &World) -> Conversation {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn a_reconnect_storm_loses_nothing_and_says_nothing_twice((steps, cuts) in storm()) {
