@@ -248,7 +248,9 @@ impl From<stepwell_io::ReviveError> for StepwellError {
 impl From<SnapshotError> for StepwellError {
     fn from(error: SnapshotError) -> Self {
         let advice = match &error {
-            SnapshotError::TooNew { .. } => "update the app, or start a new run on its messages",
+            SnapshotError::OtherVersion { .. } => {
+                "use the release that wrote it, or start a new run on its messages"
+            }
             SnapshotError::OtherDialect { .. } => {
                 "give the configuration that the run was made with"
             }

@@ -181,7 +181,7 @@ impl Agent {
     /// the turn, which is at least as new; a turn that was ended or taken over there fails.
     ///
     /// # Errors
-    /// The text is no snapshot, one of a later version, or one of a turn that had not begun.
+    /// The text is no snapshot, one of another version, or one of a turn that had not begun.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

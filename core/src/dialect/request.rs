@@ -7,7 +7,7 @@ use crate::event::{
 };
 use crate::provider::{KeyHeader, ModelPrice, ModelRules};
 use crate::{RunId, Timestamp};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
@@ -130,7 +130,6 @@ pub struct Endpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_header: Option<KeyHeader>,
     /// Where the provider differs from its dialect.
-    #[serde(deserialize_with = "Quirks::of_any_time")]
     pub quirks: Quirks,
 }
 
@@ -213,24 +212,6 @@ pub struct Quirks {
     pub resumption: Resumption,
     /// What an AG-UI agent needs to be told, or forgiven.
     pub ag_ui: AgUiOptions,
-}
-
-impl Quirks {
-    /// Reads the form from before there was more than one way to resume a stream, too.
-    fn of_any_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut value = Value::deserialize(deserializer)?;
-        if let Value::Object(fields) = &mut value
-            && let Some(by_event_id) = fields.shift_remove("resumes_by_event_id")
-        {
-            let way = if by_event_id == true {
-                "last-event-id"
-            } else {
-                "never"
-            };
-            fields.insert("resumption".to_owned(), way.into());
-        }
-        crate::json::from_value(value).map_err(serde::de::Error::custom)
-    }
 }
 
 /// The media that an API takes.
@@ -423,23 +404,6 @@ pub enum ReasoningEffort {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn how_a_stream_is_resumed_is_read_in_the_earlier_form_too() {
-        let read = |json| {
-            let quirks = Quirks::of_any_time(&mut serde_json::Deserializer::from_str(json));
-            quirks.map(|quirks| quirks.resumption)
-        };
-        for (json, expected) in [
-            ("{}", Resumption::Never),
-            (r#"{"resumes_by_event_id": true}"#, Resumption::LastEventId),
-            (r#"{"resumes_by_event_id": false}"#, Resumption::Never),
-            (r#"{"resumption": "snapshot"}"#, Resumption::Snapshot),
-        ] {
-            assert_eq!(read(json).unwrap(), expected, "{json}");
-        }
-        assert!(read(r#"{"resumption": "perhaps"}"#).is_err());
-    }
 
     #[test]
     fn no_secret_is_printed() {

@@ -34,7 +34,6 @@ impl Default for AnswerLimits {
 
 /// What an answer has brought.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub(super) struct Meter {
     limits: AnswerLimits,
     bytes: u64,

@@ -430,28 +430,6 @@ fn what_an_answer_has_brought_is_kept_in_a_snapshot() {
     assert_eq!(*world.turn().outcome(), too_many_bytes());
 }
 
-/// A stream that began under an earlier version goes on under the usual limits.
-#[test]
-fn a_snapshot_from_before_there_were_limits_can_be_read() {
-    let mut host = Endless::new(Dialect::OpenAiChat, small);
-    host.reads(&chunk(&json!({"content": "Well, "})));
-    let mut snapshot: Value = serde_json::from_str(&host.machine.snapshot()).expect("JSON");
-    let stream = snapshot
-        .pointer_mut("/run/state/body/Stream")
-        .and_then(Value::as_object_mut)
-        .expect("a stream");
-    assert!(stream.shift_remove("meter").is_some());
-    let config = Arc::new(config(Dialect::OpenAiChat));
-    host.machine = RunMachine::restore(&snapshot.to_string(), config).expect("it is readable");
-    host.take_outputs();
-    host.reads(&chunk(&json!({"content": "x".repeat(100_000)})));
-    assert_eq!(host.machine.outcome(), None);
-    host.reads(b"data: [DONE]\n\n");
-    let effect = host.effect;
-    host.feed(Input::Ended { effect });
-    assert_eq!(host.machine.conversation().text().len(), 100_006);
-}
-
 fn say() -> impl Strategy<Value = Say> {
     let calls = |most| {
         prop::collection::vec(

@@ -422,6 +422,6 @@ fn a_conversation_that_is_far_from_the_window_leaves_nothing_in_the_snapshot() {
         world.send("Go on");
         world.machine.snapshot()
     };
-    assert!(!snapshot(1_000_000).contains("\"context\""));
-    assert!(snapshot(1).contains("\"context\""), "the model is warned");
+    assert!(!snapshot(1_000_000).contains("\"window\""));
+    assert!(snapshot(1).contains("\"window\""), "the model is warned");
 }

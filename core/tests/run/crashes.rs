@@ -158,7 +158,7 @@ impl Mortal {
         };
         // What was deferred is under way elsewhere: its result can still come.
         let snapshot: Value = serde_json::from_str(&mad.machine.snapshot()).expect("JSON");
-        let pending = snapshot["run"]["core"]["pending"].clone();
+        let pending = snapshot["run"]["core"]["effects"].clone();
         let pending: Vec<(EffectId, Value)> = serde_json::from_value(pending).expect("pairs");
         let deferred = pending.into_iter().filter(|(_, stage)| stage == "deferred");
         mad.hands.extend(deferred.map(|(id, _)| (id, None)));

@@ -77,11 +77,23 @@ fn a_snapshot_that_was_cut_off_or_damaged_is_refused_and_never_panics() {
 }
 
 #[test]
-fn a_snapshot_of_a_later_version_is_refused_by_name() {
+fn a_snapshot_of_another_version_is_refused_by_name() {
     let world = World::chat();
-    let later = world.machine.snapshot().replacen("\"v\":1", "\"v\":2", 1);
-    let refused = RunMachine::restore(&later, Arc::clone(&world.config)).expect_err("too new");
-    assert_eq!(refused, SnapshotError::TooNew { found: 2 });
+    let snapshot = world.machine.snapshot();
+    for found in [0, 2] {
+        let other = snapshot.replacen("\"v\":1", &format!("\"v\":{found}"), 1);
+        // Of another version the rest may be otherwise, too.
+        for text in [other, format!("{{\"v\":{found}}}")] {
+            let expected = SnapshotError::OtherVersion { found };
+            let config = || Arc::clone(&world.config);
+            let refused = RunMachine::restore(&text, config()).expect_err("another version");
+            assert_eq!(refused, expected);
+            let refused = RunMachine::revive(&text, config(), Timestamp(0));
+            assert_eq!(refused.expect_err("another version"), expected);
+        }
+        let said = SnapshotError::OtherVersion { found }.to_string();
+        assert!(said.contains(&format!("version {found} ")), "{said}");
+    }
 }
 
 #[test]

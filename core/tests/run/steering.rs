@@ -374,16 +374,6 @@ fn what_waits_survives_a_restore_and_a_crash() {
 }
 
 #[test]
-fn a_snapshot_from_before_there_was_steering_is_read() {
-    let mut world = World::chat().answers(Answer::Never);
-    world.send("Hello");
-    let snapshot = world.machine.snapshot().replace(r#","steering":[]"#, "");
-    assert_ne!(snapshot, world.machine.snapshot());
-    let restored = RunMachine::restore(&snapshot, Arc::clone(&world.config)).expect("readable");
-    assert_eq!(restored.snapshot(), world.machine.snapshot());
-}
-
-#[test]
 fn a_host_that_goes_away_gives_back_what_waits_and_it_is_in_one_place_only() {
     let mut world = World::chat().answers(Answer::Never).says([text("Done.")]);
     world.send("Hello");

@@ -1,4 +1,4 @@
-//! The message builder's own choices, and what it makes of damaged or older blocks.
+//! The message builder's own choices, and what it makes of damaged blocks.
 
 use crate::stored::begun;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use stepwell_core::session::{
     MessageBuilder, SessionError, SessionView, TokenBudget, Turn, TurnBlock, ViewOptions,
 };
 
-/// A turn of these blocks, as an earlier version wrote them.
+/// A turn of these blocks, which have nothing that may be absent.
 fn turn(id: &str, parent: Option<&str>, status: TurnStatus, contents: &[Value]) -> Turn {
     let message = Message::user(format!("{id}-user"), "Go on");
     let mut turn = begun(id, parent, Some(message), 1);
@@ -53,7 +53,7 @@ fn messages(turns: &[Turn]) -> Vec<Value> {
 }
 
 #[test]
-fn blocks_of_earlier_versions_can_be_read() {
+fn blocks_become_messages() {
     assert_eq!(
         messages(&[asked(TurnStatus::Complete)]),
         [

@@ -141,14 +141,14 @@ impl<'a> Input<'a> {
         });
     }
 
-    /// Reasoning; histories of earlier versions have what the provider ran itself so too.
     fn reasoning(&mut self, message: &'a ReasoningMessage) {
         let Some((item, peek)) = self.sealed(message.encrypted_value.as_deref()) else {
             return;
         };
         if peek.kind != "reasoning" {
-            self.own(item, &peek);
-        } else if self.goes_back(&peek) {
+            return;
+        }
+        if self.goes_back(&peek) {
             self.pending.push(InputItem::Sealed(item));
         } else {
             self.lacks_reasoning = true;

@@ -31,7 +31,6 @@ enum Hold {
     #[default]
     Translated,
     /// An agent's stream.
-    #[serde(alias = "exact")]
     Protocol,
     /// The same, leniently.
     Lenient,

@@ -105,7 +105,7 @@ impl RunMachine {
     /// gives the configuration again, since keys and code are not stored.
     ///
     /// # Errors
-    /// The text is no snapshot, one of a later version, or one of a run of another dialect.
+    /// The text is no snapshot, one of another version, or one of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
         Ok(Self::of(restore::read(snapshot, config)?))
     }
@@ -121,7 +121,7 @@ impl RunMachine {
     /// agent's questions have no answer then, and fail the turn.
     ///
     /// # Errors
-    /// The text is no snapshot, or one of a later version.
+    /// The text is no snapshot, or one of another version.
     pub fn revive(
         snapshot: &str,
         config: Arc<RunConfig>,

@@ -98,7 +98,7 @@ impl RunMachine {
     #[must_use]
     pub fn timers(&self) -> Vec<TimerKey> {
         let timers = self.run.turn().into_iter();
-        let timers = timers.flat_map(|turn| turn.clocks().deadlines().iter());
+        let timers = timers.flat_map(|turn| turn.clocks().timers());
         timers.map(|(key, _)| key).collect()
     }
 
@@ -106,7 +106,7 @@ impl RunMachine {
     #[must_use]
     pub fn due_timers(&self, now: Timestamp) -> Vec<TimerKey> {
         let timers = self.run.turn().into_iter();
-        let timers = timers.flat_map(|turn| turn.clocks().deadlines().iter());
+        let timers = timers.flat_map(|turn| turn.clocks().timers());
         timers
             .filter(|(_, at)| *at <= now)
             .map(|(key, _)| key)

@@ -21,11 +21,11 @@ pub enum SnapshotError {
     /// It is no snapshot, or a damaged one.
     #[error("this is no snapshot of a run: {0}")]
     Malformed(String),
-    /// It was made by a later version.
+    /// It has another version of the format.
     #[error(
-        "the snapshot is of version {found}, and this is a program for versions up to {VERSION}: update it"
+        "the snapshot has version {found} of the format, and this program reads version {VERSION}: use the release that wrote it"
     )]
-    TooNew {
+    OtherVersion {
         /// The snapshot's version.
         found: u64,
     },
@@ -44,7 +44,6 @@ pub enum SnapshotError {
 
 #[derive(Deserialize)]
 struct Head {
-    v: u64,
     dialect: String,
     tools: u64,
     #[serde(default)]
@@ -73,10 +72,14 @@ pub(super) fn read_any(
 ) -> Result<(AnyRun, String), SnapshotError> {
     let malformed =
         |error: serde_json::Error| SnapshotError::Malformed(json::unquoted(&error.to_string()));
-    let head: Head = json::from_str(snapshot).map_err(malformed)?;
-    let head = upgraded(head)?;
+    // Of another version the rest may be otherwise, too.
+    let mut head: Value = json::from_str(snapshot).map_err(malformed)?;
+    let found: u64 = json::field(&mut head, "v").map_err(malformed)?;
+    if found != VERSION {
+        return Err(SnapshotError::OtherVersion { found });
+    }
+    let head: Head = json::read(&mut head).map_err(malformed)?;
     let mut run = head.run;
-    let _ = with_present_names(&mut run, config.limits.max_tool_rounds);
     let mut turn: Box<Turn> = json::field(&mut run, "core").map_err(malformed)?;
     turn.configure(config, &head.dialect);
     if head.tools != tools_digest(turn.config()) {
@@ -108,52 +111,6 @@ pub(super) fn read_any(
         StateKind::Completed => with::<Completed>(turn, &mut run),
     };
     Ok((run.map_err(malformed)?, head.dialect))
-}
-
-/// Gives a snapshot from before there were other limits than the rounds of tools the names that these have now; nothing
-/// if it is none.
-fn with_present_names(run: &mut Value, max: u32) -> Option<()> {
-    const BEFORE: &str = "tools_withheld";
-    let core = run.get_mut("core")?.as_object_mut()?;
-    if core.shift_remove(BEFORE)? == Value::Bool(true) {
-        core.insert("reached".to_owned(), rounds(&serde_json::json!(max)));
-    }
-    let waiting = core
-        .get_mut("outbox")
-        .and_then(|outbox| outbox.get_mut("entries"));
-    let waiting = waiting.and_then(Value::as_array_mut).into_iter().flatten();
-    for entry in waiting {
-        if let Some(outcome) = entry.pointer_mut("/Event/completed") {
-            rename_outcome(outcome, max);
-        }
-    }
-    if let Some(outcome) = run.pointer_mut("/state/outcome") {
-        rename_outcome(outcome, max);
-    }
-    Some(())
-}
-
-fn rounds(max: &Value) -> Value {
-    serde_json::json!({ "kind": "max_tool_rounds", "max": max })
-}
-
-fn rename_outcome(outcome: &mut Value, max: u32) {
-    if outcome["outcome"] == "max_tool_rounds" {
-        *outcome = serde_json::json!({ "outcome": "limit_reached", "limit": rounds(&serde_json::json!(max)) });
-    } else if let Some(failure) = outcome.get_mut("failure")
-        && failure["failure"] == "too_many_tool_rounds"
-    {
-        *failure =
-            serde_json::json!({ "failure": "limit_reached", "limit": rounds(&failure["limit"]) });
-    }
-}
-
-/// Brings an older snapshot up to date.
-fn upgraded(head: Head) -> Result<Head, SnapshotError> {
-    match head.v {
-        VERSION => Ok(head),
-        found => Err(SnapshotError::TooNew { found }),
-    }
 }
 
 impl AnyRun {

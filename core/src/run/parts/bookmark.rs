@@ -27,7 +27,7 @@ impl Bookmark {
 }
 
 /// Where the turn and its hop begin.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Beginnings {
     /// Before the turn's own messages.
     turn: Bookmark,
@@ -36,20 +36,12 @@ pub(crate) struct Beginnings {
 }
 
 impl Beginnings {
-    pub(crate) fn restored(turn: Bookmark, hop: Bookmark) -> Self {
-        Self { turn, hop }
-    }
-
     pub(crate) fn begin_turn(&mut self, conversation: &Conversation) {
         self.turn = Bookmark::at_end(conversation);
     }
 
     pub(crate) fn begin_hop(&mut self, conversation: &Conversation) {
         self.hop = Bookmark::at_end(conversation);
-    }
-
-    pub(crate) fn turn(&self) -> &Bookmark {
-        &self.turn
     }
 
     pub(crate) fn hop(&self) -> &Bookmark {

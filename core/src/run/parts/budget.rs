@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What a turn has used of what it may.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Budget {
     /// Rounds of tools that are done.
     rounds: u32,
@@ -34,34 +34,12 @@ pub(crate) enum Repeated {
 }
 
 impl Budget {
-    pub(crate) fn restored(
-        rounds: u32,
-        reached: Option<TurnLimit>,
-        usage: TokenUsage,
-        spent: Spent,
-    ) -> Self {
-        Self {
-            rounds,
-            reached,
-            usage,
-            spent,
-        }
-    }
-
-    pub(crate) fn rounds(&self) -> u32 {
-        self.rounds
-    }
-
     pub(crate) fn reached(&self) -> &Option<TurnLimit> {
         &self.reached
     }
 
     pub(crate) fn usage(&self) -> &TokenUsage {
         &self.usage
-    }
-
-    pub(crate) fn spent(&self) -> &Spent {
-        &self.spent
     }
 
     /// A round of tools is done.
@@ -182,8 +160,7 @@ pub(crate) fn call_digest(name: &str, arguments: &str) -> u64 {
 
 /// How a turn stands with its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Spent {
+struct Spent {
     /// The calls that were begun.
     calls: u32,
     /// The calls by their tool and arguments.

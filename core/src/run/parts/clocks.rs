@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The time, and what is due when: all the clocks of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Clocks {
     now: Timestamp,
     deadlines: Deadlines,
@@ -20,22 +20,6 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    pub(crate) fn restored(
-        now: Timestamp,
-        deadlines: Deadlines,
-        paused_at: Option<Timestamp>,
-        turn_left: Option<Duration>,
-        running_since: Option<Timestamp>,
-    ) -> Self {
-        Self {
-            now,
-            deadlines,
-            paused_at,
-            turn_left,
-            running_since,
-        }
-    }
-
     /// Takes the time; a step back is clamped.
     #[inline]
     pub(crate) fn tick(&mut self, now: Timestamp) {
@@ -145,28 +129,12 @@ impl Clocks {
         let running = self.running_since.map(|since| self.clock().since(since));
         running.unwrap_or_default()
     }
-
-    pub(crate) fn deadlines(&self) -> &Deadlines {
-        &self.deadlines
-    }
-
-    pub(crate) fn paused_at(&self) -> Option<Timestamp> {
-        self.paused_at
-    }
-
-    pub(crate) fn turn_left(&self) -> Option<Duration> {
-        self.turn_left
-    }
-
-    pub(crate) fn running_since(&self) -> Option<Timestamp> {
-        self.running_since
-    }
 }
 
 /// The deadlines of a run, one for each thing that has one, sorted by what they are for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Deadlines(Vec<(TimerKey, Timestamp)>);
+struct Deadlines(Vec<(TimerKey, Timestamp)>);
 
 impl Deadlines {
     fn set(&mut self, key: TimerKey, at: Timestamp) {

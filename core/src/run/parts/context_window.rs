@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 /// How the conversation stands with the model's context window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct ContextWindow {
     /// The user was told in this turn.
     told: bool,

@@ -2,7 +2,6 @@ use serde::{Deserialize, Serialize};
 
 /// What a turn remembers of answers without text, a call or media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct EmptyAnswer {
     /// The model was asked once more in this turn; it is not asked a second time.
     was_asked_again: bool,

@@ -21,9 +21,9 @@ mod typed_answer;
 
 pub(super) use access::Access;
 pub(super) use answer::{Answer, Reading};
-pub(super) use bookmark::{Beginnings, Bookmark};
-pub(super) use budget::{Budget, Repeated, Spent, call_digest};
-pub(super) use clocks::{Clocks, Deadlines};
+pub(super) use bookmark::Beginnings;
+pub(super) use budget::{Budget, Repeated, call_digest};
+pub(super) use clocks::Clocks;
 pub(super) use context_window::ContextWindow;
 pub(super) use effects::{Effects, Stage};
 pub(super) use empty_answer::EmptyAnswer;

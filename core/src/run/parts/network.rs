@@ -1,5 +1,7 @@
+use serde::{Deserialize, Serialize};
+
 /// What a run knows of the network.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Network {
     is_offline: bool,
     /// The tries of the hop that do not count: the network was gone, or changed.
@@ -7,13 +9,6 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn restored(is_offline: bool, uncounted: u32) -> Self {
-        Self {
-            is_offline,
-            uncounted,
-        }
-    }
-
     pub(crate) fn is_offline(&self) -> bool {
         self.is_offline
     }
@@ -26,6 +21,7 @@ impl Network {
         self.is_offline = false;
     }
 
+    #[cfg(feature = "model-check")]
     pub(crate) fn uncounted(&self) -> u32 {
         self.uncounted
     }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 /// How a turn stands with its typed answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct TypedAnswer {
     /// So many answers did not fit.
     refused: u32,

@@ -38,24 +38,19 @@ pub struct RunConfig {
     /// Whether the host stores what is said.
     pub durability: Durability,
     /// Where the key and the headers of the requests come from.
-    #[serde(default)]
     pub credentials: Credentials,
     /// What happens when the app is suspended or killed, or the network goes or changes.
-    #[serde(default)]
     pub device: DevicePolicy,
     /// Whether tool calls' arguments are parsed while they stream, for
     /// [`RunEvent::PartialArguments`](crate::run::RunEvent::PartialArguments) and
     /// [`RunMachine::partial_arguments`](crate::run::RunMachine::partial_arguments). Off by default; it takes time and
     /// memory in proportion to the arguments.
-    #[serde(default)]
     pub partial_arguments: bool,
     /// How the model's text is shown.
-    // Journals of the time before there was a choice have it as it was written.
-    #[serde(default = "TextOptions::as_written")]
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
-    // As journals and snapshots have it.
-    #[serde(default, rename = "context")]
+    // As journals have it.
+    #[serde(rename = "context")]
     pub context_guard: ContextGuard,
     /// What the answer is to be, if it is to be more than text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,8 +299,6 @@ pub struct Timeouts {
     /// stopped; its cost, say, may come after that, and each such event begins the time anew. After the format's own end
     /// (`[DONE]`, `message_stop`, `RUN_FINISHED`, …) the time is not begun anew. Then the stream is closed, and the turn
     /// goes on.
-    // Journals of the time before there was this limit have none.
-    #[serde(default)]
     pub closing: Option<Duration>,
 }
 

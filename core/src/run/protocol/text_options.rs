@@ -37,10 +37,6 @@ impl TextOptions {
         drop_blank: false,
     };
 
-    pub(in crate::run) fn as_written() -> Self {
-        Self::AS_WRITTEN
-    }
-
     /// The text since the last user message, as it is shown.
     #[must_use]
     pub fn shown(&self, conversation: &Conversation) -> String {

@@ -4,8 +4,7 @@ use super::config::{Limits, RunConfig};
 use crate::dialect::{GenerationSettings, shown_headers};
 use crate::provider::{self, EndpointError};
 use crate::tool::{OutputType, ToolRegistry};
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
 /// What one turn has otherwise than its [`RunConfig`] says; what is absent is as there.
@@ -117,15 +116,16 @@ impl TurnOptions {
         Arc::new(config)
     }
 
-    /// What a snapshot has of it.
-    pub(in crate::run) fn stored(&self) -> Cow<'_, Self> {
+    /// Writes what a snapshot has of it.
+    pub(in crate::run) fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.headers.is_empty() {
-            return Cow::Borrowed(self);
+            return self.serialize(serializer);
         }
-        Cow::Owned(Self {
+        let stored = Self {
             headers: Vec::new(),
             ..self.clone()
-        })
+        };
+        stored.serialize(serializer)
     }
 }
 

@@ -52,7 +52,6 @@ pub struct Waiting {
     /// The try that is to come.
     attempt: u32,
     /// The provider has said that it may not come earlier.
-    #[serde(default)]
     not_before: Option<Timestamp>,
 }
 

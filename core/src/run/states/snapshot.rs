@@ -3,8 +3,7 @@ use crate::run::protocol::{RunConfig, StateKind};
 use crate::run::turn::Turn;
 use serde::Serialize;
 
-/// The version of a snapshot's format. A change that an older snapshot cannot be read by raises it, and adds a step to
-/// what brings older ones up to date.
+/// The version of a snapshot's format. A change after which snapshots from before cannot be read raises it.
 pub(crate) const VERSION: u64 = 1;
 
 #[derive(Serialize)]

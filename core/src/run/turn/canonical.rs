@@ -115,7 +115,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     }
     u8::MAX.hash(out);
 
-    for (timer, at) in clocks.deadlines().iter() {
+    for (timer, at) in clocks.timers() {
         timer.hash(out);
         if !abstraction.time {
             at.hash(out);

@@ -12,7 +12,6 @@ mod end;
 pub(super) mod hooks;
 mod questions;
 pub(super) mod rounds;
-mod stored;
 mod stream;
 pub(super) mod typed;
 
@@ -30,18 +29,26 @@ use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::tool::PartialArguments;
 use crate::{CallKey, RunId, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// What every state of a run shares.
-#[derive(Debug)]
+/// What every state of a run shares. Its serde form is what a snapshot has of it.
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
 pub(super) struct Turn {
     /// The host's, with the options of the turn over it.
+    #[serde(skip, default = "RunConfig::absent")]
     config: Arc<RunConfig>,
+    #[serde(
+        default,
+        skip_serializing_if = "TurnOptions::is_empty",
+        serialize_with = "TurnOptions::store"
+    )]
     options: TurnOptions,
     conversation: Conversation,
     /// What its requests offer the model; made for the first of them.
+    #[serde(skip)]
     offer: OnceLock<Offer>,
     /// The turn: the run id of hop 0.
     id: RunId,
@@ -56,26 +63,37 @@ pub(super) struct Turn {
     presenter: Presenter,
     budget: Budget,
     network: Network,
+    #[serde(default, skip_serializing_if = "Access::is_untouched")]
     access: Access,
+    #[serde(default, skip_serializing_if = "ContextWindow::is_untouched")]
     window: ContextWindow,
     steering: Steering,
+    #[serde(default, skip_serializing_if = "TypedAnswer::is_untouched")]
     typed: TypedAnswer,
+    #[serde(default, skip_serializing_if = "EmptyAnswer::is_untouched")]
     empty: EmptyAnswer,
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
     questions: Questions,
     /// What hooks have put in the place of the hop's request.
+    #[serde(default, skip_serializing_if = "ChangedRequest::is_untouched")]
     changed_request: ChangedRequest,
     beginnings: Beginnings,
     /// The state that the hop's first request carried, where a stream may be opened again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     hop_state: Option<Value>,
     status: TurnStatus,
     /// The calls that the user stopped before they could begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stopped_calls: Vec<CallKey>,
     /// What reads the hop's stream, while a stream that broke off is opened again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_stream: Option<Box<Pipeline>>,
     /// The run was stored while it spoke another dialect: a stream of that time cannot be resumed.
+    #[serde(skip)]
     is_of_another_dialect: bool,
     /// The hop was begun because the run came back and the answer before it is cut: what the old host had shown belongs
     /// to that one.
+    #[serde(skip)]
     follows_cut: bool,
 }
 
@@ -117,6 +135,15 @@ impl Turn {
         };
         turn.set_up_presenter();
         turn
+    }
+
+    /// A turn that was just read gets what is not stored: the host's configuration, whose dialect may be another than
+    /// the one that the run `spoke`.
+    pub(super) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
+        self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
+        self.config = self.options.over(config);
+        self.set_up_presenter();
+        self.ask_for_access_again();
     }
 
     /// What is shown, and how, is as the configuration says.

@@ -11,7 +11,6 @@ use stepwell_core::dialect::ApiErrorKind::{
     RateLimit, Unavailable, UnreadableOutput,
 };
 use stepwell_core::provider;
-use stepwell_core::run::Failure;
 
 const BODIES: &str = include_str!("bodies.txt");
 
@@ -171,18 +170,6 @@ fn what_is_no_json_is_judged_by_its_status() {
         assert_eq!(error.message, "<html>Nope</html>");
         assert_eq!(error.retry_after, None);
     }
-}
-
-#[test]
-fn an_error_from_before_the_waits_is_read() {
-    let stored = json!({"kind": "rate_limit", "status": 429, "message": "m", "code": null});
-    let error: ApiError = serde_json::from_value(stored.clone()).expect("the older form");
-    assert_eq!(error.retry_after, None);
-    assert_eq!(serde_json::to_value(&error).expect("JSON"), stored);
-    let failure = json!({"failure": "reported", "error": {"message": "m", "code": null}});
-    let read: Failure = serde_json::from_value(failure.clone()).expect("the older form");
-    assert_eq!(read.kind(), None);
-    assert_eq!(serde_json::to_value(&read).expect("JSON"), failure);
 }
 
 #[test]

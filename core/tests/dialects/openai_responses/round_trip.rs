@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, GenerationSettings, HopIds, ModelRequest};
-use stepwell_core::event::{AssistantMessage, Message, ReasoningMessage};
+use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
 use stepwell_core::provider;
 
@@ -256,29 +256,6 @@ fn what_the_provider_ran_does_not_go_back_without_the_reasoning_that_it_came_of(
         .map(|item| &item["role"])
         .collect();
     assert_eq!(roles, ["user", "user"]);
-}
-
-#[test]
-fn what_the_provider_ran_goes_back_from_histories_of_earlier_versions() {
-    let mut history = history(&picture());
-    history.retain(|message| !matches!(message, Message::Activity(_)));
-    for message in &mut history {
-        if let Message::Assistant(item) = message {
-            *message = Message::Reasoning(ReasoningMessage {
-                id: item.id.clone(),
-                encrypted_value: item.encrypted_value.clone(),
-                ..ReasoningMessage::default()
-            });
-        }
-    }
-    history.push(Message::Assistant(AssistantMessage {
-        id: "said".into(),
-        content: Some("Here.".to_owned()),
-        ..AssistantMessage::default()
-    }));
-    let input = legal_input(&history, "gpt-5");
-    assert_eq!(input[2]["result"], "aa==");
-    assert_eq!(input[3]["content"], "Here.");
 }
 
 /// What the user asked, and an answer of these events.

@@ -14,9 +14,9 @@ impl Mad {
         let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
         let core = &snapshot["run"]["core"];
         let pending: Vec<(EffectId, Value)> =
-            serde_json::from_value(core["pending"].clone()).expect("pairs");
+            serde_json::from_value(core["effects"].clone()).expect("pairs");
         let timers: Vec<(TimerKey, u64)> =
-            serde_json::from_value(core["timers"].clone()).expect("pairs");
+            serde_json::from_value(core["clocks"]["deadlines"].clone()).expect("pairs");
         // What the machine thinks that the host has, the host has.
         for (id, stage) in &pending {
             let is_out = stage == "given" || stage == "live" || stage == "deferred";
@@ -53,7 +53,7 @@ impl Mad {
                     has(&|id| matches!(id, EffectId::Hook { place: at, .. } if at == place))
                 }
                 TimerKey::Network => {
-                    core["device"]["is_offline"] == true
+                    core["network"]["is_offline"] == true
                         && (state == StateKind::Waiting
                             || pending.iter().any(|(_, stage)| stage == "offline"))
                 }
@@ -72,7 +72,7 @@ impl Mad {
                 || timers.iter().any(|(timer, _)| *timer == TimerKey::Network)
         );
         // Clocks that stand still do not wake the host.
-        if !core["device"]["paused_at"].is_null() {
+        if !core["clocks"]["paused_at"].is_null() {
             assert_eq!(self.machine.timeout_reason(), None);
         }
         // I1: nobody waits for nothing.

@@ -22,7 +22,7 @@ impl Mad {
     pub(super) fn go_on_elsewhere(&mut self, before: &str) {
         let snapshot: serde_json::Value = serde_json::from_str(before).expect("JSON");
         let pending: Vec<(EffectId, serde_json::Value)> =
-            serde_json::from_value(snapshot["run"]["core"]["pending"].clone()).expect("pairs");
+            serde_json::from_value(snapshot["run"]["core"]["effects"].clone()).expect("pairs");
         let is_deferred = |id: &EffectId| pending.contains(&(*id, "deferred".into()));
         for id in self.hands.keys() {
             assert!(

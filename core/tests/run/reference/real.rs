@@ -134,7 +134,8 @@ impl Real {
 
     fn timers(&self) -> Vec<(TimerKey, u64)> {
         let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
-        serde_json::from_value(snapshot["run"]["core"]["timers"].clone()).expect("pairs")
+        serde_json::from_value(snapshot["run"]["core"]["clocks"]["deadlines"].clone())
+            .expect("pairs")
     }
 
     fn end(&self) -> Option<End> {

@@ -6,6 +6,10 @@ use crate::run::protocol::Limits;
 use std::hash::{Hash, Hasher};
 
 impl Budget {
+    pub(crate) fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
     /// Feeds the canonical form to a hasher. What was spent decides nothing where there is no limit on it.
     pub(crate) fn canon(&self, limits: &Limits, abstraction: &Abstraction, out: &mut impl Hasher) {
         let spent = &self.spent;

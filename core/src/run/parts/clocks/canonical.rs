@@ -1,12 +1,21 @@
 //! What the model checker sees of the clocks.
 
-use super::Deadlines;
+use super::Clocks;
 use crate::Timestamp;
 use crate::run::protocol::TimerKey;
+use std::time::Duration;
 
-impl Deadlines {
-    /// Each of them, and what it is for.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
-        self.0.iter().copied()
+impl Clocks {
+    /// Each deadline, and what it is for.
+    pub(crate) fn timers(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
+        self.deadlines.0.iter().copied()
+    }
+
+    pub(crate) fn paused_at(&self) -> Option<Timestamp> {
+        self.paused_at
+    }
+
+    pub(crate) fn turn_left(&self) -> Option<Duration> {
+        self.turn_left
     }
 }

@@ -1,4 +1,4 @@
-//! The moments at which the corpus of snapshots was taken.
+//! Moments of runs, of every kind that a snapshot may be taken at.
 
 use crate::interrupts::asks;
 use crate::wire::{Say, a_call, call, text};
@@ -14,20 +14,17 @@ use stepwell_core::run::{
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
 /// What a scene changes of the configuration that all scenes share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Setting {
-    pub stores: bool,
-    pub creates_runs: bool,
-    pub sums_up: bool,
-    pub fails_at_limit: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub types: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hooks: bool,
+#[derive(Clone, Copy)]
+struct Setting {
+    stores: bool,
+    creates_runs: bool,
+    sums_up: bool,
+    fails_at_limit: bool,
+    types: bool,
+    hooks: bool,
 }
 
-/// The configuration of every scene: it must stay as it is, since the snapshots were made with it.
-pub fn configure(config: &mut RunConfig, setting: Setting) {
+fn configure(config: &mut RunConfig, setting: Setting) {
     offer(config, Tool::new("work", "Works."));
     offer(config, Tool::new("look", "Looks.").idempotent());
     offer(config, Tool::new("ask", "Asks.").requires_approval());
@@ -60,7 +57,6 @@ pub fn configure(config: &mut RunConfig, setting: Setting) {
 
 pub struct Scene {
     pub name: &'static str,
-    pub setting: Setting,
     /// The world at the moment of the snapshot.
     pub world: World,
 }
@@ -113,11 +109,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
     let mut scenes = Vec::new();
     let mut scene = |name, setting: Setting, make: &dyn Fn(World) -> World| {
         let world = make(world(dialect, setting));
-        scenes.push(Scene {
-            name,
-            setting,
-            world,
-        });
+        scenes.push(Scene { name, world });
     };
     let at = |state| {
         move |mut world: World| {
