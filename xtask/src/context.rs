@@ -22,8 +22,6 @@ pub(crate) struct Context {
 /// What several suites take, and the first of them makes.
 #[derive(Default)]
 pub(crate) struct Made {
-    /// The program that compiles in the one build.
-    pub(crate) linter: Once<PathBuf>,
     /// See [`Context::build`].
     pub(crate) workspace: Once<Vec<TestProgram>>,
     /// The model checker and the interleavings with faults in them.

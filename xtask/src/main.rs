@@ -6,7 +6,6 @@ mod context;
 mod faults;
 mod features;
 mod installs;
-mod linter;
 mod log;
 mod once;
 mod packages;
