@@ -136,7 +136,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     if !abstraction.history {
         json(conversation, out);
         json(&(id, ids, parent_run_id, resume, budget.usage()), out);
-        json(&(beginnings.turn(), beginnings.hop(), hop_state), out);
+        json(&(beginnings, hop_state), out);
         return;
     }
     for call in conversation.calls() {

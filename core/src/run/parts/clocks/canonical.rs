@@ -18,4 +18,8 @@ impl Clocks {
     pub(crate) fn turn_left(&self) -> Option<Duration> {
         self.turn_left
     }
+
+    pub(crate) fn running_since(&self) -> Option<Timestamp> {
+        self.running_since
+    }
 }
