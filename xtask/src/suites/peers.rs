@@ -156,27 +156,32 @@ pub(super) const AI_SDK: Suite = Suite {
     run: ai_sdk,
 };
 
+/// The versions of the SDK.
+const VERSIONS: [&str; 2] = ["6", "7"];
+
 fn ai_sdk(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let project = context.root.join("tests/ai-sdk");
     npm::ensure(log, &project)?;
-    // Plays the chats of both versions of the SDK with a server.
-    let play = |log: &mut Log, url: &str, what: &str| -> anyhow::Result<()> {
-        for version in ["6", "7"] {
-            let said = log.read(npm::script(&project, "chats.mjs").args([url, what, version]))?;
-            let last = said.lines().last().unwrap_or_default();
-            ensure!(last.ends_with("chats passed"), "a chat failed: {said}");
-            log.say(last)?;
-        }
-        Ok(())
+    let play = |log: &mut Log, url: &str, what: &str, version: &str| {
+        let mut chats = npm::script(&project, "chats.mjs");
+        let said = log.read(chats.args([url, what, version]))?;
+        let last = said.lines().last().unwrap_or_default();
+        ensure!(last.ends_with("chats passed"), "a chat failed: {said}");
+        log.say(last)
     };
-    let (_server, url) = serve(context, log, "16")?;
-    play(log, &url, "serve")?;
+    for version in VERSIONS {
+        // The numbers that a chat sets stay set as long as the server lives.
+        let (_server, url) = serve(context, log, "16")?;
+        play(log, &url, "serve", version)?;
+    }
     let scenes = fs::read_to_string(context.root.join("host/src/serve/scenes.json"))?;
     let scenes: serde_json::Value = serde_json::from_str(&scenes).context("scenes.json")?;
     let model = mock_llm::start(context, log, Some(&scenes.to_string()))?;
     let app = context.program(log, "serve")?;
     let (_app, url) = server(process::command(app).args(["127.0.0.1:0", model.base_url()]))?;
-    play(log, &url, "axum")?;
+    for version in VERSIONS {
+        play(log, &url, "axum", version)?;
+    }
     let venv = Venv::ensure(
         context,
         log,
@@ -193,7 +198,10 @@ fn ai_sdk(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .env("PYTHONPATH", env::join_paths(sources)?)
             .env("MODEL_URL", model.base_url()),
     )?;
-    play(log, &url, "asgi")
+    for version in VERSIONS {
+        play(log, &url, "asgi", version)?;
+    }
+    Ok(())
 }
 
 /// `stepwell serve`, which ends when it is dropped, and its address.
