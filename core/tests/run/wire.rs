@@ -1,8 +1,8 @@
 //! What a provider says, and how it stands on the wire.
 
 use serde_json::{Value, json};
-use std::fmt::Write;
 use stepwell_core::dialect::Dialect;
+use stepwell_mock_llm::{Answer, Setting};
 
 /// One thing that a stream says.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,218 +72,87 @@ pub fn call(id: &str, name: &str, arguments: &str) -> Say {
 
 /// The body of a stream that says these things, and then, unless it was cut or has failed, ends as it should.
 pub fn body(dialect: Dialect, hop: usize, says: &[Say]) -> Vec<u8> {
-    match dialect {
-        Dialect::OpenAiChat => chat(says),
-        Dialect::AgUi => ag_ui(hop, says),
-        other => panic!("no wire for {other:?}"),
-    }
-    .into_bytes()
+    frames(dialect, hop, says).concat()
 }
 
 /// The frames of such a body, each with its number as its id, from 1.
 pub fn numbered(dialect: Dialect, hop: usize, says: &[Say]) -> Vec<String> {
-    let body = String::from_utf8(body(dialect, hop, says)).expect("it is text");
-    let frames = body.split_inclusive("\n\n").zip(1..);
+    let frames = frames(dialect, hop, says).into_iter().zip(1..);
     frames
-        .map(|(frame, id)| format!("id: {id}\n{frame}"))
+        .map(|(frame, id)| {
+            let frame = String::from_utf8(frame).expect("it is text");
+            format!("id: {id}\n{frame}")
+        })
         .collect()
 }
 
-fn frame(out: &mut String, data: &Value) {
-    write!(out, "data: {data}\n\n").expect("a string takes all");
-}
-
-fn chat(says: &[Say]) -> String {
-    let mut out = String::new();
-    let chunk = |out: &mut String, delta: Value| {
-        frame(
-            out,
-            &json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]}),
-        );
-    };
-    let begin = |out: &mut String, index: usize, call: &Call| {
-        chunk(
-            out,
-            json!({"tool_calls": [{"index": index, "id": call.id, "type": "function",
-            "function": {"name": call.name, "arguments": ""}}]}),
-        );
-    };
-    let piece = |out: &mut String, index: usize, piece: &str| {
-        chunk(
-            out,
-            json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}),
-        );
-    };
-    let mut calls = 0;
-    let mut usage = None;
-    for say in says {
-        match say {
-            Say::Text(text) => {
-                for part in halves(text) {
-                    chunk(&mut out, json!({"content": part}));
-                }
-            }
-            Say::Reasoning(text) => chunk(&mut out, json!({"reasoning_content": text})),
-            Say::Call(call) => {
-                begin(&mut out, calls, call);
-                for part in &call.pieces {
-                    piece(&mut out, calls, part);
-                }
-                calls += 1;
-            }
-            Say::Calls(batch) => {
-                for (index, call) in batch.iter().enumerate() {
-                    begin(&mut out, calls + index, call);
-                }
-                let longest = batch.iter().map(|call| call.pieces.len()).max();
-                for round in 0..longest.unwrap_or(0) {
-                    for (index, call) in batch.iter().enumerate() {
-                        if let Some(part) = call.pieces.get(round) {
-                            piece(&mut out, calls + index, part);
-                        }
-                    }
-                }
-                calls += batch.len();
-            }
-            Say::Raw(raw) => out.push_str(raw),
-            Say::Heartbeat => out.push_str(": still here\n\n"),
-            Say::Usage { input, output } => {
-                usage = Some(
-                    json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output}),
-                );
-            }
-            Say::Error(message) => {
-                frame(
-                    &mut out,
-                    &json!({"error": {"message": message, "code": 500}}),
-                );
-                return out;
-            }
-            Say::Cut => return out,
-            Say::OpenCall(_) | Say::Answer { .. } | Say::Event(_) | Say::Outcome(_) => {
-                panic!("Chat Completions cannot say {say:?}")
-            }
-        }
-    }
-    let reason = if calls > 0 { "tool_calls" } else { "stop" };
-    frame(
-        &mut out,
-        &json!({"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
-    );
-    if let Some(usage) = usage {
-        frame(&mut out, &json!({"id": "x", "choices": [], "usage": usage}));
-    }
-    out.push_str("data: [DONE]\n\n");
-    out
-}
-
-fn ag_ui(hop: usize, says: &[Say]) -> String {
-    let mut out = String::new();
+fn frames(dialect: Dialect, hop: usize, says: &[Say]) -> Vec<Vec<u8>> {
+    let is_agent = dialect == Dialect::AgUi;
     let (thread, run) = ("thread", format!("agent-run-{hop}"));
     let mut end = json!({"type": "RUN_FINISHED", "threadId": thread, "runId": run});
-    frame(
-        &mut out,
-        &json!({"type": "RUN_STARTED", "threadId": thread, "runId": run}),
-    );
-    let begin = |out: &mut String, call: &Call| {
-        frame(
-            out,
-            &json!({"type": "TOOL_CALL_START", "toolCallId": call.id, "toolCallName": call.name,
-            "parentMessageId": format!("hop-{hop}-calls")}),
-        );
-    };
-    let piece = |out: &mut String, call: &Call, piece: &str| {
-        frame(
-            out,
-            &json!({"type": "TOOL_CALL_ARGS", "toolCallId": call.id, "delta": piece}),
-        );
-    };
-    let finish = |out: &mut String, call: &Call| {
-        frame(
-            out,
-            &json!({"type": "TOOL_CALL_END", "toolCallId": call.id}),
-        );
-    };
+    let mut is_cut = false;
+    let mut answer = Answer::new();
+    if is_agent {
+        let start = json!({"type": "RUN_STARTED", "threadId": thread, "runId": run});
+        answer = answer.bare().frame(start.to_string());
+    }
     for (index, say) in says.iter().enumerate() {
-        let id = format!("hop-{hop}-message-{index}");
-        match say {
-            Say::Text(text) => {
-                frame(
-                    &mut out,
-                    &json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}),
-                );
-                for part in halves(text) {
-                    frame(
-                        &mut out,
-                        &json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": part}),
-                    );
-                }
-                frame(
-                    &mut out,
-                    &json!({"type": "TEXT_MESSAGE_END", "messageId": id}),
-                );
-            }
-            Say::Reasoning(text) => {
-                frame(
-                    &mut out,
-                    &json!({"type": "REASONING_MESSAGE_START", "messageId": id, "role": "reasoning"}),
-                );
-                frame(
-                    &mut out,
-                    &json!({"type": "REASONING_MESSAGE_CONTENT", "messageId": id, "delta": text}),
-                );
-                frame(
-                    &mut out,
-                    &json!({"type": "REASONING_MESSAGE_END", "messageId": id}),
-                );
-            }
-            Say::Call(call) | Say::OpenCall(call) => {
-                begin(&mut out, call);
-                for part in &call.pieces {
-                    piece(&mut out, call, part);
-                }
-                if let Say::Call(_) = say {
-                    finish(&mut out, call);
-                }
-            }
-            Say::Calls(batch) => {
-                for call in batch {
-                    begin(&mut out, call);
-                }
-                let longest = batch.iter().map(|call| call.pieces.len()).max();
-                for round in 0..longest.unwrap_or(0) {
-                    for call in batch {
-                        if let Some(part) = call.pieces.get(round) {
-                            piece(&mut out, call, part);
-                        }
-                    }
-                }
-                for call in batch {
-                    finish(&mut out, call);
-                }
+        answer = match say {
+            Say::Text(text) => answer.text(halves(text)),
+            Say::Reasoning(text) => answer.reasoning([text]),
+            Say::Call(call) => answer.call(call.into()),
+            Say::Calls(batch) => answer.calls(batch.iter().map(Into::into)),
+            Say::OpenCall(call) => {
+                let start = json!({"type": "TOOL_CALL_START", "toolCallId": call.id, "toolCallName": call.name,
+                    "parentMessageId": format!("{run}-calls")});
+                call.pieces.iter().fold(answer.frame(start.to_string()), |answer, piece| {
+                    let piece = json!({"type": "TOOL_CALL_ARGS", "toolCallId": call.id, "delta": piece});
+                    answer.frame(piece.to_string())
+                })
             }
             Say::Answer { call, content } => {
-                frame(
-                    &mut out,
-                    &json!({"type": "TOOL_CALL_RESULT", "messageId": id, "toolCallId": call, "content": content}),
-                );
+                let id = format!("{run}-result-{index}");
+                let result = json!({"type": "TOOL_CALL_RESULT", "messageId": id, "toolCallId": call, "content": content});
+                answer.frame(result.to_string())
             }
-            Say::Event(event) => frame(&mut out, event),
-            Say::Raw(raw) => out.push_str(raw),
-            Say::Heartbeat => out.push_str(": still here\n\n"),
+            Say::Event(event) => answer.frame(event.to_string()),
+            Say::Raw(raw) => answer.bytes(raw.as_bytes()),
+            Say::Heartbeat => answer.bytes(": still here\n\n"),
             Say::Usage { input, output } => {
                 end["usage"] = json!([{"inputTokens": input, "outputTokens": output}]);
+                answer.usage(*input, *output)
+            }
+            Say::Outcome(outcome) => {
+                end["outcome"] = outcome.clone();
+                answer
             }
             Say::Error(message) => {
-                frame(&mut out, &json!({"type": "RUN_ERROR", "message": message}));
-                return out;
+                is_cut = true;
+                answer.error(message)
             }
-            Say::Outcome(outcome) => end["outcome"] = outcome.clone(),
-            Say::Cut => return out,
+            Say::Cut => {
+                is_cut = true;
+                answer.cut()
+            }
+        };
+        if is_cut {
+            break;
         }
     }
-    frame(&mut out, &end);
-    out
+    if is_agent && !is_cut {
+        answer = answer.frame(end.to_string());
+    }
+    let setting = Setting::new().request(json!({
+        "model": "m", "stream_options": {"include_usage": true}, "threadId": thread, "runId": run,
+    }));
+    let dialect = stepwell_mock_llm::Dialect::from_name(dialect.name()).expect("it has them all");
+    answer.frames(dialect, &setting.splits_messages())
+}
+
+impl From<&Call> for stepwell_mock_llm::Call {
+    fn from(call: &Call) -> Self {
+        Self::new(&call.id, &call.name, &call.pieces)
+    }
 }
 
 /// A text in two deltas, so that there is something to merge.

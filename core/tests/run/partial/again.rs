@@ -170,7 +170,7 @@ fn the_same_id_with_another_parent_is_read_from_its_own_beginning() {
 fn what_a_snapshot_puts_in_the_place_of_whole_arguments_is_whole_too() {
     let messages = json!([
         {"id": "user-1", "role": "user", "content": "Go on"},
-        {"id": "hop-0-calls", "role": "assistant", "toolCalls": [
+        {"id": "agent-run-0-calls", "role": "assistant", "toolCalls": [
             {"id": "c", "type": "function", "function": {"name": "work", "arguments": "{\"b\":"}}
         ]}
     ]);
