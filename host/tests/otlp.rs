@@ -1,5 +1,8 @@
 //! The traces that the program sends, as a collector gets them.
 
+#[path = "support/program.rs"]
+mod program;
+
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -11,7 +14,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span};
 use prost::Message;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
@@ -52,19 +55,8 @@ async fn a_turn_its_hops_and_its_tools_are_spans_by_the_genai_conventions() {
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move { axum::serve(listener, collector).await });
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
-    command.arg("demo");
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("STEPWELL_")
-            || name.starts_with("OTEL_")
-            || name.to_ascii_lowercase().ends_with("_proxy")
-        {
-            command.env_remove(&*name);
-        }
-    }
+    let mut command = program::stepwell(&["demo"]);
     command
-        .env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"))
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}"))
         .stdin(Stdio::null())
         .stdout(Stdio::null());

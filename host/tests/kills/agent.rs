@@ -1,22 +1,23 @@
 //! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and ask
 //! anew when their host is killed, since a run is kept nowhere.
 
-use crate::client::{Clients, Gone, tools};
+use crate::client::{Clients, Gone};
+use crate::clients::fold::Fold;
+use crate::clients::frames::{Frame, Frames};
+use crate::clients::{TOOL, tools};
+use crate::common::WHOLE;
 use crate::decision::Decision;
 use crate::host::Host;
-use crate::messages::{Seen, seen};
-use crate::model::{CLIENT_CALLS, WHOLE, calls};
+use crate::model::{CLIENT_CALLS, calls};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
-use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{Event, EventRef, Message, ToolMessage};
 
 /// One run: the messages that it began with, what it said, and the messages that the client made of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) before: Value,
     pub(crate) events: Vec<String>,
-    pub(crate) after: Value,
+    pub(crate) after: Fold,
 }
 
 /// A question that was answered to its end.
@@ -32,7 +33,7 @@ impl Clients {
         while !self.0.ends.load(Ordering::SeqCst) {
             let question = format!("run-{}", self.0.threads.fetch_add(1, Ordering::SeqCst) + 1);
             // What waits for the user is in the memory of one host.
-            let host = self.0.hosts.any(self.0.random.below(1 << 32)).await;
+            let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
             if let Ok(runs) = self.question(&host, &question).await {
                 let answered = Answered { question, runs };
                 self.0.answered.lock().unwrap().push(answered);
@@ -41,12 +42,12 @@ impl Clients {
     }
 
     async fn question(&self, host: &Host, question: &str) -> Result<Vec<Run>, Gone> {
-        let message = Message::user(format!("{question}-user"), question);
-        let mut conversation = Conversation::new(vec![message]);
+        let mut fold = Fold::default();
+        fold.say(format!("{question}-user"), question);
         let mut resume: Vec<Value> = Vec::new();
         let mut runs: Vec<Run> = Vec::new();
         loop {
-            let before = json!(conversation.messages());
+            let before = json!(fold.to_messages());
             let input = json!({
                 "protocolVersion": "1.0",
                 "threadId": question,
@@ -58,18 +59,17 @@ impl Clients {
             if !resume.is_empty() {
                 self.0.moments.question();
             }
-            let events = self.run(host, &input, &mut conversation).await?;
+            let events = self.run(host, &input, &mut fold).await?;
             let end: Value = serde_json::from_str(events.last().unwrap()).unwrap();
             assert_eq!(end["type"], "RUN_FINISHED", "{question}: {events:#?}");
             if end["outcome"]["type"] == "cancelled" {
                 // The host stops.
                 return Err(Gone);
             }
-            let after = json!(conversation.messages());
             runs.push(Run {
                 before,
                 events,
-                after,
+                after: fold.clone(),
             });
             let list = |name: &str| end["outcome"][name].as_array().cloned().unwrap_or_default();
             let (asked, pending) = (list("interrupts"), list("pendingToolCallIds"));
@@ -82,19 +82,14 @@ impl Clients {
                 Decision::of(call).entry(id.as_str().unwrap(), call)
             });
             resume = entries.collect();
-            if resume.is_empty() || self.0.random.below(2) == 0 {
-                bring(&mut conversation);
+            if resume.is_empty() || self.0.chance.one_in(2) {
+                fold.bring(TOOL);
             }
         }
     }
 
     /// One run, to the event that ends it.
-    async fn run(
-        &self,
-        host: &Host,
-        input: &Value,
-        conversation: &mut Conversation,
-    ) -> Result<Vec<String>, Gone> {
+    async fn run(&self, host: &Host, input: &Value, fold: &mut Fold) -> Result<Vec<String>, Gone> {
         let request = self.0.client.post(format!("{}/agent", host.url));
         let request = request.header("content-type", "application/json");
         let mut response = request.body(input.to_string()).send().await?;
@@ -104,20 +99,18 @@ impl Clients {
             panic!("{status}: {:?}: {input}", response.text().await);
         }
         let mut events = Vec::new();
-        let mut unread = String::new();
+        let mut frames = Frames::default();
         while let Some(chunk) = response.chunk().await? {
             self.0.moments.bytes(chunk.len());
-            unread.push_str(std::str::from_utf8(&chunk).unwrap());
-            while let Some((frame, rest)) = unread.split_once("\n\n") {
-                let frame = frame.to_owned();
-                unread = rest.to_owned();
+            frames.push(&chunk);
+            for frame in frames.by_ref() {
                 self.0.moments.step();
-                let Some((_, data)) = frame.split_once("\ndata: ") else {
+                let Frame::Event(_, data) = frame else {
                     continue;
                 };
-                let event: Event = serde_json::from_str(data).unwrap();
-                let _ = conversation.apply(EventRef::from(&event));
-                events.push(data.to_owned());
+                let broken = fold.apply(&serde_json::from_str(&data).unwrap());
+                assert!(broken.is_empty(), "{broken:?}: {input}");
+                events.push(data);
             }
         }
         let end = events.last().map_or("", String::as_str);
@@ -129,34 +122,13 @@ impl Clients {
     }
 }
 
-/// Brings what the client's own tool gave, for each call that waits for it.
-fn bring(conversation: &mut Conversation) {
-    let shown = seen(&json!(conversation.messages()));
-    let has_result = |call: &str| {
-        shown
-            .iter()
-            .any(|message| message.result_of.as_deref() == Some(call))
-    };
-    let calls = shown.iter().flat_map(|message| &message.calls);
-    let open = calls.filter(|call| call.name == "where" && !has_result(&call.id));
-    let results = open.map(|call| {
-        Message::Tool(ToolMessage {
-            id: format!("{}-brought", call.id).into(),
-            tool_call_id: call.id.as_str().into(),
-            content: "here".into(),
-            ..ToolMessage::default()
-        })
-    });
-    let messages = conversation.messages().iter().cloned().chain(results);
-    *conversation = Conversation::new(messages.collect());
-}
-
 impl Answered {
     /// The answer is whole, and each call has the result that it is to have.
     pub(crate) fn judge(&self) {
         let question = &self.question;
-        let shown = seen(&self.runs.last().unwrap().after);
-        let answers = shown.iter().filter(|message| message.role == "assistant");
+        let shown = &self.runs.last().unwrap().after;
+        let answers = shown.messages.iter();
+        let answers = answers.filter(|message| message.role == "assistant");
         let words: String = answers
             .clone()
             .map(|message| message.text.as_str())
@@ -166,10 +138,10 @@ impl Answered {
         let asked: Vec<_> = asked.map(|call| call.id.clone()).collect();
         assert_eq!(asked, calls(question, &CLIENT_CALLS), "{question}");
         for call in asked {
-            let is_of_call = |message: &&Seen| message.result_of.as_ref() == Some(&call);
-            let results: Vec<_> = shown.iter().filter(is_of_call).collect();
-            assert_eq!(results.len(), 1, "{call}: {results:?}");
-            let text = &results[0].text;
+            let result = shown.result(&call);
+            let text = &result
+                .unwrap_or_else(|| panic!("{call} has no result"))
+                .text;
             let is_right = match (call.rsplit('_').next().unwrap(), Decision::of(&call)) {
                 ("where", _) => text == "here",
                 ("ask", Decision::Denied) => text.contains("not now"),

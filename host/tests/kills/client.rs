@@ -2,14 +2,18 @@
 //! the one that was started again, when theirs is killed.
 
 use crate::agent::Answered;
+use crate::clients::chance::Chance;
+use crate::clients::frames::{Frame, Frames};
+use crate::clients::tools;
+use crate::clients::view::View;
 use crate::decision::Decision;
 use crate::harm::Harm;
 use crate::host::{Host, Hosts};
 use crate::model::{CALLS, CLIENT_CALLS, calls};
-use crate::moments::{Moments, Random};
+use crate::moments::Moments;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -32,24 +36,13 @@ pub(crate) struct Told {
     has_tools: bool,
     /// Whether a host has said that the turn began.
     has_begun: bool,
-    /// The events, as they were told.
-    pub(crate) events: Vec<String>,
+    pub(crate) view: View,
     /// The last event that a host has taken note of.
     pub(crate) acknowledged: Option<u64>,
-    /// The questions that are open, each with its call.
-    questions: BTreeMap<String, String>,
-    /// Those of which a host has taken the answer.
+    /// The questions of which a host has taken the answer.
     pub(crate) answered: HashSet<String>,
-    /// The calls of the client's tool that wait for their result.
-    awaited: BTreeSet<String>,
-    /// Those of which a host has taken the result.
+    /// The calls of the client's tool of which a host has taken the result.
     pub(crate) brought: HashSet<String>,
-    is_over: bool,
-}
-
-/// Those of a client that has one.
-pub(crate) fn tools() -> Value {
-    json!([{"name": "where", "description": "Where the user is."}])
 }
 
 impl Told {
@@ -59,13 +52,10 @@ impl Told {
             number,
             has_tools,
             has_begun: false,
-            events: Vec::new(),
+            view: View::default(),
             acknowledged: None,
-            questions: BTreeMap::new(),
             answered: HashSet::new(),
-            awaited: BTreeSet::new(),
             brought: HashSet::new(),
-            is_over: false,
         }
     }
 
@@ -103,7 +93,7 @@ pub(crate) struct Clients(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) hosts: Hosts,
     pub(crate) moments: Moments,
-    pub(crate) random: Random,
+    pub(crate) chance: Chance,
     pub(crate) client: Client,
     pub(crate) threads: AtomicU32,
     /// Nothing more is begun.
@@ -118,12 +108,12 @@ pub(crate) struct Inner {
 }
 
 impl Clients {
-    pub(crate) fn new(hosts: Hosts, moments: Moments, random: Random) -> Self {
+    pub(crate) fn new(hosts: Hosts, moments: Moments, chance: Chance) -> Self {
         let client = Client::builder().read_timeout(SILENCE).build();
         Self(Arc::new(Inner {
             hosts,
             moments,
-            random,
+            chance,
             client: client.unwrap(),
             threads: AtomicU32::default(),
             ends: AtomicBool::default(),
@@ -191,8 +181,8 @@ impl Clients {
         let number = self.0.threads.fetch_add(1, Ordering::SeqCst) + 1;
         for turn in 1..=TURNS {
             let mut told = Told::new(format!("thread-{number}"), turn, number.is_multiple_of(2));
-            while !told.is_over {
-                let host = self.0.hosts.any(self.0.random.below(1 << 32)).await;
+            while !told.view.fold.is_over {
+                let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
                 // It goes on at another host, or at the next.
                 let _ = self.turn(&host, &mut told).await;
             }
@@ -217,7 +207,7 @@ impl Clients {
             told.has_begun = true;
         }
         self.0.moments.step();
-        while !told.is_over {
+        while !told.view.fold.is_over {
             self.follow(host, told).await?;
         }
         Ok(())
@@ -228,26 +218,30 @@ impl Clients {
             .0
             .client
             .get(format!("{}/events?protocolVersion=1.0", told.path(host)));
-        if let Some(last) = told.events.len().checked_sub(1) {
-            request = request.header("last-event-id", format!("{}:{last}", told.turn()));
+        if let Some(last) = told.view.last_event_id(&told.turn()) {
+            request = request.header("last-event-id", last);
         }
         let mut response = request.send().await?;
         self.is_there(response.status()).await?;
         assert_eq!(response.status(), 200, "{}", told.turn());
-        let mut unread = String::new();
+        let mut frames = Frames::default();
         while let Some(chunk) = response.chunk().await? {
             self.0.moments.bytes(chunk.len());
-            unread.push_str(std::str::from_utf8(&chunk).unwrap());
-            while let Some((frame, rest)) = unread.split_once("\n\n") {
-                let frame = frame.to_owned();
-                unread = rest.to_owned();
+            frames.push(&chunk);
+            for frame in frames.by_ref() {
                 self.0.moments.step();
-                let is_event = self.take(told, &frame);
-                if is_event && self.0.random.below(4) == 0 {
+                let is_event = match frame {
+                    Frame::Event(id, data) => {
+                        self.take(told, &id, data);
+                        true
+                    }
+                    Frame::Notice | Frame::Comment => false,
+                };
+                if is_event && self.0.chance.one_in(4) {
                     self.acknowledge(host, told).await?;
                 }
                 // A user takes a moment, and answers at the latest when nothing else happens.
-                if !is_event || self.0.random.below(3) == 0 {
+                if !is_event || self.0.chance.one_in(3) {
                     self.answer(told).await;
                     self.bring(told).await;
                 }
@@ -256,49 +250,27 @@ impl Clients {
         Ok(())
     }
 
-    /// Takes note of what the client is told. `true` if it was an event of the turn.
-    fn take(&self, told: &mut Told, frame: &str) -> bool {
-        let Some((id, data)) = frame.split_once("\ndata: ") else {
-            return false;
-        };
-        let expected = format!("id: {}:{}", told.turn(), told.events.len());
-        assert_eq!(id, expected, "each event comes once, in order");
-        assert!(!told.is_over, "{data} comes after the end");
-        let event: Value = serde_json::from_str(data).unwrap();
-        let value = &event["value"];
-        match (event["type"].as_str().unwrap(), event["name"].as_str()) {
-            ("RUN_FINISHED" | "RUN_ERROR", _) => told.is_over = true,
-            ("MESSAGES_SNAPSHOT", _) => {
-                if let Some((harm, at)) = *self.0.harmed.lock().unwrap() {
-                    let mut go_on = self.0.go_on.lock().unwrap();
-                    go_on.entry(harm).or_default().push(at.elapsed());
-                }
-            }
-            ("CUSTOM", Some("interrupt")) => {
-                let id = value["id"].as_str().unwrap().to_owned();
-                assert!(!told.answered.contains(&id), "{id} was answered: {data}");
-                let call = value["toolCallId"].as_str().unwrap().to_owned();
-                told.questions.insert(id, call);
-            }
-            ("CUSTOM", Some("interrupt_answered")) => {
-                told.questions
-                    .remove(value["interruptId"].as_str().unwrap());
-            }
-            ("CUSTOM", Some("tool_status")) => {
-                let call = value["toolCallId"].as_str().unwrap();
-                match value["status"] == "deferred" {
-                    true => told.awaited.insert(call.to_owned()),
-                    false => told.awaited.remove(call),
-                };
-            }
-            _ => {}
+    /// Takes note of what the client is told.
+    fn take(&self, told: &mut Told, id: &str, data: String) {
+        let event: Value = serde_json::from_str(&data).unwrap();
+        if event["name"] == "interrupt" {
+            let id = event["value"]["id"].as_str().unwrap();
+            assert!(!told.answered.contains(id), "{id} was answered: {data}");
         }
-        told.events.push(data.to_owned());
-        true
+        let snapshots = told.view.fold.snapshots;
+        let broken = told.view.take(&told.turn(), id, data);
+        assert!(broken.is_empty(), "{}: {broken:?}", told.turn());
+        let fold = &told.view.fold;
+        if fold.snapshots > snapshots
+            && let Some((harm, at)) = *self.0.harmed.lock().unwrap()
+        {
+            let mut go_on = self.0.go_on.lock().unwrap();
+            go_on.entry(harm).or_default().push(at.elapsed());
+        }
     }
 
     async fn acknowledge(&self, host: &Host, told: &mut Told) -> Result<(), Gone> {
-        let last = told.events.len() as u64 - 1;
+        let last = told.view.events.len() as u64 - 1;
         let url = format!("{}/acknowledge", told.path(host));
         let answer = self.post(&url, &json!({ "index": last })).await?;
         self.is_there(answer).await?;
@@ -309,9 +281,9 @@ impl Clients {
 
     /// Answers one of the open questions, at the host that has the turn.
     async fn answer(&self, told: &mut Told) {
-        let mut open = told.questions.iter();
+        let mut open = told.view.fold.questions.iter();
         let open = open.find(|(id, _)| !told.answered.contains(*id));
-        let Some((id, call)) = open.map(|(id, call)| (id.clone(), call.clone())) else {
+        let Some((id, Some(call))) = open.map(|(id, call)| (id.clone(), call.clone())) else {
             return;
         };
         let body = json!({ "resume": [Decision::of(&call).entry(&id, &call)] });
@@ -323,9 +295,10 @@ impl Clients {
 
     /// Brings one of the results that are awaited, to the host that has the turn.
     async fn bring(&self, told: &mut Told) {
-        let mut open = told.awaited.iter();
-        let open = open.find(|call| !told.brought.contains(*call));
-        let Some(call) = open.cloned() else { return };
+        let mut open = told.view.fold.awaited().into_iter();
+        let Some(call) = open.find(|call| !told.brought.contains(call)) else {
+            return;
+        };
         let action = format!("calls/{call}/result");
         if self
             .tell(told, &action, &json!({ "content": "here" }))

@@ -1,6 +1,7 @@
 //! What the user says to a call that asks to run. It follows from the call's id, so that who is asked again after a kill
 //! says the same.
 
+use crate::clients::chance::Chance;
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +13,7 @@ pub(crate) enum Decision {
 
 impl Decision {
     pub(crate) fn of(call: &str) -> Self {
-        match hash(call) % 4 {
+        match Chance::of(0, call).below(4) {
             0 => Self::Denied,
             1 => Self::Edited,
             _ => Self::Granted,
@@ -30,12 +31,4 @@ impl Decision {
         };
         json!({ "interruptId": question, "status": "resolved", "payload": payload })
     }
-}
-
-/// A number that follows from the text (FNV-1a).
-fn hash(text: &str) -> u64 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    hash >> 32
 }

@@ -1,8 +1,9 @@
 //! What befalls the hosts, and what they stand on.
 
+use crate::clients::chance::Chance;
 use crate::host::Host;
 use crate::line::State;
-use crate::moments::{Plan, Random};
+use crate::moments::Plan;
 use crate::storm::Storm;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -67,11 +68,11 @@ pub(crate) const BEHIND_RESTATE: &[Harm] = &[
 pub(crate) const BEHIND_NODES: &[Harm] = &[Harm::Kill, Harm::KillRestate];
 
 /// Each so many times, in an order of the seed's.
-pub(crate) fn shuffled(kinds: &[Harm], times: u64, random: &Random) -> Vec<Harm> {
+pub(crate) fn shuffled(kinds: &[Harm], times: u64, chance: &Chance) -> Vec<Harm> {
     let mut left: Vec<_> = (0..times).flat_map(|_| kinds).copied().collect();
     let mut order = Vec::new();
     while !left.is_empty() {
-        order.push(left.swap_remove(random.index(left.len())));
+        order.push(left.swap_remove(chance.index(left.len())));
     }
     order
 }
@@ -91,37 +92,37 @@ impl Storm {
     }
 
     async fn kills_one(&mut self) {
-        let place = self.random.index(self.places());
+        let place = self.chance.index(self.places());
         let host = self.hosts.at(place);
         let killed = host.clone();
-        let plan = self.random.plan();
+        let plan = Plan::drawn(&self.chance);
         self.at(plan, Harm::Kill, move || killed.kill()).await;
         host.wait_until_killed();
-        if self.places() > 1 && self.random.below(3) > 0 {
+        if self.places() > 1 && self.chance.below(3) > 0 {
             // Others go on with its turns.
-            self.passes(self.random.below(60)).await;
+            self.passes(self.chance.below(60)).await;
         }
         self.starts(place).await;
     }
 
     async fn replaces_all(&mut self) {
         self.updates();
-        let mut plan = self.random.plan();
+        let mut plan = Plan::drawn(&self.chance);
         for place in 0..self.places() {
             let host = self.hosts.at(place);
             let stopped = host.clone();
             self.at(plan, Harm::Replace, move || stopped.stop()).await;
             host.wait_until_stopped().await;
             self.starts(place).await;
-            plan = Plan::Steps(self.random.below(60));
+            plan = Plan::Steps(self.chance.below(60));
         }
     }
 
     async fn freezes_one(&mut self) {
-        let place = self.random.index(self.places());
+        let place = self.chance.index(self.places());
         let host = self.hosts.at(place);
         let frozen = host.clone();
-        let plan = self.random.plan();
+        let plan = Plan::drawn(&self.chance);
         self.at(plan, Harm::Freeze, move || frozen.signal("STOP"))
             .await;
         self.goes_on_without_one().await;
@@ -130,22 +131,23 @@ impl Storm {
     }
 
     async fn disconnects(&mut self) {
-        self.at(self.random.plan(), Harm::Disconnect, || {}).await;
-        let of = match self.random.below(2) {
+        self.at(Plan::drawn(&self.chance), Harm::Disconnect, || {})
+            .await;
+        let of = match self.chance.below(2) {
             0 => None,
-            _ => Some(self.hosts.at(self.random.index(self.places())).name),
+            _ => Some(self.hosts.at(self.chance.index(self.places())).name),
         };
         self.audit().end_connections(of.as_deref()).await;
         self.all_are_there().await;
     }
 
     async fn cuts_off_from_store(&mut self) {
-        let place = self.random.index(self.places());
-        let cut = match self.random.below(2) {
+        let place = self.chance.index(self.places());
+        let cut = match self.chance.below(2) {
             0 => State::Ended,
             _ => State::Silent,
         };
-        let (plan, line) = (self.random.plan(), self.lines[place].clone());
+        let (plan, line) = (Plan::drawn(&self.chance), self.lines[place].clone());
         self.at(plan, Harm::CutOffFromStore, move || line.set(cut))
             .await;
         self.goes_on_without_one().await;
@@ -154,24 +156,25 @@ impl Storm {
     }
 
     async fn cuts_off_from_restate(&mut self) {
-        let place = self.random.index(self.places());
-        self.at(self.random.plan(), Harm::CutOffFromRestate, || {})
+        let place = self.chance.index(self.places());
+        self.at(Plan::drawn(&self.chance), Harm::CutOffFromRestate, || {})
             .await;
         self.restate().cut_off(place);
         // Restate gives up on it after two seconds.
-        let while_cut = Duration::from_millis(self.random.below(5_000));
+        let while_cut = self.chance.millis(0..5_000);
         tokio::time::sleep(while_cut).await;
         self.restate().mend();
     }
 
     /// One server of it, of which there may be more.
     async fn kills_restate(&mut self) {
-        self.at(self.random.plan(), Harm::KillRestate, || {}).await;
+        self.at(Plan::drawn(&self.chance), Harm::KillRestate, || {})
+            .await;
         let nodes = self.restate().nodes();
-        let node = self.random.index(nodes);
+        let node = self.chance.index(nodes);
         self.restate().kill(node);
-        if nodes > 1 && self.random.below(3) > 0 {
-            self.passes(self.random.below(200)).await;
+        if nodes > 1 && self.chance.below(3) > 0 {
+            self.passes(self.chance.below(200)).await;
         }
         self.restate().start_again(node).await;
     }
@@ -209,10 +212,10 @@ impl Storm {
 
     /// For a few steps, or until the others know that one is gone and have had time to go on.
     async fn goes_on_without_one(&mut self) {
-        if self.random.below(2) == 0 {
+        if self.chance.one_in(2) {
             self.audit().lives(|there| there < self.places()).await;
         }
-        self.passes(self.random.below(200)).await;
+        self.passes(self.chance.below(200)).await;
     }
 
     /// Waits until the server knows of every host that it lives.

@@ -1,5 +1,6 @@
 //! The program, serving.
 
+use crate::program::without_settings;
 use crate::wire::Provider;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -108,14 +109,8 @@ impl Host {
             .args(&setup.flags[place])
             // A turn whose host died between its end and the telling of it is told when its log is silent.
             .args(["--keep-alive", "1"])
-            .args(["--grace", "1"])
-            .env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if text.starts_with("STEPWELL_") || text.to_ascii_lowercase().ends_with("_proxy") {
-                command.env_remove(&name);
-            }
-        }
+            .args(["--grace", "1"]);
+        without_settings(&mut command);
         let log = File::options().create(true).append(true).open(&setup.log);
         let mut child = command
             .env("ANTHROPIC_API_KEY", "key")

@@ -27,15 +27,20 @@ mod agent;
 mod audit;
 mod behind;
 mod client;
+#[path = "../clients/mod.rs"]
+mod clients;
+#[path = "../../../io/tests/kills/common.rs"]
+mod common;
 mod decision;
 mod harm;
 mod host;
 #[path = "../serve/line.rs"]
 mod line;
-mod messages;
 mod model;
 mod moments;
 mod oracle;
+#[path = "../support/program.rs"]
+mod program;
 #[allow(dead_code)] // it is another test's too
 #[path = "../serve/restate.rs"]
 mod restate;
@@ -45,9 +50,10 @@ mod verdict;
 #[path = "../simulation/wire.rs"]
 mod wire;
 
+use common::{directory, number};
 use harm::Harm;
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -66,7 +72,7 @@ fn main() -> ExitCode {
     let without_restate = without || !HAS_RESTATE || std::env::var_os(RESTATE).is_none();
     let trials = vec![
         Trial::test("sqlite", || {
-            let file = directory("sqlite").join("turns.db");
+            let file = directory("host-sqlite").join("turns.db");
             storm("sqlite", Address::Sqlite(file), 1, 0, harm::ALONE, 5)
         }),
         Trial::test("postgres", {
@@ -111,20 +117,6 @@ fn main() -> ExitCode {
         .with_ignored_flag(without_restate),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
-}
-
-/// A new folder for a test.
-fn directory(name: &str) -> PathBuf {
-    let name = format!("host-kills-{name}-{}", std::process::id());
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
-    directory
-}
-
-fn number(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.map_or(default, |text| text.parse().expect("a number"))
 }
 
 /// Where the sessions are.
@@ -173,7 +165,7 @@ fn storm(
             turns_end: true,
         })
         .await;
-        for harm in harm::shuffled(kinds, times, &storm.random) {
+        for harm in harm::shuffled(kinds, times, &storm.chance) {
             storm.does(harm).await;
         }
         storm.end().await

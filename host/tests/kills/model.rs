@@ -23,9 +23,6 @@ pub(crate) const CALLS: [&str; 4] = ["work", "look", "ask", "work"];
 /// The same where the client has a tool of its own.
 pub(crate) const CLIENT_CALLS: [&str; 3] = ["work", "where", "ask"];
 
-/// All that it says, whatever its rounds do.
-pub(crate) const WHOLE: &str = "Round 0 of the answer.Round 1 of the answer.Round 2 of the answer.";
-
 /// What it asks for, in order.
 pub(crate) fn calls(question: &str, names: &[&str]) -> Vec<String> {
     let rounds = (0..ROUNDS).flat_map(|round| {

@@ -1,39 +1,8 @@
 //! When something befalls a host: by what the turns have reached, and by what the clients have read.
 
+use crate::clients::chance::Chance;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
-
-/// Numbers that look random (SplitMix64). Clones go on with the same series.
-#[derive(Clone)]
-pub(crate) struct Random(Arc<Mutex<u64>>);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(seed)))
-    }
-
-    pub(crate) fn below(&self, end: u64) -> u64 {
-        let mut state = self.0.lock().unwrap();
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    /// A place in a list of so many.
-    pub(crate) fn index(&self, length: usize) -> usize {
-        self.below(length as u64) as usize
-    }
-
-    /// When the next harm is done.
-    pub(crate) fn plan(&self) -> Plan {
-        match self.below(6) {
-            0 => Plan::Bytes(self.below(60_000)),
-            1 => Plan::Questions(self.below(12)),
-            _ => Plan::Steps(self.below(400)),
-        }
-    }
-}
 
 /// What is left until the moment.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +13,17 @@ pub(crate) enum Plan {
     Bytes(u64),
     /// Questions and results that are about to be answered or brought, are, or were just now.
     Questions(u64),
+}
+
+impl Plan {
+    /// When the next harm is done.
+    pub(crate) fn drawn(chance: &Chance) -> Self {
+        match chance.below(6) {
+            0 => Self::Bytes(chance.below(60_000)),
+            1 => Self::Questions(chance.below(12)),
+            _ => Self::Steps(chance.below(400)),
+        }
+    }
 }
 
 /// What happens at the moment.

@@ -4,12 +4,14 @@ use crate::Address;
 use crate::audit::{self, Audit};
 use crate::behind::Behind;
 use crate::client::Clients;
+use crate::clients::chance::Chance;
+use crate::common::directory;
 use crate::harm::Harm;
 use crate::host::{Host, Hosts, Setup};
 use crate::line::Line;
-use crate::moments::{Moments, Plan, Random};
+use crate::moments::{Moments, Plan};
 use crate::wire::Provider;
-use crate::{directory, model, tools, verdict};
+use crate::{model, tools, verdict};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -22,7 +24,7 @@ pub(crate) struct Storm {
     provider: Provider,
     pub(crate) hosts: Hosts,
     moments: Moments,
-    pub(crate) random: Random,
+    pub(crate) chance: Chance,
     pub(crate) clients: Clients,
     living: JoinHandle<()>,
     address: Address,
@@ -76,9 +78,9 @@ impl Storm {
         let flags = |place| restate.as_ref().map(|restate| restate.flags(place));
         let flags = (0..places).map(|place| flags(place).unwrap_or_default());
         let flags = flags.collect();
-        let random = Random::new(seed);
+        let chance = Chance::of(seed, "the storm");
         let moments = Moments::default();
-        let effects = directory(&format!("{name}-effects")).join("runs");
+        let effects = directory(&format!("host-{name}-effects")).join("runs");
         std::fs::write(&effects, "").unwrap();
         let (answers_end, ends) = watch::channel(turns_end);
         let (program, other_build) = builds();
@@ -90,7 +92,11 @@ impl Storm {
             flags,
         };
         let hosts = Hosts::default();
-        let clients = Clients::new(hosts.clone(), moments.clone(), Random::new(!seed));
+        let clients = Clients::new(
+            hosts.clone(),
+            moments.clone(),
+            Chance::of(seed, "the clients"),
+        );
         let living = clients.clone();
         let storm = Self {
             setup,
@@ -98,7 +104,7 @@ impl Storm {
             provider: Provider::Chat,
             hosts,
             moments,
-            random,
+            chance,
             clients,
             living: tokio::spawn(async move { living.live(sessions).await }),
             address,
@@ -139,7 +145,7 @@ impl Storm {
 
     /// Starts the place's next host, before the same provider or the other.
     pub(crate) async fn starts(&mut self, place: usize) {
-        if self.random.below(2) == 0 {
+        if self.chance.one_in(2) {
             self.provider = self.provider.other();
         }
         let host = self.host(place).await;

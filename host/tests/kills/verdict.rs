@@ -1,18 +1,17 @@
 //! What must hold of the store, of the tools and of what the clients were told, in the end.
 
 use crate::client::{Clients, Told};
+use crate::clients::fold::{self, Fold};
+use crate::clients::view;
+use crate::common;
 use crate::decision::Decision;
 use crate::harm::Harm;
-use crate::messages::{Seen, fold, seen};
-use crate::model::WHOLE;
 use crate::oracle::Oracle;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{AssistantMessage, Message, ReasoningMessage};
-use stepwell_core::run::{BlockContent, CUT, Outcome, TurnStatus};
+use stepwell_core::run::BlockContent;
 use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::store::{Store, TurnKey};
 
@@ -54,7 +53,6 @@ pub(crate) async fn of(
     let mut oracle = Oracle::start();
     let mut counts = Counts::default();
     let mut stored = HashSet::new();
-    let mut statuses = HashMap::new();
     let told = clients.told();
     for told in &told {
         let key = TurnKey::new(stepwell_io::ThreadKey::from(&*told.thread), told.turn());
@@ -63,24 +61,21 @@ pub(crate) async fn of(
         stored.extend(judge_blocks(turn, told, &runs, &mut counts));
         judge_log(&log(store, &key).await, told, &mut counts);
         let screen = screen(turn, earlier);
-        let (shown, told_statuses) = fold(&screen, &told.events);
-        judge_decisions(turn, told, &told_statuses, &mut counts);
-        judge_brought(told, &shown, &told_statuses);
+        let events = &told.view.events;
+        let shown = folded(&screen, events);
+        judge_decisions(turn, told, &shown, &mut counts);
+        judge_brought(told, &shown);
         counts.brought += told.brought.len();
-        statuses.extend(told_statuses);
         let messages = MessageBuilder::new().messages(&path).unwrap();
-        same("the store", &told.events, &shown, &seen(&json!(messages)));
+        same("the store", events, &shown, &json!(messages));
         if let Some(oracle) = &mut oracle {
-            let official = oracle.fold(&json!(screen.messages()), &told.events);
-            same(
-                "the official client",
-                &told.events,
-                &shown,
-                &seen(&official),
-            );
+            let official = oracle.fold(&screen, events);
+            same("the official client", events, &shown, &official);
         }
-        judge_view(&turn.id, &shown, &statuses, &views[&told.turn()]);
-        counts.messages += shown.len();
+        let messages = &views[&told.turn()]["session"]["messages"];
+        let broken = view::same_view(&turn.id, &shown, messages);
+        assert!(broken.is_empty(), "{}: {broken:?}", turn.id);
+        counts.messages += shown.messages.len();
         let noted = store.event_log(&key).await.unwrap();
         assert!(
             noted.acknowledged >= told.acknowledged && noted.acknowledged < Some(noted.next),
@@ -96,8 +91,7 @@ pub(crate) async fn of(
         for run in &answered.runs {
             let Some(oracle) = &mut oracle else { break };
             let official = oracle.fold(&run.before, &run.events);
-            let (shown, there) = (seen(&run.after), seen(&official));
-            same("the official client", &run.events, &shown, &there);
+            same("the official client", &run.events, &run.after, &official);
         }
     }
     for (call, notes) in &runs {
@@ -117,8 +111,8 @@ pub(crate) async fn of(
     }
     let again = runs.values().filter(|notes| notes.len() > 1).count();
     let folded = match oracle {
-        Some(_) => "the official client and the core's",
-        None => "the core's",
+        Some(_) => "the official client and ours",
+        None => "ours",
     };
     let Counts {
         broken_off,
@@ -167,9 +161,20 @@ fn times(times: BTreeMap<Harm, Vec<Duration>>) -> String {
 }
 
 /// What a client has on its screen when the turn begins.
-fn screen(turn: &Turn, earlier: &[Turn]) -> Conversation {
-    let before = MessageBuilder::new().messages(earlier).unwrap();
-    Conversation::new(before.into_iter().chain(turn.message.clone()).collect())
+fn screen(turn: &Turn, earlier: &[Turn]) -> Value {
+    let mut messages = MessageBuilder::new().messages(earlier).unwrap();
+    messages.extend(turn.message.clone());
+    json!(messages)
+}
+
+/// What a client makes of a log.
+fn folded(screen: &Value, events: &[String]) -> Fold {
+    let mut fold = Fold::on_screen(screen);
+    for data in events {
+        let broken = fold.apply(&serde_json::from_str(data).unwrap());
+        assert!(broken.is_empty(), "{broken:?}: {data}, of {events:#?}");
+    }
+    fold
 }
 
 /// All events of a turn.
@@ -183,62 +188,14 @@ async fn log(store: &dyn Store, key: &TurnKey) -> Vec<String> {
 
 /// The turn's calls.
 fn judge_blocks(turn: &Turn, told: &Told, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<String> {
-    let id = &turn.id;
-    assert_eq!(turn.outcome, Some(Outcome::Success), "{id}");
-    assert_eq!(turn.status, TurnStatus::Complete, "{id}");
-    // Killed in the middle of an answer: what was said stands, marked as cut, and the answer was asked for anew.
-    let messages = messages(turn);
-    let is_whole = !messages.iter().any(is_cut);
-    counts.broken_off += usize::from(!is_whole);
+    let was_run = |call: &str| runs.contains_key(call) || is_clients(call);
+    let judged = common::judge(turn, &told.calls(), was_run);
+    counts.broken_off += usize::from(!judged.is_whole);
     counts.blocks += turn.blocks.len();
-    let mut asked = Vec::new();
-    let mut results = HashSet::new();
-    for (number, block) in turn.blocks.iter().enumerate() {
-        assert_eq!(block.block.sequence, number as u64, "{id}");
-        match &block.block.content {
-            BlockContent::ToolUse { tool_call_id, .. } => asked.push(tool_call_id.to_string()),
-            BlockContent::ToolResult {
-                tool_call_id,
-                is_error,
-                ..
-            } => {
-                let was_run = runs.contains_key(&**tool_call_id) || is_clients(tool_call_id);
-                assert!(
-                    was_run || *is_error,
-                    "{tool_call_id} has a result and was not run"
-                );
-                counts.unknown += usize::from(*is_error && !is_denied(tool_call_id));
-                assert!(
-                    results.insert(tool_call_id.to_string()),
-                    "{tool_call_id} has two results"
-                );
-            }
-            _ => {}
-        }
-    }
-    counts.calls += asked.len();
-    let expected = told.calls();
-    assert!(asked == expected || !is_whole, "{id}: {asked:?}");
-    let mut distinct = HashSet::new();
-    let is_expected = |call: &String| expected.contains(call) && distinct.insert(call.clone());
-    assert!(asked.iter().all(is_expected), "{id}: {asked:?}");
-    let asked: HashSet<_> = asked.into_iter().collect();
-    assert_eq!(asked, results, "{id}: each call has one result");
-    let words: Vec<_> = texts(&messages).collect();
-    assert!(
-        words.concat() == WHOLE || !is_whole,
-        "{id}: each word is stored once: {words:?}"
-    );
-    // One that was cut is the beginning of a round, and the last is whole.
-    assert!(
-        words.iter().all(|text| WHOLE.contains(text)),
-        "{id}: {words:?}"
-    );
-    assert!(
-        messages.last().is_some_and(|last| !is_cut(last)),
-        "{id}: {words:?}"
-    );
-    asked
+    counts.calls += judged.calls.len();
+    let unknown = judged.failed.iter().filter(|call| !is_denied(call));
+    counts.unknown += unknown.count();
+    judged.calls
 }
 
 /// Whether it is of a client's own tool.
@@ -250,37 +207,11 @@ fn is_denied(call: &str) -> bool {
     call.ends_with("ask") && Decision::of(call) == Decision::Denied
 }
 
-/// The messages that the turn's blocks come to.
-fn messages(turn: &Turn) -> Vec<Message> {
-    let alone = Turn {
-        parent: None,
-        ..turn.clone()
-    };
-    MessageBuilder::new().messages([&alone]).unwrap()
-}
-
-fn is_cut(message: &Message) -> bool {
-    let (Message::Assistant(AssistantMessage { metadata, .. })
-    | Message::Reasoning(ReasoningMessage { metadata, .. })) = message
-    else {
-        return false;
-    };
-    let metadata = metadata.as_ref();
-    metadata.is_some_and(|metadata| metadata.get(CUT) == Some(&true.into()))
-}
-
-fn texts(messages: &[Message]) -> impl Iterator<Item = &str> {
-    messages.iter().filter_map(|message| match message {
-        Message::Assistant(message) => message.content.as_deref(),
-        _ => None,
-    })
-}
-
 fn judge_log(log: &[String], told: &Told, counts: &mut Counts) {
     let id = told.turn();
     counts.events += log.len();
     // What was told stands, and all was told.
-    assert_eq!(log, told.events, "{id}");
+    assert_eq!(log, told.view.events, "{id}");
     let events = log.iter().map(|data| serde_json::from_str(data).unwrap());
     let events: Vec<Value> = events.collect();
     let kinds: Vec<_> = events
@@ -291,18 +222,13 @@ fn judge_log(log: &[String], told: &Told, counts: &mut Counts) {
     assert_eq!(kinds.iter().filter(is_end).count(), 1, "{id}: {kinds:?}");
     assert!(kinds.last().as_ref().is_some_and(is_end), "{id}: {kinds:?}");
     counts.restarts += usize::from(kinds.contains(&"MESSAGES_SNAPSHOT"));
-    let mut answered = HashSet::new();
-    for event in events {
-        if event["type"] == "TOOL_CALL_RESULT" {
-            let call = event["toolCallId"].as_str().unwrap().to_owned();
-            assert!(answered.insert(call), "{id}: told twice: {event}");
-        }
-    }
 }
 
 /// Who heard these events has on the screen what there is of them elsewhere, message by message.
-fn same(who: &str, events: &[String], shown: &[Seen], there: &[Seen]) {
-    let at = shown.iter().zip(there);
+fn same(who: &str, events: &[String], shown: &Fold, there: &Value) {
+    let shown = fold::in_order(shown.messages.clone());
+    let there = fold::in_order(fold::messages(there));
+    let at = shown.iter().zip(&there);
     let at = at.take_while(|(shown, there)| shown == there).count();
     assert!(
         shown == there,
@@ -312,52 +238,11 @@ fn same(who: &str, events: &[String], shown: &[Seen], there: &[Seen]) {
     );
 }
 
-/// The thread shows the turn as it was told: each answer with its calls, what came of them, and how each stands.
-fn judge_view(turn: &str, shown: &[Seen], statuses: &HashMap<String, String>, view: &Value) {
-    let result = |call: &str| {
-        let mut results = shown.iter();
-        let result = results.find(|message| message.result_of.as_deref() == Some(call));
-        result.map(|message| message.text.as_str())
-    };
-    let answers = view["session"]["messages"].as_array().unwrap().iter();
-    let answers = answers.filter(|message| message["role"] == "assistant");
-    let is_something = |message: &&Seen| !message.text.is_empty() || !message.calls.is_empty();
-    let told = shown.iter().filter(|message| message.role == "assistant");
-    let told = told.filter(is_something).map(|message| {
-        let calls = message.calls.iter().map(|call| {
-            // No arguments are none to a tool; of a call that was cut there is a part.
-            let arguments = match call.arguments.as_str() {
-                "" => json!({}),
-                text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
-            };
-            json!([call.id, arguments, result(&call.id), statuses.get(&call.id)])
-        });
-        json!([message.id, message.text, calls.collect::<Vec<_>>()])
-    });
-    let answers = answers.map(|message| {
-        let calls = message["tool_executions"].as_array().into_iter().flatten();
-        let calls = calls.map(|call| {
-            json!([
-                call["tool_id"],
-                call["args"],
-                call["result"],
-                call["status"]
-            ])
-        });
-        json!([message["id"], message["content"], calls.collect::<Vec<_>>()])
-    });
-    let (told, answers): (Vec<_>, Vec<_>) = (told.collect(), answers.collect());
-    assert_eq!(
-        told, answers,
-        "{turn}: what was told, and what the thread shows"
-    );
-}
-
 /// What a client has brought is what its call gave; a call that was not cut off has no other end.
-fn judge_brought(told: &Told, shown: &[Seen], statuses: &HashMap<String, String>) {
-    for (call, status) in statuses.iter().filter(|(call, _)| is_clients(call)) {
-        let result = |message: &&Seen| message.result_of.as_ref() == Some(call);
-        let result = shown.iter().find(result);
+fn judge_brought(told: &Told, shown: &Fold) {
+    let statuses = shown.statuses.iter();
+    for (call, status) in statuses.filter(|(call, _)| is_clients(call)) {
+        let result = shown.result(call);
         let text = result.map(|result| result.text.as_str());
         let is_here = status == "completed" && text == Some("here");
         let is_cut = status == "cancelled" && !told.brought.contains(call);
@@ -366,12 +251,7 @@ fn judge_brought(told: &Told, shown: &[Seen], statuses: &HashMap<String, String>
 }
 
 /// What the user said was done.
-fn judge_decisions(
-    turn: &Turn,
-    told: &Told,
-    statuses: &HashMap<String, String>,
-    counts: &mut Counts,
-) {
+fn judge_decisions(turn: &Turn, told: &Told, shown: &Fold, counts: &mut Counts) {
     let decided = turn
         .blocks
         .iter()
@@ -380,7 +260,7 @@ fn judge_decisions(
             _ => None,
         });
     assert!(decided.count() >= told.answered.len(), "{}", turn.id);
-    for (call, status) in statuses {
+    for (call, status) in &shown.statuses {
         if !call.ends_with("ask") || status == "cancelled" {
             continue;
         }

@@ -1,3 +1,4 @@
+use crate::file::File;
 use crate::run::{Ran, run};
 use serde_json::{Value, json};
 
@@ -202,10 +203,8 @@ fn a_file_is_read_and_a_mistake_is_one_line() {
     assert!(missing.failed(2).contains("no-such-file"));
     let wrong = run(&["agui", "check", "--format", "xml", "-"], b"");
     assert!(wrong.failed(2).contains("xml"));
-    let file = std::env::temp_dir().join(format!("stepwell-agui-{}.jsonl", std::process::id()));
-    std::fs::write(&file, lines(&text())).expect("it can be written");
-    let ran = run(&["agui", "check", &file.to_string_lossy()], b"");
-    std::fs::remove_file(&file).expect("it was there");
+    let file = File::with("events.jsonl", lines(&text()));
+    let ran = run(&["agui", "check", file.as_str()], b"");
     assert!(ran.succeeded().out.starts_with("5 events in JSON lines"));
 }
 

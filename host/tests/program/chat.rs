@@ -1,3 +1,5 @@
+use crate::file::File;
+use crate::program::before;
 use crate::run::{Ran, finish, run, stepwell};
 use serde_json::{Value, json};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -5,17 +7,8 @@ use stepwell_mock_llm::{Hop, MockLlm, Script};
 /// Chats with the scripted model; each line of `input` is a question.
 pub(crate) fn chat(model: &MockLlm, more: &[&str], input: &str) -> Ran {
     let base_url = model.base_url();
-    let mut arguments = vec![
-        "chat",
-        "--provider",
-        "openai",
-        "--model",
-        "m",
-        "--base-url",
-        &base_url,
-    ];
-    arguments.extend(more);
-    let mut command = stepwell(&arguments);
+    let arguments = [&["chat"], &before("openai", &base_url)[..], more];
+    let mut command = stepwell(&arguments.concat());
     command.env("OPENAI_API_KEY", "test-key");
     finish(command, input.as_bytes())
 }
@@ -36,8 +29,8 @@ async fn a_session_is_resumed_with_all_that_was_said() {
         .hop(Hop::new().text("It is 42."))
         .hop(Hop::new().text("As I said, 42."));
     let model = model(script).await;
-    let file = std::env::temp_dir().join(format!("stepwell-chat-{}.db", std::process::id()));
-    let store = format!("sqlite:{}", file.display());
+    let file = File::new("turns.db");
+    let store = file.store();
     let first = chat(&model, &["--store", &store], "What is \u{1b}[2J6 * 7?\n").succeeded();
     assert!(first.out.ends_with("It is 42.\n"), "{}", first.out);
     let second = chat(&model, &["--store", &store, "--resume"], "Again?\n").succeeded();
@@ -54,9 +47,6 @@ async fn a_session_is_resumed_with_all_that_was_said() {
     assert!(none.failed(2).contains("no session `none`"));
     let none = chat(&model, &["--resume"], "");
     assert!(none.failed(2).contains("--store"));
-    for ending in ["", "-wal", "-shm", "-lock"] {
-        let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
-    }
 }
 
 #[test]
@@ -229,17 +219,9 @@ async fn ctrl_c_stops_the_answer_and_closes_its_connection() {
 
     let model = model(Script::new().hop(Hop::new().text("One").stall())).await;
     let base_url = model.base_url();
-    let mut child = stepwell(&[
-        "chat",
-        "--provider",
-        "openai-compatible",
-        "--model",
-        "m",
-        "--base-url",
-        &base_url,
-    ])
-    .spawn()
-    .expect("the program starts");
+    let arguments = [&["chat"], &before("openai-compatible", &base_url)[..]];
+    let child = stepwell(&arguments.concat()).spawn();
+    let mut child = child.expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(b"Count to two.\n").expect("written");
     let mut begun = [0; 3];
@@ -355,24 +337,17 @@ async fn a_resumed_session_asks_again_what_was_not_answered() {
     use std::io::{BufRead, BufReader, Write};
 
     let model = model(calculates()).await;
-    let file = std::env::temp_dir().join(format!("stepwell-asks-{}.db", std::process::id()));
-    let store = format!("sqlite:{}", file.display());
+    let file = File::new("turns.db");
+    let store = file.store();
     let base_url = model.base_url();
-    let mut child = stepwell(&[
-        "chat",
-        "--provider",
-        "openai-compatible",
-        "--model",
-        "m",
-        "--base-url",
-        &base_url,
-        "--store",
-        &store,
-        "--ask-before",
-        "calculator",
-    ])
-    .spawn()
-    .expect("the program starts");
+    let more = ["--store", &store, "--ask-before", "calculator"];
+    let arguments = [
+        &["chat"],
+        &before("openai-compatible", &base_url)[..],
+        &more,
+    ];
+    let child = stepwell(&arguments.concat()).spawn();
+    let mut child = child.expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(b"Compute.\n").expect("written");
     let output = child.stdout.take().expect("a pipe");
@@ -390,7 +365,4 @@ async fn a_resumed_session_asks_again_what_was_not_answered() {
     assert_eq!(requests.len(), 2, "the model is not asked again");
     let messages = requests[1].body["messages"].as_array().expect("messages");
     assert_eq!(messages.last().expect("a result")["content"], "42");
-    for ending in ["", "-wal", "-shm", "-lock"] {
-        let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
-    }
 }

@@ -1,19 +1,20 @@
 //! What is set, and where it comes from.
 
 use crate::chat::model;
+use crate::program::before;
 use crate::run::{Ran, finish, stepwell};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use stepwell_mock_llm::{Hop, Script};
+use tempfile::TempDir;
 
 /// A folder that is gone when the test is over.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("stepwell-config-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(folder.join("stepwell")).expect("a folder");
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        std::fs::create_dir(folder.path().join("stepwell")).expect("a folder");
         Self(folder)
     }
 
@@ -23,13 +24,7 @@ impl Folder {
     }
 
     fn file(&self) -> PathBuf {
-        self.0.join("stepwell/config.toml")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path().join("stepwell/config.toml")
     }
 }
 
@@ -55,7 +50,7 @@ fn is(report: &Value, key: &str, value: Value, origin: Value) {
 
 #[test]
 fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
-    let folder = Folder::new("order").with(
+    let folder = Folder::new().with(
         "model = \"of the file\"\nmax_tool_rounds = 3\ngrace = 4\nask_before = [\"a\", \"b\"]\n",
     );
     let file = folder.file().display().to_string();
@@ -119,13 +114,13 @@ fn the_programs_own_variable_goes_before_the_plain_one() {
 
 #[test]
 fn the_users_own_file_is_read_and_none_of_the_folder_one_is_in() {
-    let folder = Folder::new("own").with("grace = 77\n");
-    std::fs::write(folder.0.join("stepwell.toml"), "grace = 1\n").expect("a file");
-    std::fs::write(folder.0.join("config.toml"), "grace = 1\n").expect("a file");
+    let folder = Folder::new().with("grace = 77\n");
+    std::fs::write(folder.0.path().join("stepwell.toml"), "grace = 1\n").expect("a file");
+    std::fs::write(folder.0.path().join("config.toml"), "grace = 1\n").expect("a file");
     let mut command = stepwell(&["config"]);
     command
-        .env("XDG_CONFIG_HOME", &folder.0)
-        .current_dir(&folder.0);
+        .env("XDG_CONFIG_HOME", folder.0.path())
+        .current_dir(folder.0.path());
     let ran = finish(command, b"").succeeded();
     let line = ran.out.lines().find(|line| line.starts_with("grace = "));
     let line = line.expect("a line");
@@ -140,7 +135,7 @@ fn what_is_printed_as_text_can_be_a_file() {
     let printed = config(&["--model", "a \"model\"", "--mcp", "run 'it'"], &[])
         .succeeded()
         .out;
-    let folder = Folder::new("text").with(&printed);
+    let folder = Folder::new().with(&printed);
     let file = folder.file().display().to_string();
     let report = listed(&["--config", &file], &[]);
     let of_file = json!({ "kind": "file", "name": file });
@@ -196,7 +191,7 @@ fn what_is_no_setting_is_refused_with_its_place() {
         ),
         ("token = \"\"\n", "the token is empty"),
     ] {
-        let folder = Folder::new("wrong").with(text);
+        let folder = Folder::new().with(text);
         let file = folder.file().display().to_string();
         let ran = config(&["--config", &file], &[]);
         let line = ran.failed(2);
@@ -251,7 +246,7 @@ async fn a_chat_takes_its_model_and_its_limits_from_the_settings() {
         )
         .hop(Hop::new().text("It is 2."));
     let model = model(script).await;
-    let folder = Folder::new("chat").with(&format!(
+    let folder = Folder::new().with(&format!(
         "provider = \"openai-compatible\"\nmodel = \"of the file\"\nbase_url = \"{}\"\ninstructions = \"Be brief.\"\n",
         model.base_url()
     ));
@@ -272,14 +267,7 @@ async fn a_limit_of_the_environment_holds() {
     let call = || Hop::new().tool_call("calculator", json!({ "expression": "1 + 1" }));
     let model = model(Script::new().hop(call()).hop(call())).await;
     let base_url = model.base_url();
-    let provider = [
-        "--provider",
-        "openai-compatible",
-        "--model",
-        "m",
-        "--base-url",
-        &base_url,
-    ];
+    let provider = before("openai-compatible", &base_url);
     let mut command = stepwell(&[&["chat"], &provider[..]].concat());
     command.env("MAX_TOOL_ROUNDS", "1");
     let ran = finish(command, b"?\n");

@@ -1,35 +1,12 @@
+use crate::file::File;
 use crate::run::run;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A file of this test's own; it goes with the test.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str) -> Self {
-        let name = format!("stepwell-{}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("a plain name")
-    }
-
-    fn text(&self) -> String {
-        fs::read_to_string(&self.0).expect("it was written")
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
+use std::path::Path;
 
 fn recorded(name: &str) -> File {
     let file = File::new(name);
-    let ran = run(&["record", file.path()], b"").succeeded();
+    let ran = run(&["record", file.as_str()], b"").succeeded();
     assert!(ran.out.contains("Alice's number is 42"), "{}", ran.out);
     file
 }
@@ -37,7 +14,7 @@ fn recorded(name: &str) -> File {
 #[test]
 fn a_turn_is_recorded_and_replayed() {
     let file = recorded("plain.jsonl");
-    let ran = run(&["replay", file.path()], b"").succeeded();
+    let ran = run(&["replay", file.as_str()], b"").succeeded();
     let lines: Vec<_> = ran.out.lines().collect();
     assert!(lines[0].starts_with("inputs   "), "{}", ran.out);
     assert_eq!(lines[1], "effects  open:0:0 tool:0:0 tool:0:1 open:1:0");
@@ -56,9 +33,9 @@ fn a_turn_is_recorded_and_replayed() {
 fn a_journal_is_written_in_full_for_the_page() {
     let file = recorded("short.jsonl");
     let full = File::new("full.jsonl");
-    run(&["replay", file.path(), "--full", full.path()], b"").succeeded();
+    run(&["replay", file.as_str(), "--full", full.as_str()], b"").succeeded();
     assert!(full.text().contains(r#""open_stream":{"request":{"#));
-    let ran = run(&["replay", full.path()], b"").succeeded();
+    let ran = run(&["replay", full.as_str()], b"").succeeded();
     assert!(ran.out.contains("outcome  success"), "{}", ran.out);
 }
 
@@ -67,8 +44,12 @@ fn a_journal_that_differs_ends_with_code_1_and_the_input() {
     let file = recorded("differs.jsonl");
     let text = file.text();
     assert!(text.contains(r#"{"Ok":"42"}"#), "{text}");
-    fs::write(&file.0, text.replace(r#"{"Ok":"42"}"#, r#"{"Ok":"43"}"#)).expect("writable");
-    let ran = run(&["replay", file.path()], b"");
+    fs::write(
+        file.path(),
+        text.replace(r#"{"Ok":"42"}"#, r#"{"Ok":"43"}"#),
+    )
+    .expect("writable");
+    let ran = run(&["replay", file.as_str()], b"");
     let line = ran.failed(1);
     assert!(
         line.starts_with("the replay differs at input ") && line.contains("tool_finished"),
@@ -89,10 +70,10 @@ fn a_journal_that_was_cut_is_replayed_as_far_as_it_goes() {
 #[test]
 fn a_redacted_journal_says_nothing_and_replays() {
     let file = File::new("redacted.jsonl");
-    run(&["record", "--redact", file.path()], b"").succeeded();
+    run(&["record", "--redact", file.as_str()], b"").succeeded();
     let plain = recorded("to-redact.jsonl");
     let copy = File::new("copy.jsonl");
-    run(&["replay", "--redact", copy.path(), plain.path()], b"").succeeded();
+    run(&["replay", "--redact", copy.as_str(), plain.as_str()], b"").succeeded();
     for file in [&file, &copy] {
         let text = file.text();
         // None that random letters write by chance.
@@ -100,7 +81,7 @@ fn a_redacted_journal_says_nothing_and_replays() {
             assert!(!text.contains(word), "{word}: {text}");
         }
         assert!(text.contains("get_secret_number"), "the tools' names stay");
-        let ran = run(&["replay", file.path()], b"").succeeded();
+        let ran = run(&["replay", file.as_str()], b"").succeeded();
         assert!(ran.out.contains("outcome  success"), "{}", ran.out);
     }
 }
@@ -115,7 +96,7 @@ fn what_is_no_journal_is_refused_with_advice() {
     let ran = run(&["replay", "-"], b"");
     assert!(ran.failed(1).contains("the journal is empty"));
     let missing = File::new("missing.jsonl");
-    run(&["replay", missing.path()], b"").failed(2);
+    run(&["replay", missing.as_str()], b"").failed(2);
     let nowhere = Path::new("/nowhere/at/all.jsonl");
     let ran = run(&["record", nowhere.to_str().expect("plain")], b"");
     assert!(ran.failed(2).contains("all.jsonl"));
@@ -132,7 +113,7 @@ async fn a_turn_is_recorded_with_what_is_set() {
     let script = Script::new().hop(call()).hop(call());
     let model = MockLlm::start(script).await.expect("the mock starts");
     let file = File::new("set.jsonl");
-    let mut command = stepwell(&["record", file.path(), "--question", "What time is it?"]);
+    let mut command = stepwell(&["record", file.as_str(), "--question", "What time is it?"]);
     command.env("STEPWELL_PROVIDER", "openai-compatible");
     command.env("STEPWELL_MODEL", "m");
     command.env("STEPWELL_BASE_URL", model.base_url());
@@ -140,7 +121,7 @@ async fn a_turn_is_recorded_with_what_is_set() {
     let ran = finish(command, b"");
     assert!(ran.failed(1).contains("tool rounds, 1"), "{}", ran.err);
     assert_eq!(model.requests().len(), 2);
-    let replayed = run(&["replay", file.path()], b"").succeeded();
+    let replayed = run(&["replay", file.as_str()], b"").succeeded();
     assert!(replayed.out.contains("outcome  "), "{}", replayed.out);
 }
 

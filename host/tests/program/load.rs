@@ -1,5 +1,6 @@
 //! A server under load: a scripted one, whose every answer is known, and the program's own.
 
+use crate::file::File;
 use crate::run::{Ran, finish, stepwell};
 use axum::Router;
 use axum::body::Body;
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -142,11 +142,6 @@ fn load(arguments: &[&str]) -> Ran {
     finish(stepwell(&[&["load"], arguments].concat()), b"")
 }
 
-/// A file of one test.
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
-}
-
 #[test]
 fn turns_events_and_failures_are_those_that_the_server_gave() {
     // The first is the one that is not measured.
@@ -260,14 +255,16 @@ fn a_turn_that_waits_for_its_user_has_failed() {
 #[test]
 fn the_token_goes_with_every_request_and_is_shown_nowhere() {
     let server = Server::start(|_| says(&SAID));
-    let json = file("token.json");
+    let json = File::new("token.json");
     let mut command = stepwell(&["load", &server.url, "--turns", "1", "--json"]);
-    command.arg(&json).env("STEPWELL_SERVE_TOKEN", "s3cret");
+    command
+        .arg(json.as_str())
+        .env("STEPWELL_SERVE_TOKEN", "s3cret");
     let ran = finish(command, b"").succeeded();
     let tokens = server.seen.tokens.lock().unwrap();
     let requests = server.seen.requests.lock().unwrap().len();
     assert_eq!(*tokens, vec!["Bearer s3cret"; requests]);
-    let written = std::fs::read_to_string(&json).expect("the figures");
+    let written = json.text();
     assert!(!ran.out.contains("s3cret") && !written.contains("s3cret"));
 }
 
@@ -353,13 +350,13 @@ fn assert_documented(value: &Value) {
 #[test]
 fn the_tables_the_json_and_the_picture_tell_the_same() {
     let server = Server::start(|_| says(&SAID));
-    let (json, picture) = (file("figures.json"), file("figures.svg"));
+    let (json, picture) = (File::new("figures.json"), File::new("figures.svg"));
     let mut command = stepwell(&["load", &server.agent(), "--turns", "4", "--steps", "1,2"]);
     command
         .arg("--json")
-        .arg(&json)
+        .arg(json.as_str())
         .arg("--picture")
-        .arg(&picture);
+        .arg(picture.as_str());
     let ran = finish(command, b"").succeeded();
     for words in [
         "1 at once: 4 turns",
@@ -369,8 +366,7 @@ fn the_tables_the_json_and_the_picture_tell_the_same() {
     ] {
         assert!(ran.out.contains(words), "{words}: {}", ran.out);
     }
-    let report = std::fs::read_to_string(&json).expect("the figures");
-    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let report: Value = serde_json::from_str(&json.text()).expect("JSON");
     assert_documented(&report);
     let at_once = report["levels"].as_array().expect("levels").iter();
     let at_once: Vec<_> = at_once
@@ -378,7 +374,7 @@ fn the_tables_the_json_and_the_picture_tell_the_same() {
         .collect();
     assert_eq!(at_once, [Some(1), Some(2)]);
 
-    let svg = std::fs::read_to_string(&picture).expect("the picture");
+    let svg = picture.text();
     let parsed = roxmltree::Document::parse(&svg).expect("XML");
     let root = parsed.root_element();
     assert_eq!(root.tag_name().name(), "svg");

@@ -8,11 +8,15 @@ mod chat;
 mod config;
 mod decode;
 mod demo;
+#[path = "../support/file.rs"]
+mod file;
 mod journal;
 mod load;
 mod mcp;
 mod mistakes;
 mod pages;
+#[path = "../support/program.rs"]
+mod program;
 mod providers;
 mod run;
 #[cfg(unix)]

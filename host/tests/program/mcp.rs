@@ -1,4 +1,5 @@
 use crate::chat::{chat, model};
+use crate::file::File;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use stepwell_mock_llm::{Hop, Script};
@@ -44,7 +45,6 @@ async fn the_user_may_be_asked_before_a_servers_tool() {
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_come_from_a_file_too() {
-    let file = std::env::temp_dir().join(format!("stepwell-mcp-{}.json", std::process::id()));
     let servers = json!({ "mcpServers": {
         "greeter": {
             "type": "stdio",
@@ -55,22 +55,21 @@ async fn servers_come_from_a_file_too() {
         },
         "asleep": { "command": "no-such-program", "disabled": true },
     } });
-    std::fs::write(&file, servers.to_string()).expect("written");
+    let file = File::with("mcp.json", servers.to_string());
     let model = model(greeting("greeter__greet")).await;
-    let path = file.to_string_lossy();
-    let ran = chat(&model, &["--mcp-config", &path], "Greet them.\n").succeeded();
+    let path = file.as_str();
+    let ran = chat(&model, &["--mcp-config", path], "Greet them.\n").succeeded();
     assert!(
         ran.out
             .starts_with("✓ greeter__greet {} → Hei, whoever you are\n"),
         "{}",
         ran.out
     );
-    std::fs::write(&file, r#"{"mcpServers": {"a": {"key": "hush"}}}"#).expect("written");
-    let ran = chat(&model, &["--mcp-config", &path], "Greet them.\n");
+    std::fs::write(path, r#"{"mcpServers": {"a": {"key": "hush"}}}"#).expect("written");
+    let ran = chat(&model, &["--mcp-config", path], "Greet them.\n");
     let said = ran.failed(2);
     assert!(said.contains("a server has `command`, or `url`"), "{said}");
     assert!(!said.contains("hush"), "{said}");
-    std::fs::remove_file(&file).expect("removed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

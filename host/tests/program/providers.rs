@@ -1,3 +1,4 @@
+use crate::file::File;
 use crate::run::{finish, run, stepwell};
 use serde_json::Value;
 
@@ -25,14 +26,6 @@ fn the_guide_has_the_table() {
     );
 }
 
-/// A file of this test's own.
-fn file(name: &str, text: &str) -> std::path::PathBuf {
-    let name = format!("stepwell-providers-{}-{name}", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    std::fs::write(&path, text).expect("a file");
-    path
-}
-
 #[test]
 fn a_file_adds_providers_in_json_and_in_toml() {
     let json =
@@ -40,28 +33,20 @@ fn a_file_adds_providers_in_json_and_in_toml() {
     let toml =
         "[[providers]]\nname = \"mine\"\ndialect = \"openai-chat\"\nbase_url = \"http://x/v1\"\n";
     for (name, text) in [("good.json", json), ("good.toml", toml)] {
-        let path = file(name, text);
-        let path_text = path.to_str().expect("text");
-        let listed = ["providers", "--format", "json", "--providers", path_text];
+        let file = File::with(name, text);
+        let path = file.as_str();
+        let listed = ["providers", "--format", "json", "--providers", path];
         let all = run(&listed, b"").succeeded().json();
         let last = all.as_array().and_then(|all| all.last()).expect("one");
         assert_eq!(last["name"], "mine");
         let mut command = stepwell(&["decode", "--provider", "mine"]);
-        command.env("STEPWELL_PROVIDERS", &path);
+        command.env("STEPWELL_PROVIDERS", path);
         let body =
             "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
         let decoded: Value = finish(command, body.as_bytes()).succeeded().json();
         assert_eq!(decoded["text"], "Hi");
-        let demo = [
-            "demo",
-            "--json",
-            "--provider",
-            "mine",
-            "--providers",
-            path_text,
-        ];
+        let demo = ["demo", "--json", "--provider", "mine", "--providers", path];
         run(&demo, b"").succeeded();
-        std::fs::remove_file(path).expect("it was there");
     }
 }
 
@@ -80,13 +65,9 @@ fn a_mistake_in_the_file_is_found_where_it_is() {
             "providers[0] (`groq`): there is a provider of this name already",
         ),
     ] {
-        let path = file(name, text);
-        let ran = run(
-            &["--providers", path.to_str().expect("text"), "providers"],
-            b"",
-        );
+        let file = File::with(name, text);
+        let ran = run(&["--providers", file.as_str(), "providers"], b"");
         let line = ran.failed(2);
         assert!(line.contains(wanted) && line.contains(name), "{line}");
-        std::fs::remove_file(path).expect("it was there");
     }
 }

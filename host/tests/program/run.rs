@@ -1,5 +1,6 @@
 //! Runs the program.
 
+use crate::program;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -11,22 +12,9 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
 }
 
-/// The program without the settings of whoever runs the tests.
+/// The program without the settings of whoever runs the tests, with pipes.
 pub(crate) fn stepwell(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
-    command.args(arguments);
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        let is_key = name.ends_with("_API_KEY");
-        let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-        let is_setting = name.starts_with("STEPWELL_")
-            || name == "MAX_TOOL_ROUNDS"
-            || name == "ENABLE_TOOL_CONTINUATION";
-        if is_key || is_proxy || is_setting || name == "NO_COLOR" {
-            command.env_remove(&*name);
-        }
-    }
-    command.env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));
+    let mut command = program::stepwell(arguments);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

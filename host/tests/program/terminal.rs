@@ -1,6 +1,8 @@
 //! A chat as a user at a terminal has it.
 
 use crate::chat::{is_content, model};
+use crate::file;
+use crate::program::before;
 use crate::run::stepwell;
 use nix::pty::{OpenptyResult, Winsize, openpty};
 use serde_json::{Value, json};
@@ -47,10 +49,7 @@ impl Terminal {
 
     fn chat(model: &MockLlm, more: &[&str]) -> Self {
         let base_url = model.base_url();
-        let mut arguments = vec!["chat", "--provider", "openai", "--model", "m"];
-        arguments.extend(["--base-url", &base_url]);
-        arguments.extend(more);
-        Self::start(&arguments)
+        Self::start(&[&["chat"], &before("openai", &base_url)[..], more].concat())
     }
 
     /// Reads until this is written, and gives what was before it.
@@ -224,7 +223,7 @@ async fn sessions_are_listed_left_taken_up_again_and_saved() {
         .hop(Hop::new().text("Seven."))
         .hop(Hop::new().text("Navy."));
     let model = model(script).await;
-    let file = std::env::temp_dir().join(format!("stepwell-session-{}.md", std::process::id()));
+    let file = file::File::new("session.md");
     let mut terminal = Terminal::chat(&model, &["--store", "memory"]);
     terminal.until("memory, session ");
     terminal.say("Which colour?");
@@ -242,9 +241,9 @@ async fn sessions_are_listed_left_taken_up_again_and_saved() {
     terminal.until("Blue.");
     terminal.say("Darker?");
     terminal.until("Navy.");
-    terminal.say(&format!("/save {}", file.display()));
+    terminal.say(&format!("/save {}", file.as_str()));
     terminal.until("written to ");
-    terminal.say(&format!("/save {}", file.display()));
+    terminal.say(&format!("/save {}", file.as_str()));
     terminal.until("exists");
     terminal.say("/sessions none");
     terminal.until("no session `none`");
@@ -253,8 +252,7 @@ async fn sessions_are_listed_left_taken_up_again_and_saved() {
     is_content(&model);
     assert_eq!(roles(&model, 1).len(), 1);
     assert_eq!(roles(&model, 2).len(), 3);
-    let saved = std::fs::read_to_string(&file).expect("a file");
-    std::fs::remove_file(&file).expect("it was there");
+    let saved = file.text();
     for part in ["## User\n\nWhich colour?", "## Model\n\nNavy."] {
         assert!(saved.contains(part), "{saved}");
     }

@@ -1,5 +1,6 @@
 //! The journals of turns, for those who look into a run.
 
+use crate::program::before;
 use crate::server::{Server, refusal};
 use crate::stream::events;
 use serde_json::Value;
@@ -61,14 +62,7 @@ async fn a_journal_has_no_key() {
         MockLlm::start(Script::from_json(r#"{"hops":[{"steps":[{"text":"Hi"}]}]}"#).unwrap());
     let model = model.await.expect("a model");
     let url = model.base_url();
-    let provider = [
-        "--provider",
-        "openai-compatible",
-        "--model",
-        "m",
-        "--base-url",
-        &url,
-    ];
+    let provider = before("openai-compatible", &url);
     let server = Server::start_with(
         &[&provider[..], &["--record", "full"]].concat(),
         Some(("OPENAI_COMPATIBLE_API_KEY", "sk-of-the-server")),

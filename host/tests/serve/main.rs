@@ -9,6 +9,7 @@ mod client_tools;
 mod connections;
 mod cross_origin;
 mod engines;
+#[path = "../support/file.rs"]
 mod file;
 mod interrupts;
 mod issuer;
@@ -23,6 +24,8 @@ mod metrics;
 mod model;
 mod models;
 mod page;
+#[path = "../support/program.rs"]
+mod program;
 mod providers;
 mod refusals;
 mod restarts;

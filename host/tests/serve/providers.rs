@@ -1,5 +1,6 @@
 //! Other providers behind the server, and what they are told.
 
+use crate::program;
 use crate::server::{Server, asks};
 use crate::stream::{all, events, text};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
 
 fn before(model: &MockLlm, provider: &str, dialect: Dialect, key: (&str, &str)) -> Server {
     let url = model.url(dialect);
-    let arguments = ["--provider", provider, "--model", "m", "--base-url", &url];
+    let arguments = program::before(provider, &url);
     Server::start_with(&arguments, Some(key))
 }
 

@@ -2,6 +2,7 @@
 //! told is taken back.
 
 use crate::file::File;
+use crate::program::before;
 use crate::server::{Server, refusal};
 use crate::stream::{Run, all, events, kinds};
 use serde_json::{Value, json};
@@ -241,14 +242,7 @@ async fn another_provider_goes_on_where_one_was_cut() {
     cut(&file, &model).await;
     let model = start(Script::new().hop(Hop::new().text("A whole answer."))).await;
     let url = model.url(Dialect::Anthropic);
-    let provider = [
-        "--provider",
-        "anthropic",
-        "--model",
-        "m",
-        "--base-url",
-        &url,
-    ];
+    let provider = before("anthropic", &url);
     let arguments = [&provider[..], &["--store", &store]].concat();
     let server = Server::start_with(&arguments, Some(("ANTHROPIC_API_KEY", "test-key")));
     let told = events(server.follow("t", "r", None).await).await;

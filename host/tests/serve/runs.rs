@@ -1,5 +1,6 @@
 //! What a run says, with the scripted model. Each stream is held to the schema and the order of the protocol.
 
+use crate::file::File;
 use crate::server::{Server, asks};
 use crate::stream::{all, events, kinds, text};
 use serde_json::{Value, json};
@@ -106,15 +107,13 @@ async fn a_run_id_that_was_used_before_makes_no_message_id_twice() {
 
 #[tokio::test]
 async fn a_script_of_ones_own_is_played() {
-    let script = std::env::temp_dir().join(format!("stepwell-serve-{}.json", std::process::id()));
     let json = r#"{"hops": [{"steps": [{"text": "My own words."}]}], "repeat": true}"#;
-    std::fs::write(&script, json).expect("it is written");
-    let server = Server::start(&["--script", script.to_str().expect("a path")]);
+    let script = File::with("script.json", json);
+    let server = Server::start(&["--script", script.as_str()]);
     assert_eq!(
         text(&events(server.run(&asks("r", "hello")).await).await),
         "My own words."
     );
-    std::fs::remove_file(script).expect("it is removed");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The program, serving, and requests to it.
 
+use crate::program::{before, stepwell};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -34,15 +35,7 @@ impl Server {
     }
 
     fn arguments<'a>(url: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
-        let provider = [
-            "--provider",
-            "openai-compatible",
-            "--model",
-            "m",
-            "--base-url",
-            url,
-        ];
-        [&provider, arguments].concat()
+        [&before("openai-compatible", url), arguments].concat()
     }
 
     pub(crate) fn start_with(arguments: &[&str], variable: Option<(&str, &str)>) -> Self {
@@ -55,20 +48,8 @@ impl Server {
     }
 
     fn spawn(arguments: &[&str], variable: Option<(&str, &str)>, stderr: Stdio) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = stepwell(&["serve", "--listen", "127.0.0.1:0"]);
         command.args(arguments);
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-            let is_setting = name.starts_with("STEPWELL_")
-                || name == "MAX_TOOL_ROUNDS"
-                || name == "ENABLE_TOOL_CONTINUATION";
-            if is_proxy || name.ends_with("_API_KEY") || is_setting {
-                command.env_remove(&*name);
-            }
-        }
-        command.env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.envs(variable);
         let mut child = command
             .stdin(Stdio::null())

@@ -8,6 +8,7 @@ use crate::audit::{Audit, judge};
 use crate::file::File;
 use crate::line::{Line, State};
 use crate::model::HeldModel;
+use crate::program::before;
 use crate::server::Server;
 use crate::stream::{Run, all, events, kinds, text};
 use serde_json::{Value, json};
@@ -318,14 +319,7 @@ async fn what_a_killed_hosts_turn_waits_for_is_brought_to_another() {
         let arguments = ["--store", &*url, "--ask-before", "calculator"];
         let one = Server::before(&model, &arguments);
         let base = model.url(Dialect::Anthropic);
-        let provider = [
-            "--provider",
-            "anthropic",
-            "--model",
-            "m",
-            "--base-url",
-            &base,
-        ];
+        let provider = before("anthropic", &base);
         let arguments = [&provider[..], &arguments].concat();
         let other = Server::start_with(&arguments, Some(("ANTHROPIC_API_KEY", "test-key")));
         let tools = json!([{"name": "where", "description": "Where the user is."}]);

@@ -1,8 +1,10 @@
 //! A client of `/agent`: it keeps the conversation itself, has a tool of its own, and answers what is asked by its next run.
 
-use super::chance::Chance;
-use super::findings::Rule;
-use super::folder::Fold;
+use super::clients::chance::Chance;
+use super::clients::findings::Rule;
+use super::clients::fold::Fold;
+use super::clients::frames::Frame;
+use super::clients::{TOOL, tools};
 use super::http::{Events, Told};
 use super::world::{Up, World};
 use serde_json::{Value, json};
@@ -105,7 +107,7 @@ impl Agent {
             }
             let brings_results = next.resume.is_empty() || self.chance.one_in(2);
             if brings_results {
-                self.fold.bring("where");
+                self.fold.bring(TOOL);
             }
         }
         false
@@ -140,7 +142,7 @@ impl Agent {
             "runId": run,
             "protocolVersion": "1.0",
             "messages": self.fold.to_messages(),
-            "tools": [{"name": "where", "description": "Where the user is."}],
+            "tools": tools(),
             "state": {},
         });
         if !next.resume.is_empty() {
@@ -171,7 +173,7 @@ impl Agent {
                 tokio::time::sleep(self.chance.millis(0..2_000)).await;
             }
             match events.next(Duration::from_secs(160)).await {
-                Told::Event(_, data) => {
+                Told::Frame(Frame::Event(_, data)) => {
                     let event: Value = serde_json::from_str(&data).unwrap_or_default();
                     // The ids of questions are drawn by the host: they are left out, so that a seed repeats.
                     let (kind, outcome) = (&event["type"], &event["outcome"]["type"]);
@@ -190,7 +192,7 @@ impl Agent {
                         return None;
                     }
                 }
-                Told::Notice(_) | Told::Comment => {}
+                Told::Frame(_) => {}
                 Told::Gone => return None,
                 Told::Closed => {
                     let what = "a run ends without an event that says so";

@@ -1,8 +1,10 @@
 //! What must hold when all is over.
 
-use super::client::{Client, View};
-use super::findings::Rule;
-use super::folder::{Fold, Message};
+use super::client::Client;
+use super::clients::chance::Chance;
+use super::clients::findings::Rule;
+use super::clients::fold::Fold;
+use super::clients::view::{View, same_view};
 use super::results;
 use super::tools::TOOLS;
 use super::world::{INTERRUPT_TIME, Posted, Up, World};
@@ -18,7 +20,7 @@ const LONGEST_WORK: Duration = Duration::from_secs(500);
 
 /// Brings all turns to their end, by users who answer, stop them or stay away, and looks whether the rules hold.
 pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
-    let chance = super::chance::Chance::of(world.seed, "the judge");
+    let chance = Chance::of(world.seed, "the judge");
     let mut judge = Client::new("judge".to_owned(), world, Vec::new());
     let posted = stored(world).await;
     for turn in &posted {
@@ -170,7 +172,9 @@ async fn judge_turn(
     judge_seen(world, turn, &answer.body["turns"]);
     judge_answers(world, turn, &fold);
     results::judge(world, turn, &fold).await;
-    same_view(world, turn, &fold, &answer.body["session"]["messages"]);
+    for (rule, what) in same_view(&turn.turn, &fold, &answer.body["session"]["messages"]) {
+        world.finds(rule, &turn.turn, what);
+    }
 }
 
 /// On another device the user finds the mark where they have read to.
@@ -233,133 +237,6 @@ fn same_log(world: &World, turn: &Posted, name: &str, view: &View, whole: &View)
         let what = format!("{name} has folded it otherwise");
         world.finds(Rule::LogStays, &turn.turn, what);
     }
-}
-
-/// A message as it is shown: its text, each call with its arguments and its result, and whether it was cut.
-type Shown = (String, String, Vec<(String, Value, Option<String>)>, bool);
-
-fn same_view(world: &World, turn: &Posted, fold: &Fold, messages: &Value) {
-    let messages: Vec<&Value> = messages.as_array().into_iter().flatten().collect();
-    let elsewhere: BTreeSet<&str> = messages
-        .iter()
-        .filter(|message| message["turn"] != json!(turn.turn))
-        .filter_map(|message| message["id"].as_str())
-        .collect();
-    let told = fold
-        .messages
-        .iter()
-        .filter(|message| message.role == "assistant" && !elsewhere.contains(message.id.as_str()));
-    let told: Vec<Shown> = told.map(|message| told_message(message, fold)).collect();
-    let shown = messages
-        .iter()
-        .filter(|message| message["turn"] == json!(turn.turn) && message["role"] == "assistant");
-    let mut shown: Vec<Shown> = shown.map(|message| shown_message(message)).collect();
-    for call in untold(&told, &mut shown) {
-        let what = format!("`{call}` has a result, and it is not told");
-        world.finds(Rule::ResultIsTold, &turn.turn, what);
-    }
-    for (call, told, stored) in edits(&told, &mut shown) {
-        let what = format!("`{call}` gave `{told}` as told, and `{stored}` as stored");
-        world.finds(Rule::ResultIsSame, &turn.turn, what);
-    }
-    let is_something = |message: &&Shown| !message.1.is_empty() || !message.2.is_empty();
-    let told: Vec<_> = told.iter().filter(is_something).collect();
-    let shown: Vec<_> = shown.iter().filter(is_something).collect();
-    if told != shown {
-        let at = told
-            .iter()
-            .zip(&shown)
-            .take_while(|(told, shown)| told == shown);
-        let at = at.count();
-        let what = format!("told: {:?}, shown: {:?}", told.get(at), shown.get(at));
-        world.finds(Rule::FoldIsView, &turn.turn, what);
-        return;
-    }
-    for message in &messages {
-        for call in message["tool_executions"].as_array().into_iter().flatten() {
-            let id = call["tool_id"].as_str().unwrap_or_default();
-            let told = fold.statuses.get(id).map(String::as_str);
-            if message["turn"] == json!(turn.turn) && told != call["status"].as_str() {
-                let what = format!(
-                    "`{id}` is told as {told:?}, and shown as {}",
-                    call["status"]
-                );
-                world.finds(Rule::StatusIsView, &turn.turn, what);
-            }
-        }
-    }
-}
-
-/// The calls whose results are shown and were never told. They are said to be so, and are then taken as told.
-fn untold(told: &[Shown], shown: &mut [Shown]) -> Vec<String> {
-    let told = told.iter().flat_map(|message| &message.2);
-    let without: BTreeSet<_> = told
-        .filter(|(_, _, result)| result.is_none())
-        .map(|(call, _, _)| call.clone())
-        .collect();
-    let mut untold = Vec::new();
-    for (call, _, result) in shown.iter_mut().flat_map(|message| message.2.iter_mut()) {
-        if result.is_some() && without.contains(call) {
-            *result = None;
-            untold.push(call.clone());
-        }
-    }
-    untold
-}
-
-/// The results that are stored with words before them of how the user edited the call, and told without. They are said
-/// to be so, and are then taken as told.
-fn edits(told: &[Shown], shown: &mut [Shown]) -> Vec<(String, String, String)> {
-    let mut edits = Vec::new();
-    let told: BTreeMap<_, _> = told
-        .iter()
-        .flat_map(|message| &message.2)
-        .filter_map(|(call, _, result)| Some((call, result.as_ref()?)))
-        .collect();
-    for (call, _, result) in shown.iter_mut().flat_map(|message| message.2.iter_mut()) {
-        if let (Some(told), Some(stored)) = (told.get(call), result.as_mut())
-            && stored != *told
-            && stored.starts_with("The user changed the arguments")
-            && stored.ends_with(told.as_str())
-        {
-            edits.push((call.clone(), (*told).clone(), stored.clone()));
-            stored.clone_from(told);
-        }
-    }
-    edits
-}
-
-fn told_message(message: &Message, fold: &Fold) -> Shown {
-    let calls = message.calls.iter().map(|call| {
-        // No arguments are none to a tool.
-        let arguments = match call.arguments.as_str() {
-            "" => json!({}),
-            text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
-        };
-        let result = fold.result(&call.id).map(|result| result.text.clone());
-        (call.id.clone(), arguments, result)
-    });
-    (
-        message.id.clone(),
-        message.text.clone(),
-        calls.collect(),
-        message.is_cut,
-    )
-}
-
-fn shown_message(message: &Value) -> Shown {
-    let word = |value: &Value| value.as_str().map(str::to_owned);
-    let calls = message["tool_executions"].as_array().into_iter().flatten();
-    let calls = calls.map(|call| {
-        let id = word(&call["tool_id"]).unwrap_or_default();
-        (id, call["args"].clone(), word(&call["result"]))
-    });
-    (
-        word(&message["id"]).unwrap_or_default(),
-        word(&message["content"]).unwrap_or_default(),
-        calls.collect(),
-        message["cut"] == true,
-    )
 }
 
 /// No tool that is not idempotent began twice, whoever ran it.

@@ -1,10 +1,11 @@
 //! A client: it begins turns, follows them, answers, stops them, goes away and comes back.
 
-use super::chance::Chance;
-use super::findings::Rule;
-use super::folder::Fold;
+use super::clients::chance::Chance;
+use super::clients::findings::Rule;
+use super::clients::frames::Frame;
+use super::clients::view::View;
+use super::clients::{TOOL, tools};
 use super::http::{Answer, Events, Told};
-use super::results;
 use super::world::{Posted, Up, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,13 +15,6 @@ use stepwell_core::run::TurnStatus;
 use stepwell_io::ThreadKey;
 use stepwell_io::store::{Store, TurnKey};
 use tokio::time::Instant;
-
-/// What a client has of a turn.
-#[derive(Clone, Debug, Default)]
-pub(super) struct View {
-    pub(super) events: Vec<String>,
-    pub(super) fold: Fold,
-}
 
 pub(super) struct Client {
     pub(super) name: String,
@@ -143,7 +137,7 @@ impl Client {
                 let calls = (0..=self.chance.below(3)).map(|_| {
                     let name = *self.chance.of_slice(&names);
                     match has_tools && self.results.one_in(3) {
-                        true => results::TOOL,
+                        true => TOOL,
                         false => name,
                     }
                 });
@@ -153,7 +147,7 @@ impl Client {
         let message = format!("{} {}", posted.turn, plan.join(" "));
         let mut body = json!({ "turnId": posted.turn, "message": message });
         if has_tools {
-            body["tools"] = results::tools();
+            body["tools"] = tools();
         }
         let earlier: Vec<_> = before.iter().filter(|turn| turn.thread == thread).collect();
         if !earlier.is_empty() && self.chance.one_in(4) {
@@ -199,8 +193,8 @@ impl Client {
             self.views.remove(&turn.turn);
         }
         let mut view = self.views.remove(&turn.turn).unwrap_or_default();
-        let last = view.events.len().checked_sub(1);
-        let last = last.map(|last| ("last-event-id", format!("{}:{last}", turn.turn)));
+        let last = view.last_event_id(&turn.turn);
+        let last = last.map(|last| ("last-event-id", last));
         let path = format!("{}/events?protocolVersion=1.0", turn.path());
         let headers: Vec<_> = last.into_iter().collect();
         self.note(format!(
@@ -229,18 +223,18 @@ impl Client {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match events.next(left).await {
-                Told::Event(id, data) => {
+                Told::Frame(Frame::Event(id, data)) => {
                     self.hears(turn, &mut view, &id, data);
                     up.life.passes("a client hears of it");
                     if at.is_none() && self.reacts(turn, &mut view, &up).await {
                         break;
                     }
                 }
-                Told::Comment if !view.fold.awaited().is_empty() && at.is_none() => {
+                Told::Frame(Frame::Comment) if !view.fold.awaited().is_empty() && at.is_none() => {
                     self.views.insert(turn.turn.clone(), view.clone());
                     self.brings(turn).await;
                 }
-                Told::Notice(_) | Told::Comment => {}
+                Told::Frame(_) => {}
                 Told::Closed | Told::Gone | Told::Nothing => break,
             }
         }
@@ -252,19 +246,12 @@ impl Client {
     }
 
     fn hears(&self, turn: &Posted, view: &mut View, id: &str, data: String) {
-        let expected = format!("{}:{}", turn.turn, view.events.len());
-        if id != expected {
-            let what = format!("the event `{id}` comes where `{expected}` is next");
-            self.world.finds(Rule::LogStays, &turn.turn, what);
+        for (rule, what) in view.take(&turn.turn, id, data) {
+            // What is broken of the messages is told once, by the judge: many may follow.
+            if [Rule::LogStays, Rule::EndIsTold].contains(&rule) {
+                self.world.finds(rule, &turn.turn, what);
+            }
         }
-        if view.fold.is_over {
-            let what = format!("{data} comes after the end");
-            self.world.finds(Rule::EndIsTold, &turn.turn, what);
-        }
-        let event: Value = serde_json::from_str(&data).unwrap_or_default();
-        // What is broken is told once, by the judge: many may follow.
-        view.fold.apply(&event);
-        view.events.push(data);
     }
 
     /// What a user does while they watch. `true` if they go away.
@@ -338,7 +325,7 @@ impl Client {
             return;
         };
         let open = view.fold.statuses.iter();
-        let open = open.filter(|(_, status)| !super::folder::is_final(status));
+        let open = open.filter(|(_, status)| !super::clients::fold::is_final(status));
         let open: Vec<_> = open.map(|(call, _)| call.clone()).collect();
         if open.is_empty() {
             return;

@@ -1,7 +1,7 @@
 //! What befalls the hosts and the store while the clients live.
 
-use super::chance::Chance;
-use super::findings::Rule;
+use super::clients::chance::Chance;
+use super::clients::findings::Rule;
 use super::store::Weather;
 use super::world::World;
 use std::sync::Arc;

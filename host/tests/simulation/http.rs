@@ -1,6 +1,7 @@
 //! Requests to a host's router, as a client makes them.
 
-use super::findings::Rule;
+use super::clients::findings::Rule;
+use super::clients::frames::{Frame, Frames};
 use super::life::Life;
 use super::world::{Up, World};
 use axum::body::{Body, BodyDataStream};
@@ -23,11 +24,7 @@ pub(super) struct Answer {
 /// What a stream gives.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
-    /// An event of the log, with its id.
-    Event(String, String),
-    /// One that is no part of the log.
-    Notice(Value),
-    Comment,
+    Frame(Frame),
     Closed,
     /// The host is gone.
     Gone,
@@ -38,9 +35,8 @@ pub(super) enum Told {
 /// A stream of events.
 pub(super) struct Events {
     body: BodyDataStream,
-    unread: String,
+    frames: Frames,
     life: Arc<Life>,
-    /// What was read and is not taken yet.
     silent: Duration,
 }
 
@@ -124,7 +120,7 @@ impl Events {
     pub(super) fn of(response: Response<Body>, life: Arc<Life>) -> Self {
         Self {
             body: response.into_body().into_data_stream(),
-            unread: String::new(),
+            frames: Frames::default(),
             life,
             silent: Duration::ZERO,
         }
@@ -133,11 +129,9 @@ impl Events {
     /// What comes next, if it comes in time.
     pub(super) async fn next(&mut self, patience: Duration) -> Told {
         loop {
-            if let Some((frame, rest)) = self.unread.split_once("\n\n") {
-                let (frame, rest) = (frame.to_owned(), rest.to_owned());
-                self.unread = rest;
+            if let Some(frame) = self.frames.next() {
                 self.silent = Duration::ZERO;
-                return read(&frame);
+                return Told::Frame(frame);
             }
             let begin = tokio::time::Instant::now();
             let chunk = tokio::select! {
@@ -146,7 +140,7 @@ impl Events {
                 chunk = tokio::time::timeout(patience, self.body.next()) => chunk,
             };
             match chunk {
-                Ok(Some(Ok(chunk))) => self.unread.push_str(&String::from_utf8_lossy(&chunk)),
+                Ok(Some(Ok(chunk))) => self.frames.push(&chunk),
                 Ok(Some(Err(_)) | None) => return Told::Closed,
                 Err(_) => {
                     self.silent += begin.elapsed();
@@ -159,22 +153,5 @@ impl Events {
     /// Whether it says nothing, though a stream sends a comment every now and then.
     pub(super) fn is_mute(&self) -> bool {
         self.silent > LONGEST
-    }
-}
-
-fn read(frame: &str) -> Told {
-    let mut id = None;
-    let mut data = None;
-    for line in frame.lines() {
-        if let Some(value) = line.strip_prefix("id: ") {
-            id = Some(value.to_owned());
-        } else if let Some(value) = line.strip_prefix("data: ") {
-            data = Some(value.to_owned());
-        }
-    }
-    match (id, data) {
-        (Some(id), Some(data)) => Told::Event(id, data),
-        (None, Some(data)) => Told::Notice(serde_json::from_str(&data).unwrap_or_default()),
-        _ => Told::Comment,
     }
 }

@@ -1,6 +1,6 @@
 //! One life of a host: from its start to the moment at which it is killed.
 
-use super::chance::Chance;
+use super::clients::chance::Chance;
 use super::trace::Trace;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -8,7 +8,7 @@
 //!
 //! Requests go to the router as a socket's would, and what is checked is what clients can see, the store, and which tools
 //! began: no type of the host's own but what a program opens it with. Then the clock goes on without faults, users
-//! answer what is asked, stop it, or stay away, and of each seed must hold what [`findings::Rule`] lists: each command
+//! answer what is asked, stop it, or stay away, and of each seed must hold what [`clients::findings::Rule`] lists: each command
 //! was answered; each turn has ended; no tool that is not idempotent began twice; what a client was told, message by
 //! message, with results and how calls ended, is what the log folds to, what each client has put together, and what the
 //! thread shows.
@@ -27,12 +27,11 @@
 //! does not repeat to the letter.
 
 mod agent;
-mod chance;
 mod checks;
 mod client;
+#[path = "../clients/mod.rs"]
+mod clients;
 mod fates;
-mod findings;
-mod folder;
 mod http;
 mod life;
 mod model;
@@ -49,10 +48,10 @@ mod wire;
 mod world;
 
 use agent::Agent;
-use chance::Chance;
 use client::Client;
+use clients::chance::Chance;
+use clients::findings::Finding;
 use fates::Fates;
-use findings::Finding;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use wire::Provider;

@@ -1,8 +1,9 @@
 //! The model: what it says follows from the question, how it says it from the seed.
 
-use super::findings::Rule;
+use super::clients::TOOL;
+use super::clients::chance::Chance;
+use super::clients::findings::Rule;
 use super::life::Life;
-use super::results;
 use super::wire::{Part, Provider, Said, each_call_has_its_result, rounds};
 use super::world::World;
 use bytes::Bytes;
@@ -68,7 +69,7 @@ async fn answer(
     let offered = provider.tools(&body);
     let mut posted = world.posted().into_iter();
     let has_tools = posted.any(|posted| posted.turn == turn && posted.has_tools);
-    if has_tools && !offered.iter().any(|name| name == results::TOOL) {
+    if has_tools && !offered.iter().any(|name| name == TOOL) {
         world.finds(
             Rule::ToolsStay,
             &turn,
@@ -93,7 +94,7 @@ async fn answer(
         life.name,
         calls.len()
     ));
-    let chance = super::chance::Chance::of(world.seed, &format!("answer {number}"));
+    let chance = Chance::of(world.seed, &format!("answer {number}"));
     let mut parts = Vec::new();
     for piece in 0..chance.below(4) {
         parts.push(Part::Text(format!("{turn} {round}.{piece} of {number}; ")));
@@ -170,7 +171,7 @@ struct Body {
     trouble: Trouble,
     given: usize,
     slow: bool,
-    chance: super::chance::Chance,
+    chance: Chance,
     life: Arc<Life>,
     world: Arc<World>,
     number: u64,

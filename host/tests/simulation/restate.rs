@@ -3,7 +3,7 @@
 //! Cancellations, answers and results come late; it is away now and then, and what it says that it has not done may be done.
 
 use super::super::engine::seam::{Invocation, Reply, RestateError, Signal, Why, Work};
-use super::chance::Chance;
+use super::clients::chance::Chance;
 use super::life::Life;
 use super::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -2,22 +2,15 @@
 //! nothing.
 
 use super::client::Client;
-use super::findings::Rule;
-use super::folder::{Fold, is_final};
+use super::clients::TOOL;
+use super::clients::findings::Rule;
+use super::clients::fold::{Fold, is_final};
 use super::world::{Posted, Which, World};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
 use stepwell_io::store::Store;
-
-/// The tool that clients have.
-pub(super) const TOOL: &str = "where";
-
-/// What a turn is posted with whose client has the tool.
-pub(super) fn tools() -> Value {
-    json!([{"name": TOOL, "description": "Where the user is."}])
-}
 
 impl Client {
     /// Brings a result, or something that is none.

@@ -1,6 +1,7 @@
 //! The store that all hosts share, and what may befall a call of it.
 
-use super::findings::Rule;
+use super::clients::chance::Chance;
+use super::clients::findings::Rule;
 use super::life::Life;
 use super::world::{Which, World};
 use std::collections::BTreeMap;
@@ -81,7 +82,7 @@ impl FaultyStore {
 
     fn fate(&self, is_write: bool) -> Fate {
         let chance = &self.life.chance;
-        let brief = |chance: &super::chance::Chance| match chance.below(8) {
+        let brief = |chance: &Chance| match chance.below(8) {
             0 => chance.millis(1..6),
             _ => Duration::ZERO,
         };

@@ -2,7 +2,7 @@
 
 use super::super::ServerTool;
 use super::agent;
-use super::chance::Chance;
+use super::clients::chance::Chance;
 use super::life::Life;
 use super::world::World;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! What a seed is about: the hosts, their store, and what is known of all that happened.
 
 use super::super::{Backend, EngineSettings, Host, Limits, Record, Serving, SessionStore};
-use super::chance::Chance;
-use super::findings::{Finding, Rule};
+use super::clients::chance::Chance;
+use super::clients::findings::{Finding, Rule};
 use super::life::Life;
 use super::model;
 use super::store::{FaultyStore, Kept, Weather, timestamp};

@@ -5,39 +5,39 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Call {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) arguments: String,
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) role: String,
-    pub(super) text: String,
-    pub(super) calls: Vec<Call>,
+pub(crate) struct Message {
+    pub(crate) id: String,
+    pub(crate) role: String,
+    pub(crate) text: String,
+    pub(crate) calls: Vec<Call>,
     /// The call that it is the result of.
-    pub(super) result_of: Option<String>,
+    pub(crate) result_of: Option<String>,
     /// Whether it is marked as cut by its host's end.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// The messages of a log so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Fold {
-    pub(super) messages: Vec<Message>,
+pub(crate) struct Fold {
+    pub(crate) messages: Vec<Message>,
     /// How each call stands, as it was told last.
-    pub(super) statuses: BTreeMap<String, String>,
+    pub(crate) statuses: BTreeMap<String, String>,
     /// The questions that nobody has answered: their ids.
-    pub(super) questions: BTreeMap<String, Option<String>>,
-    pub(super) is_over: bool,
+    pub(crate) questions: BTreeMap<String, Option<String>>,
+    pub(crate) is_over: bool,
     /// So many snapshots came.
-    pub(super) snapshots: u32,
+    pub(crate) snapshots: u32,
 }
 
 /// A rule that an event breaks.
-pub(super) type Broken = Vec<(Rule, String)>;
+pub(crate) type Broken = Vec<(Rule, String)>;
 
 fn word(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_default().to_owned()
@@ -52,24 +52,32 @@ fn text(content: &Value) -> String {
 }
 
 impl Fold {
-    pub(super) fn result(&self, call: &str) -> Option<&Message> {
+    /// What a client begins with that has these messages on its screen.
+    pub(crate) fn on_screen(messages: &Value) -> Self {
+        Self {
+            messages: self::messages(messages),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn result(&self, call: &str) -> Option<&Message> {
         let mut messages = self.messages.iter();
         messages.find(|message| message.result_of.as_deref() == Some(call))
     }
 
     /// The ids of all calls.
-    pub(super) fn calls(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &str> {
         let calls = self.messages.iter().flat_map(|message| &message.calls);
         calls.map(|call| call.id.as_str())
     }
 
     /// The user says something.
-    pub(super) fn say(&mut self, id: String, text: &str) {
+    pub(crate) fn say(&mut self, id: String, text: &str) {
         self.said(id, "user").text.push_str(text);
     }
 
     /// The client brings what its own tool gave, for each call that waits for it.
-    pub(super) fn bring(&mut self, tool: &str) {
+    pub(crate) fn bring(&mut self, tool: &str) {
         let calls = self.messages.iter().flat_map(|message| &message.calls);
         let calls = calls.filter(|call| call.name == tool && self.result(&call.id).is_none());
         let results: Vec<_> = calls
@@ -86,7 +94,7 @@ impl Fold {
     }
 
     /// The messages, as the protocol has them.
-    pub(super) fn to_messages(&self) -> Vec<Value> {
+    pub(crate) fn to_messages(&self) -> Vec<Value> {
         let messages = self.messages.iter().map(|message| {
             let calls = message.calls.iter().map(|call| {
                 let function = json!({"name": call.name, "arguments": call.arguments});
@@ -133,7 +141,7 @@ impl Fold {
     }
 
     /// Takes the next event of the log, and says what of it must not be.
-    pub(super) fn apply(&mut self, event: &Value) -> Broken {
+    pub(crate) fn apply(&mut self, event: &Value) -> Broken {
         let mut broken = Vec::new();
         match event["type"].as_str().unwrap_or_default() {
             "TEXT_MESSAGE_START" => {
@@ -190,7 +198,7 @@ impl Fold {
     }
 
     /// The calls whose results a client is to bring.
-    pub(super) fn awaited(&self) -> Vec<String> {
+    pub(crate) fn awaited(&self) -> Vec<String> {
         let statuses = self.statuses.iter();
         let awaited = statuses.filter(|(_, status)| *status == "deferred");
         awaited.map(|(call, _)| call.clone()).collect()
@@ -258,12 +266,23 @@ impl Fold {
     }
 }
 
-pub(super) fn is_final(status: &str) -> bool {
+pub(crate) fn is_final(status: &str) -> bool {
     ["completed", "failed", "denied", "cancelled"].contains(&status)
 }
 
-/// The messages of a snapshot.
-fn messages(list: &Value) -> Vec<Message> {
+/// The messages with the results of each round in the order of their calls' ids: a client has them in the order of their
+/// ends.
+pub(crate) fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
+    for round in
+        messages.chunk_by_mut(|one, next| one.result_of.is_some() && next.result_of.is_some())
+    {
+        round.sort_by(|one, other| one.result_of.cmp(&other.result_of));
+    }
+    messages
+}
+
+/// The messages of a list in the protocol's form.
+pub(crate) fn messages(list: &Value) -> Vec<Message> {
     let list = list.as_array().into_iter().flatten();
     list.map(|message| {
         let calls = message["toolCalls"].as_array().into_iter().flatten();

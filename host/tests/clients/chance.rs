@@ -6,11 +6,11 @@ use std::time::Duration;
 /// Numbers that follow from a seed. Each who chooses has numbers of its own: what one does leaves the others' choices as
 /// they are.
 #[derive(Debug)]
-pub(super) struct Chance(Mutex<fastrand::Rng>);
+pub(crate) struct Chance(Mutex<fastrand::Rng>);
 
 impl Chance {
     /// The numbers of `who` under a seed.
-    pub(super) fn of(seed: u64, who: &str) -> Self {
+    pub(crate) fn of(seed: u64, who: &str) -> Self {
         // FNV-1a: the same on every machine.
         let hash = who.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -24,21 +24,26 @@ impl Chance {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn below(&self, end: u64) -> u64 {
+    pub(crate) fn below(&self, end: u64) -> u64 {
         self.numbers().u64(..end.max(1))
     }
 
     /// `true` once in so many times.
-    pub(super) fn one_in(&self, times: u64) -> bool {
+    pub(crate) fn one_in(&self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    pub(super) fn of_slice<'a, T>(&self, choices: &'a [T]) -> &'a T {
-        &choices[self.numbers().usize(..choices.len())]
+    /// A place in a list of this length.
+    pub(crate) fn index(&self, length: usize) -> usize {
+        self.numbers().usize(..length)
+    }
+
+    pub(crate) fn of_slice<'a, T>(&self, choices: &'a [T]) -> &'a T {
+        &choices[self.index(choices.len())]
     }
 
     /// So many milliseconds.
-    pub(super) fn millis(&self, range: std::ops::Range<u64>) -> Duration {
+    pub(crate) fn millis(&self, range: std::ops::Range<u64>) -> Duration {
         Duration::from_millis(self.numbers().u64(range))
     }
 }

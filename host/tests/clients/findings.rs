@@ -2,7 +2,7 @@
 
 /// A rule that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// Each command is answered.
     Answered,
     /// An answer is one of those that the page of the interface has.
@@ -59,9 +59,9 @@ pub(super) enum Rule {
 
 /// One broken rule.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
-    pub(super) rule: Rule,
+pub(crate) struct Finding {
+    pub(crate) rule: Rule,
     /// The turn that it is about, or the host; empty if it is about none.
-    pub(super) turn: String,
-    pub(super) what: String,
+    pub(crate) turn: String,
+    pub(crate) what: String,
 }
