@@ -1,9 +1,11 @@
 //! The spans of a turn. Alone in its process, since tracing decides once a process which spans are wanted.
 
+mod support;
+
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{Agent, Outcome, Tool, provider};
-use stepwell_mock_llm::{MockLlm, Script};
+use stepwell_io::{Outcome, Tool};
+use stepwell_mock_llm::Script;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 #[derive(Clone, Default)]
@@ -34,20 +36,8 @@ async fn a_turn_its_hops_and_its_tools_have_spans_that_tell_no_secret() {
         .with_writer(move || writer.clone())
         .finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    let server = MockLlm::start(Script::secret_numbers())
-        .await
-        .expect("the mock starts on loopback");
-    let endpoint = provider::find("openai-compatible")
-        .expect("the table has it")
-        .endpoint(
-            None,
-            "mock-model",
-            Some(&server.base_url()),
-            Some("test-key".into()),
-        )
-        .expect("a base URL is all it needs");
-    let agent = Agent::builder(endpoint)
-        .thread_id("thread-1")
+    let server = support::start(Script::secret_numbers()).await;
+    let agent = support::agent(&server)
         .tool(
             Tool::new("get_secret_number", "The secret number of a person."),
             |_| async { Ok::<_, String>("42") },

@@ -239,20 +239,13 @@ async fn a_turn_that_waits_can_be_let_go_of_and_goes_on_elsewhere() {
 #[cfg(feature = "sqlite")]
 mod sqlite {
     use super::*;
-    use std::path::{Path, PathBuf};
     use stepwell_io::store::{SqliteOptions, SqliteStore};
-
-    fn file(name: &str) -> PathBuf {
-        let name = format!("durable-{name}-{}", std::process::id());
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).unwrap();
-        directory.join("turns.db")
-    }
+    use tempfile::TempDir;
 
     #[tokio::test]
     async fn a_disk_that_is_full_fails_the_turn_and_one_with_room_goes_on_with_it() {
-        let file = file("full");
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("turns.db");
         let mut options = SqliteOptions::default();
         options.max_bytes = Some(300_000);
         let store = SqliteStore::open_with(&file, options).await.unwrap();
@@ -300,7 +293,8 @@ mod sqlite {
 
     #[tokio::test]
     async fn a_file_that_may_only_be_read_fails_the_turn_at_once() {
-        let file = file("read-only");
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("turns.db");
         let server = serve([says("One."), says("Two.")]).await;
         let store = SqliteStore::open(&file).await.unwrap();
         watch(agent(&server, &store).build().unwrap().send("First")).await;
@@ -322,7 +316,8 @@ mod sqlite {
 
     #[tokio::test]
     async fn a_file_that_another_program_locks_is_waited_for() {
-        let file = file("locked");
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("turns.db");
         let mut options = SqliteOptions::default();
         options.busy_timeout = Duration::ZERO;
         let store = SqliteStore::open_with(&file, options).await.unwrap();

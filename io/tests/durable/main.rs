@@ -6,79 +6,30 @@ mod faulty;
 mod owners;
 mod restarts;
 mod stored;
+#[path = "../support/mod.rs"]
+mod support;
 
 use faulty::Faulty;
 use futures::StreamExt;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::{BlockContent, TurnStatus};
 use stepwell_core::session::Turn as Stored;
 use stepwell_io::store::{MemoryStore, Store, TurnKey};
-use stepwell_io::{
-    Agent, AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolContext, Turn, provider,
+use stepwell_io::{AgentBuilder, Failure, Outcome, RunEvent, ToolContext};
+use stepwell_mock_llm::{Hop, MockLlm};
+use support::{
+    asks_for_work, assert_legal, begun, contents, done, hangs, results, says, serve, watch, work,
 };
-use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;
-
-async fn serve(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
-    let script = hops.into_iter().fold(Script::new(), Script::hop);
-    MockLlm::start(script).await.unwrap()
-}
-
-fn says(text: &str) -> Hop {
-    Hop::new().text(text)
-}
 
 /// The model asks for the tool `work`, once for each id.
 fn asks(ids: &[&str]) -> Hop {
-    ids.iter().fold(Hop::new().text("Let me see."), |hop, id| {
-        hop.tool_call_with_id(*id, "work", json!({ "id": id }))
-    })
+    asks_for_work(says("Let me see."), ids)
 }
 
-fn work() -> Tool {
-    Tool::new("work", "Works.")
-}
-
-async fn done(call: ToolContext) -> Result<String, String> {
-    Ok(format!("{} is done", call.tool_call_id))
-}
-
-/// The code of a tool that never comes back by itself, and how many of its calls have begun.
-fn hangs(
-    begun: &Arc<Semaphore>,
-) -> impl Fn(ToolContext) -> futures::future::BoxFuture<'static, Result<String, String>> + use<> {
-    let begun = Arc::clone(begun);
-    move |_| {
-        begun.add_permits(1);
-        Box::pin(std::future::pending())
-    }
-}
-
-async fn begun(calls: &Semaphore, count: u32) {
-    calls.acquire_many(count).await.unwrap().forget();
-}
-
-/// An agent on the thread `thread-1`, with pauses of a millisecond between tries.
 fn agent(server: &MockLlm, store: &(impl Store + Clone)) -> AgentBuilder {
-    let endpoint = provider::find("openai-compatible").unwrap();
-    let endpoint = endpoint.endpoint(None, "mock-model", Some(&server.base_url()), None);
-    Agent::builder(endpoint.unwrap())
-        .thread_id("thread-1")
-        .store(Arc::new(store.clone()))
-        .configure(|config| {
-            config.retry.first_delay = Duration::from_millis(1);
-            config.retry.max_delay = Duration::from_millis(2);
-        })
-}
-
-async fn watch(mut turn: Turn) -> (Vec<RunEvent>, Finished) {
-    let mut events = Vec::new();
-    while let Some(event) = turn.next().await {
-        events.push(event);
-    }
-    (events, turn.finish().await)
+    support::agent(server).store(Arc::new(store.clone()))
 }
 
 fn warnings(events: &[RunEvent]) -> Vec<&str> {
@@ -121,23 +72,6 @@ fn kinds(turn: &Stored) -> Vec<&'static str> {
         _ => "other",
     });
     kinds.filter(|kind| *kind != "usage").collect()
-}
-
-/// What the model is shown of its calls, in the request.
-fn results(request: &RecordedRequest) -> Vec<String> {
-    contents(request, "tool")
-}
-
-fn contents(request: &RecordedRequest, role: &str) -> Vec<String> {
-    let all = request.body["messages"].as_array().unwrap();
-    all.iter()
-        .filter(|message| message["role"] == role)
-        .map(|message| message["content"].as_str().unwrap_or_default().to_owned())
-        .collect()
-}
-
-fn assert_legal(server: &MockLlm) {
-    assert!(server.failures().is_empty(), "{:?}", server.failures());
 }
 
 fn key(turn: &Stored) -> TurnKey {

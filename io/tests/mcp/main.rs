@@ -1,5 +1,7 @@
 //! Tools of MCP servers. This program is also the server that it tests with: see `server`.
 
+#[path = "../support/mod.rs"]
+mod agents;
 mod calls;
 mod hostile;
 mod http;

@@ -1,14 +1,15 @@
 //! The reference server `@modelcontextprotocol/server-everything`, which is not ours: `cargo xtask test mcp` installs
 //! it and names its program in `STEPWELL_MCP_REFERENCE`. Without that these tests are ignored.
 
+use crate::agents::serve;
 use crate::support::*;
 use crate::turns;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::process::Stdio;
 use stepwell_io::Outcome;
 use stepwell_io::mcp::{McpServerConfig, McpServers};
 use stepwell_mock_llm::Hop;
+use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -18,28 +19,6 @@ const SLOW: &str = "test__trigger-long-running-operation";
 
 fn program() -> String {
     std::env::var(PROGRAM).expect("the suite names the program")
-}
-
-/// A folder of this test's own, for as long as it is kept.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("stepwell-mcp-{}-{name}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("the folder is made");
-        Self(folder)
-    }
-
-    fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 async fn connect(config: McpServerConfig) -> McpServers {
@@ -136,8 +115,8 @@ pub(crate) async fn it_lists_calls_and_fails_over_stdio() {
 }
 
 pub(crate) async fn a_slow_call_is_cancelled_over_stdio() {
-    let folder = Folder::new("cancel");
-    let log = folder.join("sent.jsonl");
+    let folder = TempDir::new().expect("a folder");
+    let log = folder.path().join("sent.jsonl");
     // What the client sends is kept on its way.
     let pipe = r#"tee "$1" | node "$0""#;
     let log_path = log.to_string_lossy().into_owned();
@@ -165,8 +144,8 @@ pub(crate) async fn a_slow_call_is_cancelled_over_stdio() {
 }
 
 pub(crate) async fn it_is_killed_in_the_middle_over_stdio() {
-    let folder = Folder::new("kill");
-    let file = folder.join("pid");
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("pid");
     let start = r#"echo $$ > "$1"; exec node "$0""#;
     let path = file.to_string_lossy().into_owned();
     let arguments = ["-c".to_owned(), start.to_owned(), program(), path];
@@ -220,7 +199,7 @@ pub(crate) async fn all_of_it_goes_over_http() {
 pub(crate) async fn a_turn_calls_it() {
     let servers = over_stdio().await;
     let sum = json!({ "a": 2, "b": 40 });
-    let model = turns::model([
+    let model = serve([
         Hop::new()
             .tool_call("test__get-sum", sum)
             .tool_call("test__get-tiny-image", json!({})),

@@ -1,23 +1,18 @@
 //! Whole turns of an agent.
 
+use crate::agents::{endpoint, serve};
 use crate::server::PIXEL;
 use crate::support::{options, progress, start, start_with, text, wait_for};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_io::mcp::McpServers;
-use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus, provider};
-use stepwell_mock_llm::{Hop, MockLlm, Script};
-
-pub(crate) async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
-    let script = hops.into_iter().fold(Script::new(), Script::hop);
-    MockLlm::start(script).await.expect("the model starts")
-}
+use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus};
+use stepwell_mock_llm::{Hop, MockLlm};
 
 pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
-    let provider = provider::find("anthropic").expect("it is in the table");
     let url = model.url(stepwell_mock_llm::Dialect::Anthropic);
-    let endpoint = provider.endpoint(None, "m", Some(&url), Some("key".into()));
-    Agent::builder(endpoint.expect("an endpoint")).tool_source(servers.clone())
+    let endpoint = endpoint("anthropic", "m", &url, Some("key"));
+    Agent::builder(endpoint).tool_source(servers.clone())
 }
 
 /// What the model is told of its calls.
@@ -29,7 +24,7 @@ pub(crate) fn results(request: &Value) -> Vec<Value> {
 
 pub(crate) async fn a_turn_calls_a_tool_and_goes_on_with_its_result() {
     let servers = start("plain").await;
-    let model = model([
+    let model = serve([
         Hop::new()
             .tool_call("test__echo", json!({ "text": "hello" }))
             .tool_call("test__media", json!({}))
@@ -95,7 +90,7 @@ pub(crate) async fn a_turn_calls_a_tool_and_goes_on_with_its_result() {
 pub(crate) async fn a_turn_that_is_cancelled_cancels_its_call() {
     let servers = start("plain").await;
     let mut events = servers.events();
-    let model = model([Hop::new().tool_call("test__slow", json!({}))]).await;
+    let model = serve([Hop::new().tool_call("test__slow", json!({}))]).await;
     let agent = agent(&model, &servers)
         .build()
         .expect("the agent is set up");
@@ -112,7 +107,7 @@ pub(crate) async fn a_call_out_of_time_is_cancelled_and_the_turn_goes_on() {
     options.call_timeout = Some(std::time::Duration::from_secs(3600));
     let servers = start_with("plain", options).await;
     let mut events = servers.events();
-    let model = model([
+    let model = serve([
         Hop::new().tool_call("test__slow", json!({})),
         Hop::new().text("Too slow."),
     ])

@@ -1,14 +1,15 @@
 //! A running tool asks the user: the run ends with the question, and the next one brings the answer to the tool, which
 //! runs on all the while.
 
+use crate::support::{agent, says, serve};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use stepwell_io::serve::{AgUiServer, ChatRequest, RunLimits, read_input};
-use stepwell_io::{Agent, AgentBuilder, Question, Tool, ToolContext, UserAnswer, provider};
-use stepwell_mock_llm::{Hop, MockLlm, Script};
+use stepwell_io::{Agent, AgentBuilder, Question, Tool, ToolContext, UserAnswer};
+use stepwell_mock_llm::{Hop, MockLlm};
 use tokio::sync::{Notify, oneshot};
 
 /// A model that asks for these tools, and then says that it is done.
@@ -16,11 +17,9 @@ async fn model(tools: &[&str]) -> (MockLlm, AgentBuilder) {
     let calls = tools.iter().fold(Hop::new(), |hop, tool| {
         hop.tool_call_with_id(*tool, *tool, json!({}))
     });
-    let script = Script::new().hop(calls).hop(Hop::new().text("Done."));
-    let model = MockLlm::start(script).await.expect("it listens");
-    let provider = provider::find("openai-compatible").expect("a provider");
-    let endpoint = provider.endpoint(None, "m", Some(&model.base_url()), None);
-    (model, Agent::builder(endpoint.expect("an endpoint")))
+    let model = serve([calls, says("Done.")]).await;
+    let agent = agent(&model);
+    (model, agent)
 }
 
 fn speed() -> Question {

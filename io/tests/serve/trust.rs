@@ -1,18 +1,14 @@
 //! Whose words the model gets as instructions: the server's, and the client's only where the client is trusted.
 
+use crate::support::{agent, says, serve};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_io::serve::{AgUiServer, ChatRequest, ClientTrust, RunLimits, read_input};
-use stepwell_io::{Agent, provider};
-use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// The roles and texts of what the model was sent by a run, whose server has the instructions `Be brief.`
 async fn sent(trust: Option<ClientTrust>, body: &Value) -> Vec<(String, String)> {
-    let model = MockLlm::start(Script::new().hop(Hop::new().text("Yes.")));
-    let model = model.await.expect("it listens");
-    let provider = provider::find("openai-compatible").expect("a provider");
-    let endpoint = provider.endpoint(None, "m", Some(&model.base_url()), None);
-    let agent = Agent::builder(endpoint.expect("an endpoint")).instructions("Be brief.");
+    let model = serve([says("Yes.")]).await;
+    let agent = agent(&model).instructions("Be brief.");
     let agent = agent.build().expect("an agent");
     let limits = RunLimits::default();
     let server = trust.map_or_else(

@@ -39,34 +39,21 @@ pub(crate) use sqlite::{Directory, sqlite};
 #[cfg(feature = "sqlite")]
 mod sqlite {
     use super::Opened;
-    use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
     use stepwell_io::store::SqliteStore;
+    use tempfile::TempDir;
 
     /// A directory of the test's own, which goes with it.
-    pub(crate) struct Directory(PathBuf);
+    pub(crate) struct Directory(TempDir);
 
     impl Directory {
         pub(crate) fn new(test: &str) -> Self {
-            static NEXT: AtomicU32 = AtomicU32::new(0);
-            let next = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{test}-{}-{next}", std::process::id());
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
+            Self(TempDir::with_prefix(test).unwrap())
         }
 
         pub(crate) fn file(&self) -> PathBuf {
-            self.0.join("turns.db")
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            self.0.path().join("turns.db")
         }
     }
 

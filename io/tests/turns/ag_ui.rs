@@ -1,4 +1,5 @@
-use super::{lookup, messages, secret_number, serve, watch};
+use crate::support::{agent_at, endpoint};
+use crate::{lookup, messages, secret_number, start, watch};
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,15 +7,11 @@ use std::sync::{Arc, Mutex};
 use stepwell_core::event::Event;
 use stepwell_core::journal::Journal;
 use stepwell_core::middleware::{Middleware, filter_tool_calls, map};
-use stepwell_io::{Agent, AgentBuilder, Outcome, ResumeEntry, RunEvent, provider};
+use stepwell_io::{Agent, AgentBuilder, Outcome, ResumeEntry, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn agent(server: &MockLlm) -> AgentBuilder {
-    let endpoint = provider::find("ag-ui")
-        .expect("the table has it")
-        .endpoint(None, "", Some(&server.ag_ui_url()), None)
-        .expect("an address is all it needs");
-    Agent::builder(endpoint).thread_id("thread-1")
+    agent_at(endpoint("ag-ui", "", &server.ag_ui_url(), None))
 }
 
 /// A run that ends with a question.
@@ -36,7 +33,7 @@ fn answer(id: &str) -> Vec<ResumeEntry> {
 
 #[tokio::test]
 async fn what_the_agent_asks_is_answered_and_the_turn_goes_on() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(question())
             .hop(Hop::new().text("Thank you.")),
@@ -70,7 +67,7 @@ async fn what_the_agent_asks_is_answered_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn what_the_agent_asks_while_nobody_takes_the_events_has_no_answer_and_the_turn_goes_on() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(question())
             .hop(Hop::new().text("Then not.")),
@@ -89,7 +86,7 @@ async fn what_the_agent_asks_while_nobody_takes_the_events_has_no_answer_and_the
 
 #[tokio::test]
 async fn an_agent_that_asks_again_and_again_is_not_heard() {
-    let server = serve(Script::new().hop(question()).hop(question())).await;
+    let server = start(Script::new().hop(question()).hop(question())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let finished = agent.send("Delete it all").finish().await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
@@ -98,7 +95,7 @@ async fn an_agent_that_asks_again_and_again_is_not_heard() {
 
 #[tokio::test]
 async fn an_answer_that_nobody_asked_for_is_refused() {
-    let server = serve(Script::new().hop(Hop::new().text("Well").stall())).await;
+    let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
@@ -110,7 +107,7 @@ async fn an_answer_that_nobody_asked_for_is_refused() {
 
 #[tokio::test]
 async fn the_same_turn_with_an_ag_ui_agent() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
         .build()
@@ -142,7 +139,7 @@ async fn the_same_turn_with_an_ag_ui_agent() {
 
 #[tokio::test]
 async fn a_middleware_filters_the_stream_and_its_journal_replays_without_it() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(
                 Hop::new()
@@ -195,10 +192,7 @@ async fn a_middleware_filters_the_stream_and_its_journal_replays_without_it() {
 
 #[test]
 fn a_middleware_before_streams_that_are_no_events_is_refused() {
-    let endpoint = provider::find("openai-compatible")
-        .expect("the table has it")
-        .endpoint(None, "m", Some("http://localhost/v1"), None)
-        .expect("complete");
+    let endpoint = endpoint("openai-compatible", "m", "http://localhost/v1", None);
     let built = Agent::builder(endpoint).middleware(Middleware::new).build();
     let error = built.expect_err("it is not AG-UI").to_string();
     assert!(error.contains("openai-chat"), "{error}");

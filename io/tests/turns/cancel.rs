@@ -1,4 +1,4 @@
-use super::{agent, lookup, messages, secret_number, serve, watch};
+use super::{agent, lookup, messages, secret_number, start, watch};
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tokio::sync::{Notify, oneshot};
 
 #[tokio::test]
 async fn cancel_while_the_answer_comes_closes_the_connection() {
-    let server = serve(Script::new().hop(Hop::new().text("So far").stall())).await;
+    let server = start(Script::new().hop(Hop::new().text("So far").stall())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let mut turn = agent.send("Hello");
     let mut text = String::new();
@@ -34,7 +34,7 @@ async fn cancel_while_the_answer_comes_closes_the_connection() {
 
 #[tokio::test]
 async fn cancel_before_the_answer_begins() {
-    let server = serve(Script::new().hop(Hop::silent())).await;
+    let server = start(Script::new().hop(Hop::silent())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
@@ -45,7 +45,7 @@ async fn cancel_before_the_answer_begins() {
 
 #[tokio::test]
 async fn cancel_during_a_tool_drops_it_and_leaves_a_legal_history() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(Hop::new().tool_call("get_secret_number", json!({"name": "alice"})))
             .hop(Hop::new().text("As you like.")),
@@ -86,7 +86,7 @@ async fn cancel_during_a_tool_drops_it_and_leaves_a_legal_history() {
 
 #[tokio::test]
 async fn dropping_the_turn_cancels_it() {
-    let server = serve(Script::new().hop(Hop::new().text("So far").stall())).await;
+    let server = start(Script::new().hop(Hop::new().text("So far").stall())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
@@ -98,7 +98,7 @@ async fn dropping_the_turn_cancels_it() {
 
 #[tokio::test]
 async fn a_detached_turn_goes_on_to_its_end() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
         .build()
@@ -111,7 +111,7 @@ async fn a_detached_turn_goes_on_to_its_end() {
 
 #[tokio::test]
 async fn who_sends_again_has_moved_on() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(Hop::new().text("Let me think about that").stall())
             .hop(Hop::new().text("Sure.")),

@@ -1,8 +1,9 @@
 //! Whole turns with the two providers whose chats are their own.
 
-use super::{lookup, secret_number, serve, watch};
+use crate::support::{agent_at, endpoint};
+use crate::{lookup, secret_number, start, watch};
 use serde_json::{Value, json};
-use stepwell_io::{Agent, Outcome, provider};
+use stepwell_io::Outcome;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn script() -> Script {
@@ -21,12 +22,7 @@ fn script() -> Script {
 
 /// Two turns, and the body of the last request.
 async fn converse(name: &str, server: &MockLlm, address: &str) -> Value {
-    let endpoint = provider::find(name)
-        .expect("the table has it")
-        .endpoint(None, "model-1", Some(address), Some("key".into()))
-        .expect("complete");
-    let agent = Agent::builder(endpoint)
-        .thread_id("thread-1")
+    let agent = agent_at(endpoint(name, "model-1", address, Some("key")))
         .tool(secret_number(), lookup)
         .build()
         .expect("the agent is set up");
@@ -72,7 +68,7 @@ fn results(body: &Value) -> Vec<(Value, Value)> {
 
 #[tokio::test]
 async fn cohere_runs_its_tools_and_goes_on() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let body = converse(
         "cohere",
         &server,
@@ -100,7 +96,7 @@ async fn cohere_runs_its_tools_and_goes_on() {
 
 #[tokio::test]
 async fn mistral_runs_its_tools_and_goes_on() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let body = converse(
         "mistral",
         &server,

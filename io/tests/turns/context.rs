@@ -1,6 +1,6 @@
 //! Conversations that do not fit the model's context window.
 
-use crate::{agent, serve, watch};
+use crate::{agent, start, watch};
 use stepwell_io::{ContextOverflow, Conversation, Failure, Message, Outcome, RunEvent, Trimmed};
 use stepwell_mock_llm::{Hop, Script};
 
@@ -11,7 +11,7 @@ fn history() -> Conversation {
 
 #[tokio::test]
 async fn the_apps_code_leaves_out_what_does_not_fit() {
-    let server = serve(Script::new().hop(Hop::new().text("Yes."))).await;
+    let server = start(Script::new().hop(Hop::new().text("Yes."))).await;
     let agent = agent(&server)
         .configure(|config| config.context_guard.window = Some(1_500))
         .trim_context(
@@ -41,7 +41,7 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
 
 #[tokio::test]
 async fn code_that_breaks_off_or_leaves_nothing_out_ends_the_turn_before_a_request() {
-    let server = serve(Script::new().hop(Hop::new().text("never"))).await;
+    let server = start(Script::new().hop(Hop::new().text("never"))).await;
     for breaks in [true, false] {
         let agent = agent(&server)
             .configure(|config| config.context_guard.window = Some(1_500))

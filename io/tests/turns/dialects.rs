@@ -1,7 +1,7 @@
 //! One scenario in every API of every provider: whatever the wire says, the app sees the same turn, and its journal
 //! replays, also with its texts hidden.
 
-use super::{secret_number, serve, watch};
+use super::{secret_number, start, watch};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::Journal;
@@ -81,7 +81,7 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
                 .into_iter()
                 .find(|dialect| dialect.name() == api.dialect.name())
                 .expect("the mock speaks every dialect");
-            let server = serve(script()).await;
+            let server = start(script()).await;
             let endpoint = provider
                 .endpoint(
                     Some(&api.name),

@@ -1,11 +1,11 @@
-use super::{agent, lookup, secret_number, serve, watch};
+use crate::support::{agent_at, endpoint};
+use crate::{agent, lookup, secret_number, start, watch};
 use futures::StreamExt;
 use serde_json::json;
-use std::time::Duration;
 use stepwell_core::dialect::ApiErrorKind;
 use stepwell_core::event::Event;
 use stepwell_core::run::Deadline;
-use stepwell_io::{Agent, Failure, Outcome, RunEvent, provider};
+use stepwell_io::{Failure, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn failure(outcome: &Outcome) -> &Failure {
@@ -29,7 +29,7 @@ async fn ask(server: &MockLlm) -> (Vec<RunEvent>, stepwell_io::Finished) {
 
 #[tokio::test]
 async fn a_connection_cut_in_the_middle_fails_and_keeps_the_text() {
-    let server = serve(Script::new().hop(Hop::new().text("The answer is").cut())).await;
+    let server = start(Script::new().hop(Hop::new().text("The answer is").cut())).await;
     let (_, finished) = ask(&server).await;
     assert!(
         matches!(failure(&finished.outcome), Failure::Connection { .. }),
@@ -46,7 +46,7 @@ async fn a_connection_cut_in_the_middle_fails_and_keeps_the_text() {
 
 #[tokio::test]
 async fn a_body_that_ends_too_soon_is_no_success() {
-    let server = serve(Script::new().hop(Hop::new().text("The answer is").end_early())).await;
+    let server = start(Script::new().hop(Hop::new().text("The answer is").end_early())).await;
     let (_, finished) = ask(&server).await;
     assert_eq!(finished.outcome, Outcome::Truncated);
     assert_eq!(finished.conversation.text(), "The answer is");
@@ -57,7 +57,7 @@ async fn calls_of_a_stream_that_broke_off_are_not_run() {
     let hop = Hop::new()
         .tool_call("get_secret_number", json!({"name": "alice"}))
         .cut();
-    let server = serve(Script::new().hop(hop).hop(Hop::new().text("Never mind."))).await;
+    let server = start(Script::new().hop(hop).hop(Hop::new().text("Never mind."))).await;
     let agent = agent(&server)
         .tool(secret_number(), |_| async {
             panic!("a broken stream runs nothing") as Result<String, String>
@@ -74,7 +74,7 @@ async fn calls_of_a_stream_that_broke_off_are_not_run() {
 
 #[tokio::test]
 async fn a_wrong_key_fails_at_once() {
-    let server = serve(Script::new().hop(Hop::error(401, "Incorrect API key provided"))).await;
+    let server = start(Script::new().hop(Hop::error(401, "Incorrect API key provided"))).await;
     let (_, finished) = ask(&server).await;
     let Failure::Api { error } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
@@ -92,7 +92,7 @@ async fn a_rate_limit_is_waited_out() {
     let script = Script::new()
         .hop(Hop::error(429, "Slow down").header("retry-after", "0"))
         .hop(Hop::new().text("Here I am."));
-    let server = serve(script).await;
+    let server = start(script).await;
     let (events, finished) = ask(&server).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.conversation.text(), "Here I am.");
@@ -106,7 +106,7 @@ async fn a_rate_limit_is_waited_out() {
 #[tokio::test]
 async fn a_rate_limit_longer_than_anyone_waits_fails() {
     let server =
-        serve(Script::new().hop(Hop::error(429, "Quota used up").header("retry-after", "86400")))
+        start(Script::new().hop(Hop::error(429, "Quota used up").header("retry-after", "86400")))
             .await;
     let (_, finished) = ask(&server).await;
     let Failure::Api { error } = failure(&finished.outcome) else {
@@ -122,7 +122,7 @@ async fn a_server_error_is_tried_again_and_then_fails() {
     for _ in 0..4 {
         script = script.hop(Hop::error(500, "The server had an error"));
     }
-    let server = serve(script).await;
+    let server = start(script).await;
     let (_, finished) = ask(&server).await;
     let Failure::Api { error } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
@@ -133,7 +133,7 @@ async fn a_server_error_is_tried_again_and_then_fails() {
 
 #[tokio::test]
 async fn a_web_page_is_no_answer() {
-    let server = serve(Script::new().hop(Hop::html(200))).await;
+    let server = start(Script::new().hop(Hop::html(200))).await;
     let (_, finished) = ask(&server).await;
     let Failure::UnexpectedBody {
         content_type,
@@ -150,7 +150,7 @@ async fn a_web_page_is_no_answer() {
 async fn a_json_error_with_status_200_is_an_error() {
     let body =
         json!({"error": {"message": "The model is not there", "type": "invalid_request_error"}});
-    let server = serve(Script::new().hop(Hop::status(200).body(body))).await;
+    let server = start(Script::new().hop(Hop::status(200).body(body))).await;
     let (_, finished) = ask(&server).await;
     let Failure::Api { error } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
@@ -161,7 +161,7 @@ async fn a_json_error_with_status_200_is_an_error() {
 #[tokio::test]
 async fn an_error_in_the_stream_fails_and_keeps_the_text() {
     let server =
-        serve(Script::new().hop(Hop::new().text("Well, ").error_event("overloaded"))).await;
+        start(Script::new().hop(Hop::new().text("Well, ").error_event("overloaded"))).await;
     let (_, finished) = ask(&server).await;
     let Failure::Reported { error, .. } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
@@ -173,7 +173,7 @@ async fn an_error_in_the_stream_fails_and_keeps_the_text() {
 #[tokio::test]
 async fn a_frame_that_is_not_json_fails_and_says_where() {
     let server =
-        serve(Script::new().hop(Hop::new().text("Well").raw_frame("{\"choices\":[{]}"))).await;
+        start(Script::new().hop(Hop::new().text("Well").raw_frame("{\"choices\":[{]}"))).await;
     let (_, finished) = ask(&server).await;
     let Failure::Stream { message } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
@@ -184,7 +184,7 @@ async fn a_frame_that_is_not_json_fails_and_says_where() {
 
 #[tokio::test]
 async fn a_connection_closed_before_the_answer_is_tried_again() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(Hop::hang_up())
             .hop(Hop::new().text("Back.")),
@@ -197,17 +197,10 @@ async fn a_connection_closed_before_the_answer_is_tried_again() {
 
 #[tokio::test]
 async fn nobody_at_the_address_fails_in_the_end() {
-    // A port that was free a moment ago and has no listener now.
     // A port that is given to nobody: one that was free a moment ago may be another test's by now.
-    let endpoint = provider::find("openai-compatible")
-        .expect("the table has it")
-        .endpoint(None, "mock-model", Some("http://127.0.0.1:2/v1"), None)
-        .expect("a base URL is all it needs");
-    let agent = Agent::builder(endpoint)
-        .configure(|config| {
-            config.retry.attempts = 2;
-            config.retry.first_delay = Duration::from_millis(1);
-        })
+    let endpoint = endpoint("openai-compatible", "m", "http://127.0.0.1:2/v1", None);
+    let agent = agent_at(endpoint)
+        .configure(|config| config.retry.attempts = 2)
         .build()
         .expect("the agent is set up");
     let (events, finished) = watch(agent.send("Hello")).await;
@@ -226,7 +219,7 @@ async fn nobody_at_the_address_fails_in_the_end() {
 
 #[tokio::test]
 async fn a_silent_model_is_not_waited_for_for_ever() {
-    let server = serve(Script::new().hop(Hop::new().text("Hm").stall())).await;
+    let server = start(Script::new().hop(Hop::new().text("Hm").stall())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let mut turn = agent.send("Hello");
     while turn.next().await.is_some_and(|event| !is_text(&event)) {}

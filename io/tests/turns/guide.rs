@@ -1,12 +1,13 @@
 //! What the guide of Rust shows of tools.
 
-use super::{messages, serve};
+use super::{messages, start};
+use crate::support::endpoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::error::Error;
 use std::time::Duration;
-use stepwell_io::{Agent, Endpoint, Tool, provider, tool, tools};
+use stepwell_io::{Agent, Endpoint, Tool, tool, tools};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 #[derive(Serialize)]
@@ -66,10 +67,9 @@ async fn shown(
     agent: fn(Endpoint) -> Result<Agent, Box<dyn Error>>,
 ) -> String {
     let asks = Hop::new().tool_call(name, arguments);
-    let model: MockLlm = serve(Script::new().hop(asks).hop(Hop::new().text("I see."))).await;
-    let provider = provider::find("openai-compatible").expect("the table has it");
-    let endpoint = provider.endpoint(None, "any", Some(&model.base_url()), None);
-    let agent = agent(endpoint.expect("complete")).expect("the agent is set up");
+    let model: MockLlm = start(Script::new().hop(asks).hop(Hop::new().text("I see."))).await;
+    let endpoint = endpoint("openai-compatible", "any", &model.base_url(), None);
+    let agent = agent(endpoint).expect("the agent is set up");
     agent.send("Go on").await.expect("it is whole");
     messages(&model.requests()[1], "tool")[0]["content"].to_string()
 }

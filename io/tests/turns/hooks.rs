@@ -1,6 +1,6 @@
 //! Hooks: the app's code looks at requests, answers and tools, changes them, or refuses them.
 
-use crate::{agent, messages, serve, watch};
+use crate::{agent, messages, start, watch};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn tool() -> Tool {
 
 #[tokio::test]
 async fn each_moment_may_be_looked_at_and_changed() {
-    let server = serve(Script::new().hop(calls()).hop(Hop::new().text("Yes."))).await;
+    let server = start(Script::new().hop(calls()).hop(Hop::new().text("Yes."))).await;
     let looked = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&looked);
     let hook = Hook::new("redact")
@@ -68,7 +68,7 @@ async fn each_moment_may_be_looked_at_and_changed() {
 
 #[tokio::test]
 async fn refusals_are_events_and_outcomes() {
-    let server = serve(
+    let server = start(
         Script::new()
             .hop(calls())
             .hop(Hop::new().text("The secret.")),
@@ -98,7 +98,7 @@ async fn refusals_are_events_and_outcomes() {
 
 #[tokio::test]
 async fn a_hook_that_fails_or_panics_fails_the_turn_with_its_name() {
-    let server = serve(Script::new()).await;
+    let server = start(Script::new()).await;
     for panics in [false, true] {
         let hook = Hook::new("broken").before_request(move |_: HookedRequest| async move {
             assert!(!panics, "on purpose");
@@ -133,7 +133,7 @@ impl HookHandler for Confused {
 
 #[tokio::test]
 async fn a_hook_that_answers_something_else_fails_the_turn() {
-    let server = serve(Script::new()).await;
+    let server = start(Script::new()).await;
     let hook = Hook::with_handler("confused", [HookMoment::BeforeRequest], Confused);
     let agent = agent(&server).hook(hook).build().expect("complete");
     let (_, finished) = watch(agent.send("Hello")).await;
@@ -143,7 +143,7 @@ async fn a_hook_that_answers_something_else_fails_the_turn() {
 
 #[tokio::test]
 async fn two_hooks_of_one_name_are_an_error() {
-    let server = serve(Script::new()).await;
+    let server = start(Script::new()).await;
     let twice = agent(&server)
         .hook(Hook::new("one"))
         .hook(Hook::new("one"))

@@ -1,6 +1,6 @@
 //! Journals of real turns.
 
-use crate::{agent, lookup, secret_number, serve, watch};
+use crate::{agent, lookup, secret_number, start, watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::{Digest, Ending, Journal};
@@ -25,7 +25,7 @@ fn keeping(journals: &Journals) -> impl Fn(&RunId, &str) + Send + Sync + 'static
 
 #[tokio::test]
 async fn each_turn_has_a_journal_that_replays() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     let journals = Journals::default();
     let agent = agent(&server)
         .tool(secret_number(), lookup)
@@ -56,7 +56,7 @@ async fn each_turn_has_a_journal_that_replays() {
 
 #[tokio::test]
 async fn a_cancelled_turn_has_its_journal_too() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     let journals = Journals::default();
     let agent = agent(&server)
         .tool(secret_number(), |_| async {

@@ -1,6 +1,7 @@
 //! Turns that are otherwise than their agent, and keys and instructions that the app's code gives.
 
-use crate::{agent, messages, secret_number, serve, watch};
+use crate::support::says;
+use crate::{agent, messages, secret_number, start, watch};
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,12 +13,8 @@ use stepwell_io::{
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
-fn says(text: &str) -> Hop {
-    Hop::new().text(text)
-}
-
 async fn yes() -> MockLlm {
-    serve(Script::new().hop(says("Yes."))).await
+    start(Script::new().hop(says("Yes."))).await
 }
 
 async fn of_the_agent(_: ToolContext) -> Result<&'static str, Infallible> {
@@ -41,7 +38,7 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
         .hop(Hop::new().tool_call_with_id("call-1", "own", json!({})))
         .hop(says("Yes."))
         .hop(says("Again."));
-    let server = serve(script).await;
+    let server = start(script).await;
     let agent = agent(&server)
         .instructions("Be kind.")
         .tool(Tool::new("work", "Works."), of_the_agent)
@@ -104,7 +101,7 @@ async fn a_turn_that_comes_back_has_its_options_and_says_that_its_tool_has_no_co
         .hop(Hop::new().tool_call_with_id("call-1", "own", json!({})))
         .hop(Hop::new().tool_call_with_id("call-2", "own", json!({})))
         .hop(says("Well."));
-    let server = serve(script).await;
+    let server = start(script).await;
     let store = Arc::new(MemoryStore::new());
     let make = || {
         let builder = agent(&server).store(Arc::clone(&store) as _);
@@ -151,7 +148,7 @@ async fn the_key_of_each_request_is_the_apps_to_give() {
         .hop(Hop::error(401, "Expired"))
         .hop(says("Yes."))
         .hop(says("Yes."));
-    let server = serve(script).await;
+    let server = start(script).await;
     let asked = Arc::new(AtomicU32::new(0));
     let source = {
         let asked = Arc::clone(&asked);
@@ -234,7 +231,7 @@ async fn instructions_are_made_for_each_turn_of_what_was_said_so_far() {
         .hop(says("Yes."))
         .hop(says("No."))
         .hop(says("Well."));
-    let server = serve(script).await;
+    let server = start(script).await;
     let agent = agent(&server)
         .instructions("Be kind.")
         .instructions_from(|turn: InstructionsRequest| async move {

@@ -1,4 +1,4 @@
-use super::{lookup, secret_number, serve, watch};
+use super::{lookup, secret_number, start, watch};
 use serde_json::{Value, json};
 use std::time::Duration;
 use stepwell_io::{Agent, AgentBuilder, Outcome, provider};
@@ -32,7 +32,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
                 .interleave(),
         )
         .hop(Hop::new().text("Alice's number is 42, Bob's is 7"));
-    let server = serve(script).await;
+    let server = start(script).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
         .build()
@@ -72,7 +72,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
 
 #[tokio::test]
 async fn a_failed_answer_is_told_in_the_providers_words() {
-    let server = serve(Script::new().hop(Hop::new().text("He").error_event("Oh no"))).await;
+    let server = start(Script::new().hop(Hop::new().text("He").error_event("Oh no"))).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let (_, finished) = watch(agent.send("Hello")).await;
     assert!(

@@ -1,6 +1,6 @@
 //! What a tool's code is given: who calls, the app's own value, and ways to report, to show and to ask.
 
-use super::{agent, messages, serve, watch};
+use super::{agent, messages, start, watch};
 use serde_json::json;
 use std::convert::Infallible;
 use std::error::Error;
@@ -31,7 +31,7 @@ struct Depot {
 
 #[tokio::test]
 async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let agent = agent(&server)
         .deps(Depot { city: "Bergen" })
         .tool(ship(), |call: ToolContext| async move {
@@ -59,7 +59,7 @@ async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
 
 #[tokio::test]
 async fn a_value_of_another_type_fails_the_turn_and_the_model_is_not_told() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let agent = agent(&server)
         .deps(std::sync::Arc::new(Depot { city: "Bergen" }))
         .tool(ship(), |call: ToolContext| async move {
@@ -100,7 +100,7 @@ async fn a_value_of_another_type_fails_the_turn_and_the_model_is_not_told() {
 #[tokio::test]
 async fn the_texts_of_two_hops_do_not_run_together() {
     let hop = Hop::new().text("Let me see.").tool_call("ship", json!({}));
-    let server = serve(Script::new().hop(hop).hop(Hop::new().text("Done."))).await;
+    let server = start(Script::new().hop(hop).hop(Hop::new().text("Done."))).await;
     let agent = agent(&server).tool(ship(), |_| async { Ok::<_, Infallible>("shipped") });
     let agent = agent.build().expect("the agent is set up");
     let (events, finished) = watch(agent.send("Ship it")).await;
@@ -117,7 +117,7 @@ async fn the_texts_of_two_hops_do_not_run_together() {
 
 #[tokio::test]
 async fn errors_and_outcomes_print_nothing_of_the_conversation() {
-    let server = serve(Script::new().hop(Hop::error(401, "wrong key"))).await;
+    let server = start(Script::new().hop(Hop::error(401, "wrong key"))).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let failed = agent.send("my secret is 42").await.expect_err("a 401");
     let source = failed.source().map(ToString::to_string);
@@ -136,7 +136,7 @@ async fn errors_and_outcomes_print_nothing_of_the_conversation() {
 
 #[tokio::test]
 async fn what_a_tool_reports_comes_before_its_end() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let agent = agent(&server)
         .tool(ship(), |call| async move {
             for step in 1..=1000 {
@@ -171,7 +171,7 @@ async fn what_a_tool_reports_comes_before_its_end() {
 
 #[tokio::test]
 async fn a_tool_asks_the_user() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let agent = agent(&server)
         .tool(ship(), |call| async move {
             let odd = Question::new("?", json!({ "type": 7 }));
@@ -205,7 +205,7 @@ async fn a_tool_asks_the_user() {
 
 #[tokio::test]
 async fn without_a_way_to_ask_a_question_is_declined() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let agent = agent(&server)
         .blocking_tool(ship(), |call| -> Result<String, QuestionError> {
             Ok(format!("{:?}", call.ask_blocking("Why?")?))
@@ -219,7 +219,7 @@ async fn without_a_way_to_ask_a_question_is_declined() {
 
 #[tokio::test]
 async fn a_tool_that_waits_for_the_user_does_not_run_out_of_time() {
-    let server = serve(script()).await;
+    let server = start(script()).await;
     let agent = agent(&server)
         .configure(|config| {
             config.timeouts.tool = Some(Duration::from_secs(20));

@@ -1,4 +1,4 @@
-use super::{agent, lookup, messages, secret_number, serve, watch};
+use super::{agent, lookup, messages, secret_number, start, watch};
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::Barrier;
 
 #[tokio::test]
 async fn the_secret_number_turn_runs_both_tools_side_by_side() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     // Neither tool can finish before the other has begun.
     let both = Arc::new(Barrier::new(2));
     let agent = agent(&server)
@@ -73,7 +73,7 @@ fn one_call(name: &str, arguments: &str) -> Script {
 }
 
 async fn result_of(script: Script, tool: Tool, panics: bool) -> (String, Option<ToolFailureKind>) {
-    let server = serve(script).await;
+    let server = start(script).await;
     let agent = agent(&server)
         .tool(tool, move |call| async move {
             assert!(!panics, "the tool has a bug");
@@ -147,7 +147,7 @@ async fn arguments_that_break_the_schema_are_answered_without_running_the_tool()
 
 #[tokio::test]
 async fn a_panic_in_one_tool_leaves_its_sibling_alone() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number(), |call| async move {
             assert_ne!(
@@ -173,7 +173,7 @@ async fn a_panic_in_one_tool_leaves_its_sibling_alone() {
 #[tokio::test]
 async fn a_tool_without_arguments_gets_an_empty_object() {
     for raw in ["", "null", "{}", " "] {
-        let server = serve(one_call("ping", raw)).await;
+        let server = start(one_call("ping", raw)).await;
         let agent = agent(&server)
             .tool(Tool::new("ping", "Answers."), |call| async move {
                 Ok::<_, String>(call.arguments.value.to_string())
@@ -193,7 +193,7 @@ async fn a_tool_without_arguments_gets_an_empty_object() {
 
 #[tokio::test]
 async fn a_tool_that_takes_too_long_is_stopped() {
-    let server = serve(one_call("wait", "{}")).await;
+    let server = start(one_call("wait", "{}")).await;
     let agent = agent(&server)
         .configure(|config| config.timeouts.tool = Some(std::time::Duration::from_millis(1)))
         .tool(Tool::new("wait", "Never comes back."), |_| {
@@ -219,7 +219,7 @@ async fn the_user_is_asked_before_a_tool_that_needs_it() {
             r#"{"error":"the user did not allow the call: not today"}"#,
         ),
     ] {
-        let server = serve(one_call("get_secret_number", r#"{"name":"alice"}"#)).await;
+        let server = start(one_call("get_secret_number", r#"{"name":"alice"}"#)).await;
         let agent = agent(&server)
             .tool(secret_number().requires_approval(), lookup)
             .approver(move |_| async move {
@@ -245,7 +245,7 @@ async fn the_user_is_asked_before_a_tool_that_needs_it() {
 
 #[tokio::test]
 async fn without_anyone_to_ask_tools_that_need_it_are_denied() {
-    let server = serve(Script::secret_numbers()).await;
+    let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number().requires_approval(), lookup)
         .build()
@@ -267,7 +267,7 @@ async fn a_turn_stops_at_its_limit_of_tool_rounds() {
     for _ in 0..4 {
         script = script.hop(Hop::new().tool_call("get_secret_number", json!({"name": "alice"})));
     }
-    let server = serve(script).await;
+    let server = start(script).await;
     let agent = agent(&server)
         .max_tool_rounds(3)
         .tool(secret_number(), lookup)
@@ -288,7 +288,7 @@ async fn a_clone_of_a_builder_may_give_a_tool_other_code() {
         let call = Hop::new().tool_call("get_secret_number", json!({"name": "alice"}));
         Script::new().hop(call).hop(Hop::new().text("I see."))
     };
-    let server = serve(scripted()).await;
+    let server = start(scripted()).await;
     let base = agent(&server).tool(secret_number(), lookup);
     let own = base
         .clone()

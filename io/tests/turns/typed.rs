@@ -1,6 +1,6 @@
 //! Typed answers, and the app's code that decodes them.
 
-use crate::{agent, serve, watch};
+use crate::{agent, start, watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_io::{Failure, Outcome, OutputType, RunEvent};
@@ -34,7 +34,7 @@ fn refusals(events: &[RunEvent]) -> Vec<&str> {
 
 #[tokio::test]
 async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
-    let server = serve(answers(&[300, 13, 3])).await;
+    let server = start(answers(&[300, 13, 3])).await;
     let agent = agent(&server)
         .output(trip().decoded_by_host(true))
         .output_decoder(decode)
@@ -56,7 +56,7 @@ async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
 
 #[tokio::test]
 async fn one_handle_on_a_conversation_asks_for_a_type_and_another_for_text() {
-    let server = serve(answers(&[3, 4])).await;
+    let server = start(answers(&[3, 4])).await;
     let plain = agent(&server).build().expect("complete");
     let typed = plain.with_output(trip(), Some(Arc::new(decode)));
     let finished = typed.send("A trip").finish().await;
@@ -72,7 +72,7 @@ async fn one_handle_on_a_conversation_asks_for_a_type_and_another_for_text() {
 
 #[tokio::test]
 async fn without_code_for_it_the_turn_fails_and_says_so() {
-    let server = serve(answers(&[3])).await;
+    let server = start(answers(&[3])).await;
     let output = trip().decoded_by_host(true).retries(0);
     let agent = agent(&server).output(output).build().expect("complete");
     let finished = agent.send("A trip").finish().await;

@@ -1,6 +1,6 @@
 //! Answers that are a type of the app's.
 
-use super::{agent, messages, serve};
+use super::{agent, messages, start};
 use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ fn told(server: &MockLlm, request: usize) -> String {
 
 #[tokio::test]
 async fn the_answer_is_a_value_of_the_type() {
-    let server = serve(says(&[r#"{"city":"Bergen","days":3}"#])).await;
+    let server = start(says(&[r#"{"city":"Bergen","days":3}"#])).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let trip: Trip = agent.run("Where to?").await.expect("it fits");
     assert_eq!(trip.city, "Bergen");
@@ -52,7 +52,7 @@ async fn the_answer_is_a_value_of_the_type() {
 
 #[tokio::test]
 async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
-    let server = serve(says(&[
+    let server = start(says(&[
         r#"{"city":"Bergen"}"#,
         r#"{"city":"Bergen","days":256}"#,
         r#"{"city":"Bergen","days":3}"#,
@@ -70,7 +70,7 @@ async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
 
 #[tokio::test]
 async fn what_never_fits_is_an_error_that_has_the_text() {
-    let server = serve(says(&["Bergen", "Bergen!", "I said: Bergen"])).await;
+    let server = start(says(&["Bergen", "Bergen!", "I said: Bergen"])).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let failed = agent.run::<Trip>("Where to?").await;
     let Err(RunError::Turn(failed)) = failed else {
@@ -87,7 +87,7 @@ async fn what_never_fits_is_an_error_that_has_the_text() {
 #[tokio::test]
 async fn lists_and_unions_are_answers_too() {
     let trips = r#"[{"city":"Bergen","days":3},{"city":"Oslo","days":1}]"#;
-    let server = serve(says(&[trips, r#"{"refused":{"why":"no time"}}"#])).await;
+    let server = start(says(&[trips, r#"{"refused":{"why":"no time"}}"#])).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let trips = agent.run::<Vec<Trip>>("Where to?").await.expect("it fits");
     assert_eq!(trips.len(), 2);
@@ -97,7 +97,7 @@ async fn lists_and_unions_are_answers_too() {
 
 #[tokio::test]
 async fn the_agent_answers_in_words_as_before() {
-    let server = serve(says(&[r#"{"city":"Bergen","days":3}"#, "You are welcome."])).await;
+    let server = start(says(&[r#"{"city":"Bergen","days":3}"#, "You are welcome."])).await;
     let agent = agent(&server).build().expect("the agent is set up");
     agent.run::<Trip>("Where to?").await.expect("it fits");
     let finished = agent.send("Thank you").await.expect("it is whole");
@@ -109,7 +109,7 @@ async fn the_agent_answers_in_words_as_before() {
 async fn what_streams_of_the_answer_grows_into_it() {
     let whole = r#"{"city":"Bergen","days":3}"#;
     let script = Script::new().hop(Hop::new().text(&whole[..12]).text(&whole[12..]));
-    let server = serve(script).await;
+    let server = start(script).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let typed = agent.with_output(output_type::<Trip>().expect("it has a schema"), None);
     let mut turn = typed.send("Where to?");

@@ -1,6 +1,6 @@
 //! Tools whose arguments and results are types.
 
-use super::{agent, messages, serve, watch};
+use super::{agent, messages, start, watch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ async fn shown(
     let script = Script::new()
         .hop(Hop::new().tool_call(name, arguments))
         .hop(Hop::new().text("I see."));
-    let server = serve(script).await;
+    let server = start(script).await;
     let allow = |_| async { stepwell_io::Decision::Granted };
     let agent = setup(agent(&server)).approver(allow).build();
     let agent = agent.expect("the agent is set up");
@@ -255,7 +255,7 @@ async fn a_closure_is_given_its_type_too() {
 
 #[tokio::test]
 async fn two_tools_of_one_name_are_refused_when_the_agent_is_made() {
-    let server = serve(Script::new()).await;
+    let server = start(Script::new()).await;
     let refused = agent(&server).tools(tools![add, add]).build();
     let error = refused.expect_err("there are two").to_string();
     let name = "sum".to_owned();
