@@ -61,23 +61,7 @@ enum Command {
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
     /// Runs the long proofs, or only the named ones.
-    Prove {
-        /// The steps to run; `list` shows them. `mutants 2/8` takes a part of the mutants.
-        steps: Vec<String>,
-        /// Cases for each property.
-        #[arg(long, default_value_t = 20_000)]
-        cases: u32,
-        /// How long each fuzz target runs.
-        #[arg(long, default_value_t = 600)]
-        seconds: u32,
-        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target or the install of this
-        /// name; only the page of these steps.
-        #[arg(long, value_name = "REGEX")]
-        only: Option<String>,
-        /// Tries only the mutants that no test has found yet, if nothing but tests has changed since the last run.
-        #[arg(long)]
-        go_on: bool,
-    },
+    Prove(prove::Options),
 }
 
 fn main() -> ExitCode {
@@ -107,22 +91,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Features => features::write(&context)?,
         Command::Docs => pages::site::command(&context)?,
         Command::Package { name } => packages::command(&context, name.as_deref())?,
-        Command::Prove {
-            steps,
-            cases,
-            seconds,
-            only,
-            go_on,
-        } => {
-            let options = prove::Options {
-                cases,
-                seconds,
-                shard: None,
-                only,
-                go_on,
-            };
-            return prove::run(&context, &steps, options);
-        }
+        Command::Prove(options) => return prove::run(&context, &options),
     }
     Ok(ExitCode::SUCCESS)
 }

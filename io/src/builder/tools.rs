@@ -83,12 +83,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds tools that may change from turn to turn, such as those of
-    #[cfg_attr(
-        feature = "mcp",
-        doc = "[Model Context Protocol servers](crate::mcp::McpServers)."
-    )]
-    #[cfg_attr(not(feature = "mcp"), doc = "Model Context Protocol servers.")]
+    /// Adds tools that may change from turn to turn, such as those of Model Context Protocol servers (feature `mcp`).
     /// One whose name is taken, or that no provider would accept, is left out with a warning in the trace.
     #[must_use]
     pub fn tool_source(mut self, source: impl ToolSource) -> Self {

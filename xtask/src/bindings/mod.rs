@@ -4,7 +4,6 @@ pub(crate) mod kotlin;
 mod library;
 pub(crate) mod python;
 pub(crate) mod shapes;
-mod sources;
 pub(crate) mod swift;
 mod swift_docs;
 mod swift_errors;

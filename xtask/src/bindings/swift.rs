@@ -7,6 +7,7 @@ use super::{
 use crate::{context::Context, log::Log};
 use anyhow::{Context as _, bail};
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -85,24 +86,18 @@ pub(crate) fn check_names(package: &Path) -> anyhow::Result<usize> {
     let list = list(package);
     let listed =
         fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
-    let listed: Vec<_> = listed.lines().map(str::to_owned).collect();
-    let found = found(package)?;
-    let missing: Vec<_> = listed
-        .iter()
-        .filter(|name| !found.contains(name))
-        .cloned()
-        .collect();
-    let new: Vec<_> = found
-        .iter()
-        .filter(|name| !listed.contains(name))
-        .cloned()
-        .collect();
-    if !missing.is_empty() || !new.is_empty() {
+    let listed: BTreeSet<_> = listed.lines().map(str::to_owned).collect();
+    let found: BTreeSet<_> = found(package)?.into_iter().collect();
+    if listed != found {
+        let names = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+            let names: Vec<_> = one.difference(other).cloned().collect();
+            names.join(", ")
+        };
         bail!(
             "the public names are not those of bindings/swift/public-names.txt: gone [{}], new [{}]; if that is meant, \
              run `cargo xtask bindings swift --update-names`",
-            missing.join(", "),
-            new.join(", ")
+            names(&listed, &found),
+            names(&found, &listed)
         );
     }
     Ok(found.len())

@@ -1,268 +1,177 @@
-//! What each language has, by the names that its users write, read from its sources.
+//! The names that a language has, as its users write them.
 //!
 //! A member is `Type.name`, and `Type::name` in Rust; an argument of an initializer `Type(name)`.
 
-use super::rust::{Item, items};
-use super::sources::declared;
+use crate::{context::Context, log::Log, process};
 use anyhow::Context as _;
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fmt, fs, mem, path::Path};
 
-/// A column of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Language {
-    Rust,
-    Swift,
-    Kotlin,
-    Python,
-    Flutter,
-    Web,
-}
+/// The languages, as `features.toml` has them, in the order of the table's columns.
+pub(super) const LANGUAGES: [&str; 6] = ["rust", "swift", "kotlin", "python", "flutter", "web"];
 
-impl Language {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Rust,
-        Self::Swift,
-        Self::Kotlin,
-        Self::Python,
-        Self::Flutter,
-        Self::Web,
-    ];
-
-    /// As `features.toml` has it.
-    pub(super) const fn key(self) -> &'static str {
-        match self {
-            Self::Rust => "rust",
-            Self::Swift => "swift",
-            Self::Kotlin => "kotlin",
-            Self::Python => "python",
-            Self::Flutter => "flutter",
-            Self::Web => "web",
-        }
-    }
-
-    /// A name of Rust's in this language's casing.
-    pub(super) fn cased(self, name: &str) -> String {
-        match self {
-            Self::Rust | Self::Python => name.to_owned(),
-            _ => camel(name),
-        }
-    }
-}
-
-/// Everything that is known of the code.
-pub(super) struct Known {
-    /// The members of Rust's `AgentBuilder`, `Agent` and `Turn`, in the order of the sources. Those of a turn's handle are
-    /// the turn's.
-    pub(super) members: Vec<Item>,
-    /// The options of the bindings' configuration.
-    pub(super) options: Vec<Item>,
-    names: Vec<BTreeSet<String>>,
-}
+/// The sources; the bindings are what uniffi gives to Swift, Kotlin and Python.
+const SOURCES: [(&str, &str); 8] = [
+    ("io", ":(glob)io/src/**/*.rs"),
+    ("core", ":(glob)core/src/**/*.rs"),
+    ("bindings", ":(glob)bindings/src/**/*.rs"),
+    ("swift", ":(glob)bindings/swift/Sources/Stepwell/*.swift"),
+    (
+        "kotlin",
+        ":(glob)bindings/kotlin/src/main/kotlin/dev/stepwell/*.kt",
+    ),
+    ("python", ":(glob)bindings/python/src/stepwell/*.py"),
+    ("flutter", ":(glob)bindings/flutter/lib/src/*.dart"),
+    ("web", ":(glob)bindings/web/js/*.ts"),
+];
 
 /// Fields of the bindings' configuration that are no options of an agent, as their generator has it.
 const NO_OPTIONS: [&str; 4] = ["tools", "run_ids", "credentials", "hooks"];
-/// What Kotlin's function `agent` takes itself.
-const OF_KOTLINS_FUNCTION: [&str; 4] = ["provider", "model", "base_url", "key"];
+
+/// Something that a source declares.
+#[derive(Clone, Default)]
+pub(super) struct Item {
+    /// The type that it belongs to; empty if it belongs to none.
+    pub(super) of: String,
+    /// `(name)` if it is an argument of the type's initializer.
+    pub(super) name: String,
+    /// The first sentence of its documentation, in Rust.
+    pub(super) about: String,
+    pub(super) is_function: bool,
+    /// Whether uniffi has it, if it is Rust's.
+    pub(super) is_exported: bool,
+}
+
+/// Everything that is known of the code.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The members of Rust's `AgentBuilder`, `Agent` and `Turn`; those of a turn's handle are the turn's.
+    pub(super) members: Vec<Item>,
+    /// The options of the bindings' configuration.
+    pub(super) options: Vec<Item>,
+    /// `language name`.
+    pub(super) names: BTreeSet<String>,
+}
 
 impl Known {
     /// Reads the sources of the repository.
-    pub(super) fn read(root: &Path) -> anyhow::Result<Self> {
-        let io = items(root, "io/src")?;
-        let core = items(root, "core/src")?;
-        let bindings = items(root, "bindings/src")?;
-        let of = |item: &Item, name: &str| item.of.as_deref() == Some(name);
-        let mut members = Vec::new();
-        for owner in ["AgentBuilder", "Agent", "Turn"] {
-            for item in &io {
-                let is_handle = owner == "Turn" && of(item, "TurnHandle");
-                let is_known = |known: &Item| of(known, owner) && known.name == item.name;
-                if (of(item, owner) || is_handle) && !members.iter().any(is_known) {
-                    let of = Some(owner.to_owned());
-                    members.push(Item { of, ..item.clone() });
+    pub(super) fn read(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
+        let read = |path: &Path| {
+            let text = fs::read_to_string(context.root.join(path));
+            text.with_context(|| path.display().to_string())
+        };
+        let config: toml::Value = toml::from_str(&read("uniffi.toml".as_ref())?)?;
+        let setup = read("bindings/web/js/setup.ts".as_ref())?;
+        let omitted = setup.split_once("Omit<RunConfig, ").unwrap_or_default().1;
+        let omitted = omitted.split('>').next().unwrap_or_default();
+        let mut known = Self::default();
+        for (language, files) in SOURCES {
+            let mut git = process::command("git");
+            git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
+            let paths = log.read(git.arg(files).current_dir(&context.root))?;
+            let mut paths: Vec<_> = paths.lines().map(Path::new).collect();
+            paths.sort();
+            for path in paths {
+                for item in declared(language, &read(path)?) {
+                    // An agent's options in the browser are those of the configuration, but for some.
+                    let is_option = language == "web" && item.of == "RunConfig";
+                    if is_option && !omitted.contains(&format!("\"{}\"", item.name)) {
+                        known.put("web", format!("AgentOptions.{}", item.name));
+                    }
+                    match language {
+                        "core" => known.put("rust", item.written("rust")),
+                        "io" => known.add_io(item),
+                        "bindings" => known.add_bindings(item, &config),
+                        _ => known.put(language, item.written(language)),
+                    }
                 }
             }
         }
-        let options: Vec<_> = bindings
-            .iter()
-            .filter(|item| of(item, "RunConfig") && !item.is_function)
-            .filter(|item| !NO_OPTIONS.contains(&&item.name[..]))
-            .cloned()
-            .collect();
-        let setup: Vec<_> = bindings
-            .iter()
-            .filter(|item| of(item, "AgentSetup"))
-            .collect();
-        let given: Vec<_> = options
-            .iter()
-            .chain(setup)
-            .map(|item| &item.name[..])
-            .collect();
-
-        let mut names = vec![BTreeSet::new(); Language::ALL.len()];
-        let mut put = |language: Language, name: String| names[language as usize].insert(name);
-        for item in io.iter().chain(&core) {
-            put(Language::Rust, item.written("::"));
-        }
-        let hidden =
-            [Language::Swift, Language::Kotlin].map(|language| (language, hidden(root, language)));
-        for (language, hidden) in hidden {
-            let hidden = hidden?;
-            for item in &bindings {
-                // What uniffi has of it bears its name there.
-                let is_there = item.of.is_none() || item.is_exported || !item.is_function;
-                let of_hidden = item.of.as_ref().is_some_and(|of| hidden.contains(of));
-                if is_there && !of_hidden && !hidden.contains(&item.written(".")) {
-                    put(language, item.cased(language).written("."));
-                }
-            }
-        }
-        for item in &bindings {
-            // The shapes that Python's classes are made of.
-            if !item.is_function {
-                put(Language::Python, item.written("."));
-            }
-        }
-        for name in given {
-            let plain = name.trim_end_matches("_json");
-            put(Language::Python, format!("Agent({plain})"));
-            for name in [name, plain] {
-                put(Language::Swift, format!("Agent({})", camel(name)));
-            }
-        }
-        for item in &options {
-            let name = camel(&item.name);
-            let is_of_function = OF_KOTLINS_FUNCTION.contains(&&item.name[..]);
-            let name = if is_of_function {
-                format!("agent({name})")
-            } else {
-                format!("AgentBuilder.{name}")
-            };
-            put(Language::Kotlin, name);
-        }
-        for (language, folder, ending) in [
-            (Language::Swift, "bindings/swift/Sources/Stepwell", "swift"),
-            (
-                Language::Kotlin,
-                "bindings/kotlin/src/main/kotlin/dev/stepwell",
-                "kt",
-            ),
-            (Language::Python, "bindings/python/src/stepwell", "py"),
-            (Language::Flutter, "bindings/flutter/lib/src", "dart"),
-            (Language::Web, "bindings/web/js", "ts"),
-        ] {
-            for text in texts(&root.join(folder), ending)? {
-                for name in declared(language, &text) {
-                    // Python's generated classes have their methods of these.
-                    put(language, name.replace("Methods.", "."));
-                }
-            }
-        }
-        let shapes = fs::read_to_string(root.join("bindings/web/js/shapes.ts"))
-            .context("cannot read bindings/web/js/shapes.ts")?;
-        let setup = fs::read_to_string(root.join("bindings/web/js/setup.ts"))
-            .context("cannot read bindings/web/js/setup.ts")?;
-        for name in declared(Language::Web, &shapes) {
-            if let Some(option) = name.strip_prefix("RunConfig.")
-                && !is_omitted(&setup, option)
-            {
-                put(Language::Web, format!("AgentOptions.{option}"));
-            }
-            put(Language::Web, name);
-        }
-        Ok(Self::of(members, options, names))
+        Ok(known)
     }
 
-    /// What was found; the names in the order of the languages.
-    pub(super) const fn of(
-        members: Vec<Item>,
-        options: Vec<Item>,
-        names: Vec<BTreeSet<String>>,
-    ) -> Self {
-        Self {
-            members,
-            options,
-            names,
+    fn add_io(&mut self, item: Item) {
+        self.put("rust", item.written("rust"));
+        let of = item.of.trim_end_matches("Handle").to_owned();
+        let is_known = |known: &Item| known.of == of && known.name == item.name;
+        let is_row = matches!(&of[..], "AgentBuilder" | "Agent" | "Turn");
+        if is_row && !self.members.iter().any(is_known) {
+            self.members.push(Item { of, ..item });
         }
+    }
+
+    /// Adds what the languages have of it, by uniffi and by the generators of options.
+    fn add_bindings(&mut self, item: Item, config: &toml::Value) {
+        for language in ["swift", "kotlin"] {
+            // The generator holds against the library what is left out here.
+            let hidden = config["defaults"]["bindings"][language]["exclude"].as_array();
+            let is_hidden = |name: &str| hidden.is_some_and(|all| all.contains(&name.into()));
+            let is_there = item.is_exported || !item.is_function;
+            if is_there && !is_hidden(&item.of) && !is_hidden(&item.written("python")) {
+                self.put(language, item.written(language));
+            }
+        }
+        if item.is_function {
+            return;
+        }
+        self.put("python", item.written("python"));
+        let is_option = item.of == "RunConfig" && !NO_OPTIONS.contains(&&item.name[..]);
+        if is_option || item.of == "AgentSetup" {
+            let plain = item.name.trim_end_matches("_json");
+            self.put("python", format!("Agent({plain})"));
+            for name in [&item.name, plain].map(camel) {
+                self.put("swift", format!("Agent({name})"));
+                if is_option {
+                    self.put("kotlin", format!("AgentBuilder.{name}"));
+                    self.put("kotlin", format!("agent({name})"));
+                }
+            }
+        }
+        if is_option {
+            self.options.push(item);
+        }
+    }
+
+    fn put(&mut self, language: &str, name: impl fmt::Display) {
+        self.names.insert(format!("{language} {name}"));
     }
 
     /// Whether a language has something by this name.
-    pub(super) fn has(&self, language: Language, name: &str) -> bool {
-        self.names[language as usize].contains(name)
+    pub(super) fn has(&self, language: &str, name: &str) -> bool {
+        self.names.contains(&format!("{language} {name}"))
     }
 }
 
 impl Item {
-    fn cased(&self, language: Language) -> Self {
-        let is_name = self.name.starts_with(char::is_lowercase);
-        let name = if is_name {
-            language.cased(&self.name)
-        } else {
-            self.name.clone()
+    fn written(&self, language: &str) -> String {
+        let name = match self.name.starts_with(char::is_lowercase) {
+            true => cased(language, &self.name),
+            false => self.name.clone(),
         };
-        let mut of = self.of.clone();
-        if language == Language::Kotlin {
-            // As uniffi has it there.
-            of = of.map(|of| of.replace("Error", "Exception"));
-        }
-        Self {
-            of,
-            name,
-            ..self.clone()
-        }
-    }
-
-    fn written(&self, between: &str) -> String {
-        match &self.of {
-            Some(of) => format!("{of}{between}{}", self.name),
-            None => self.name.clone(),
-        }
+        let between = match language {
+            _ if self.of.is_empty() || name.starts_with('(') => "",
+            "rust" => "::",
+            _ => ".",
+        };
+        // As uniffi has it in Kotlin; Python's generated classes have their methods of `Methods`.
+        let of = match language {
+            "kotlin" => self.of.replace("Error", "Exception"),
+            "python" => self.of.replace("Methods", ""),
+            _ => self.of.clone(),
+        };
+        of + between + &name
     }
 }
 
-/// What uniffi leaves out for a language, as its configuration says. What is written there is held against the library
-/// where the bindings are generated.
-fn hidden(root: &Path, language: Language) -> anyhow::Result<BTreeSet<String>> {
-    const CONFIG: &str = "uniffi.toml";
-    let text =
-        fs::read_to_string(root.join(CONFIG)).with_context(|| format!("cannot read {CONFIG}"))?;
-    let config: toml::Value =
-        toml::from_str(&text).with_context(|| format!("cannot read {CONFIG}"))?;
-    let keys = ["defaults", "bindings", language.key(), "exclude"];
-    let names = keys.iter().try_fold(&config, |value, key| value.get(key));
-    let names = names.and_then(toml::Value::as_array);
-    let names = names.with_context(|| format!("{CONFIG} has no {}", keys.join(".")))?;
-    Ok(names
-        .iter()
-        .filter_map(toml::Value::as_str)
-        .map(str::to_owned)
-        .collect())
-}
-
-/// What `extends Omit<RunConfig, "a" | "b">` leaves out.
-fn is_omitted(setup: &str, option: &str) -> bool {
-    let omitted = setup.split_once("Omit<RunConfig, ").map(|(_, rest)| rest);
-    let omitted = omitted
-        .and_then(|rest| rest.split_once('>'))
-        .map(|(names, _)| names);
-    omitted.is_some_and(|names| names.contains(&format!("\"{option}\"")))
-}
-
-/// The texts of the files below a folder whose names end so, without what is generated.
-fn texts(folder: &Path, ending: &str) -> anyhow::Result<Vec<String>> {
-    let mut texts = Vec::new();
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|found| found == ending) {
-            texts.push(fs::read_to_string(&path)?);
-        }
+/// A name of Rust's in a language's casing.
+pub(super) fn cased(language: &str, name: &str) -> String {
+    match language {
+        "rust" | "python" => name.to_owned(),
+        _ => camel(name),
     }
-    Ok(texts)
 }
 
 /// `next_batch` as `nextBatch`.
-pub(super) fn camel(name: &str) -> String {
+fn camel(name: &str) -> String {
     let mut parts = name.split('_');
     let mut cased = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -273,14 +182,212 @@ pub(super) fn camel(name: &str) -> String {
     cased
 }
 
+/// What a source declares for its users, whatever the language. Formatters lay them all out alike: a type begins at the
+/// margin, its members are one step in, and the arguments of an initializer two.
+fn declared(language: &str, text: &str) -> Vec<Item> {
+    let step = if matches!(language, "flutter" | "web") {
+        2
+    } else {
+        4
+    };
+    let mut items = Vec::new();
+    let mut owner = String::new();
+    let mut doc = Vec::new();
+    let (mut is_initializer, mut is_enum, mut is_exported) = (false, false, false);
+    for line in text.lines() {
+        let words = line.trim_start();
+        let depth = line.len() - words.len();
+        if !words.starts_with(|letter: char| letter.is_alphabetic() || letter == '_') {
+            doc.extend(words.strip_prefix("///").map(str::trim));
+            is_exported &= depth > 0 || !words.starts_with('}');
+            is_exported |= depth == 0 && words.starts_with("#[") && words.contains("export");
+            continue;
+        }
+        let name = declaration(words);
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let is_public = match language {
+            "swift" | "kotlin" => words.starts_with("public "),
+            "python" => words.starts_with("def ") || words.starts_with("async def "),
+            "io" | "core" | "bindings" => words.starts_with("pub ") || depth > 0 && is_enum,
+            _ => true,
+        };
+        let mut add = |of: &str, name: &str| {
+            items.push(Item {
+                of: of.to_owned(),
+                name: name.to_owned(),
+                about: first_sentence(&mem::take(&mut doc)),
+                is_function: words.contains("fn "),
+                is_exported,
+            });
+        };
+        if depth == 0 {
+            owner = type_of(words).unwrap_or_default();
+            is_enum = words.contains("enum ");
+            match &owner[..] {
+                "" if is_public && !name.starts_with('_') => add("", &name),
+                "" => {}
+                owner => add("", owner),
+            }
+            is_exported &= words.starts_with("impl");
+        } else if depth == step && !owner.is_empty() {
+            is_initializer = name == "_set_up" || name == owner;
+            if is_public && !name.starts_with('_') {
+                add(&owner, last);
+            }
+        } else if depth == 2 * step && is_initializer {
+            add(&owner, &format!("({last})"));
+        }
+        doc.clear();
+    }
+    items
+}
+
+/// The type that begins with this line, or continues.
+fn type_of(line: &str) -> Option<String> {
+    let kinds = [
+        "class",
+        "enum",
+        "extension",
+        "impl",
+        "interface",
+        "mixin",
+        "object",
+        "protocol",
+        "struct",
+        "trait",
+    ];
+    let line = without_parameters(line);
+    let mut words = line.split_whitespace();
+    let kind = words.find(|word| kinds.contains(word) || !word.chars().all(char::is_lowercase))?;
+    // `enum class`, `interface class`.
+    let name = words
+        .find(|word| *word != "class")
+        .filter(|_| kinds.contains(&kind))?;
+    let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    Some(name[..end.unwrap_or(name.len())].to_owned())
+}
+
+/// The name that a line declares: the last word before its arguments, its type or its value.
+fn declaration(line: &str) -> String {
+    let head = without_parameters(line);
+    let end = head.find(['(', ':', '=', '{', ';', ',']);
+    let name = head[..end.unwrap_or(head.len())].split_whitespace().last();
+    name.unwrap_or_default().trim_end_matches('?').to_owned()
+}
+
+/// The line without what stands between `<` and `>`.
+fn without_parameters(line: &str) -> String {
+    let mut depth = 0_i32;
+    let mut left = String::new();
+    for letter in line.replace("->", "").replace("=>", "=").chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ if depth == 0 => left.push(letter),
+            _ => {}
+        }
+    }
+    left
+}
+
+/// The first sentence of a documentation, without the addresses of its links.
+fn first_sentence(lines: &[&str]) -> String {
+    let paragraph: Vec<_> = lines
+        .iter()
+        .copied()
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let mut text = String::new();
+    for part in paragraph.join(" ").split('[') {
+        let (words, after) = part.split_once(']').unwrap_or((part, ""));
+        let address = after
+            .strip_prefix('(')
+            .and_then(|rest| rest.split_once(')'));
+        text.push_str(words);
+        text.push_str(address.map_or(after, |(_, after)| after));
+    }
+    let is_end = |(at, mark): &(usize, &str)| text[at + mark.len()..].starts_with(' ') && *at > 12;
+    let end = text.match_indices([':', '.', ';']).find(is_end);
+    let sentence = end.map_or(&text[..], |(at, _)| &text[..at]);
+    sentence.trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{camel, is_omitted};
+    use super::declared;
 
     #[test]
-    fn names_are_cased_and_omitted() {
-        assert_eq!(camel("next_registry_event"), "nextRegistryEvent");
-        let agent = "extends Omit<RunConfig, \"tools\" | \"runIds\"> {";
-        assert!(is_omitted(agent, "runIds") && !is_omitted(agent, "limits"));
+    fn finds_what_each_language_declares() {
+        let found = |language: &str, text: &str| {
+            let items = declared(language, text);
+            let names = items.iter().map(|item| item.written(language));
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            found(
+                "kotlin",
+                "public fun <T> Agent.send(text: String): Flow<Event> = flow {\n}\npublic class AgentBuilder internal constructor(\n) {\n    \
+                 public var threadId: String? = null\n    private val tools = 1\n    public fun <T> tool(name: String) {\n    }\n}\n"
+            ),
+            "Agent.send AgentBuilder AgentBuilder.threadId AgentBuilder.tool"
+        );
+        assert_eq!(
+            found(
+                "swift",
+                "extension Agent {\n    public func send<T: A>(_ text: String) -> B {\n        let inner = 1\n    }\n    func own() {}\n}\n"
+            ),
+            "Agent Agent.send"
+        );
+        assert_eq!(
+            found(
+                "python",
+                "class Agent(AgentOptions):\n    def _set_up(\n        self,\n        wait_for_store: bool,\n    ) -> None:\n        x: int = 1\n    \
+                 async def recover(self) -> None:\n        pass\n\ndef replay_journal(journal: str) -> None:\n    pass\n"
+            ),
+            "Agent Agent(self) Agent(wait_for_store) Agent(x) Agent.recover replay_journal"
+        );
+        assert_eq!(
+            found(
+                "flutter",
+                "final class Agent {\n  Agent(\n    RunConfig config, {\n    Approver? approver,\n    this.threadId,\n  });\n  \
+                 final String _hidden;\n  Future<T> run<T>(String text) async => 1;\n  List<int> get messages => _m;\n}\n"
+            ),
+            "Agent Agent.Agent Agent(config) Agent(approver) Agent(threadId) Agent.run Agent.messages"
+        );
+        assert_eq!(
+            found(
+                "web",
+                "export class Agent {\n  #shared: Shared;\n  async sendAndWait(said: string) {\n    if (problem) throw 1;\n  }\n}\n\
+                 export interface AgentOptions extends X {\n  threadId?: string;\n}\n"
+            ),
+            "Agent Agent.sendAndWait AgentOptions AgentOptions.threadId"
+        );
+    }
+
+    #[test]
+    fn finds_what_rust_declares_with_its_documentation() {
+        let text = "/// An agent.\npub struct Agent {\n    inner: u8,\n    /// How [far](crate::far) it goes. Never further.\n    \
+                    pub limits: Map<String, u8>,\n}\n\n#[uniffi::export]\nimpl<T: Fn()> Agent<T> {\n    /// Says something: to the model.\n    \
+                    pub async fn send<U: Into<String>>(&self) -> Turn {\n        let inner = 1;\n    }\n    \
+                    pub(crate) fn hidden(&self) {}\n}\n\nimpl Agent {\n    pub fn own() {}\n}\n\npub enum Kind {\n    Big(u8),\n}\n\npub fn free() {}\n";
+        let items = declared("bindings", text);
+        let names: Vec<_> = items.iter().map(|item| item.written("rust")).collect();
+        let expected = [
+            "Agent",
+            "Agent::limits",
+            "Agent",
+            "Agent::send",
+            "Agent",
+            "Agent::own",
+            "Kind",
+            "Kind::Big",
+            "free",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(items[1].about, "How far it goes");
+        assert_eq!(items[3].about, "Says something");
+        let exported: Vec<_> = items.iter().map(|item| item.is_exported).collect();
+        let expected = [false, false, true, true, false, false, false, false, false];
+        assert_eq!(exported, expected);
     }
 }

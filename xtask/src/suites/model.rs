@@ -5,6 +5,7 @@ use crate::{
     log::Log,
     workspace::{self, TestProgram},
 };
+use anyhow::Context as _;
 use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
@@ -35,18 +36,23 @@ const SMALL: &str = "small_bounds_hold_with_everything_checked_and_walk_every_ed
 
 const ABSTRACTIONS: &str = "faults::the_abstractions_neither_hide_nor_invent_a_fault";
 
-/// Runs the search with each fault of a run. The abstractions are to change nothing of what is found.
+/// Runs the search with each fault of a run.
 pub(crate) fn faults_are_found(context: &Context, log: &mut Log, share: u64) -> anyhow::Result<()> {
-    let trials = Faulty::built(context, log)?.trials(faults::RUN, PROGRAM)?;
-    for trial in &trials {
-        trial.is_found(
-            log,
-            &["--exact", SMALL],
-            &[(SHARE_VARIABLE, share.to_string())],
-        )?;
-        trial.passes(log, &["--exact", ABSTRACTIONS, "--ignored"])?;
+    let mut tests = Faulty::built(context, log)?.commands(context, faults::RUN, PROGRAM)?;
+    for (_, test) in &mut tests {
+        test.env(SHARE_VARIABLE, share.to_string());
     }
-    log.say(&format!("{} faults found", trials.len()))
+    faults::are_found(log, tests, &["--exact", SMALL])
+}
+
+/// Runs the search with each fault of a run, with the abstractions and without: they change nothing of what is found.
+pub(crate) fn abstractions_hide_no_fault(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let tests = Faulty::built(context, log)?.commands(context, faults::RUN, PROGRAM)?;
+    for (fault, mut test) in tests {
+        log.run(test.args(["--exact", ABSTRACTIONS, "--ignored"]))
+            .with_context(|| format!("with the fault {}", fault.name))?;
+    }
+    Ok(())
 }
 
 /// The search of the core as it is shipped, until it has seen so many distinct states.
@@ -57,7 +63,7 @@ pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::
         .args(["--features", "search", "--test", PROGRAM]);
     let programs = workspace::programs(log, &mut cargo)?;
     let program = programs.first();
-    let program = anyhow::Context::context(program, "the model checker is no test program")?;
+    let program = program.context("the model checker is no test program")?;
     Ok(search(program, states, 1))
 }
 
