@@ -194,7 +194,7 @@ async fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
         assert_eq!(failure_kind(&events, "b"), Some(ToolFailureKind::Cancelled));
         let requests = server.requests();
         let shown = results(&requests[1]);
-        assert_eq!((shown[0], shown[2]), ("a is done", "c is done"));
+        assert_eq!((&*shown[0], &*shown[2]), ("a is done", "c is done"));
         assert!(shown[1].contains("stopped"), "{shown:?}");
         assert_legal(&server);
     }

@@ -189,7 +189,7 @@ async fn a_tool_that_ran_when_the_host_died_is_not_run_again_unless_it_may_be() 
         let (_, finished) = watch(after.revive(&stored).expect("it was just stored")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let requests = server.requests();
-        let shown = results(&requests[1])[0];
+        let shown = &results(&requests[1])[0];
         assert_eq!(shown == "a is done", idempotent, "{shown}");
         assert_legal(&server);
     }
@@ -204,10 +204,7 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
         .expect("the agent is set up");
     let refused = agent.revive("{}").expect_err("it is no snapshot");
     assert!(matches!(refused, ReviveError::Snapshot(_)), "{refused}");
-    let endpoint = provider::find("openai-compatible")
-        .expect("the table has it")
-        .endpoint(None, "m", Some(&server.base_url()), None)
-        .expect("an address is all it needs");
+    let endpoint = endpoint("openai-compatible", "m", &server.base_url(), None);
     let idle = stepwell_core::run::RunMachine::new(
         Arc::new(stepwell_core::run::RunConfig::new(endpoint)),
         "thread-1".into(),

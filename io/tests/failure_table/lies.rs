@@ -96,7 +96,7 @@ async fn two_calls_with_one_id_are_two_calls_and_each_is_answered() {
     assert_eq!(finished.outcome, Outcome::Success);
     let requests = server.requests();
     let shown = results(&requests[1]);
-    assert_eq!((shown.len(), shown[0]), (2, "a is done"));
+    assert_eq!((shown.len(), &*shown[0]), (2, "a is done"));
     assert_ne!(shown[0], shown[1]);
     assert_legal(&server);
 }

@@ -7,12 +7,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod child;
+mod common;
 mod provider;
 mod verdict;
 
+use common::{directory, number};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,19 +50,6 @@ fn main() -> ExitCode {
         trials.push(trial.with_ignored_flag(without));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
-}
-
-fn directory(name: &str) -> PathBuf {
-    let name = format!("kills-{name}-{}", std::process::id());
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
-    directory
-}
-
-fn number(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// Opens the store that a text names, as the program and its judge both do.

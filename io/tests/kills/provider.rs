@@ -15,6 +15,22 @@ use std::time::Duration;
 const PIECE: Duration = Duration::from_millis(2);
 const ROUNDS: usize = 2;
 
+/// The tools that it asks for in each round.
+const CALLS: [&str; 3] = ["work", "look", "work"];
+
+/// What it asks for in a turn, in order.
+pub(crate) fn calls(question: &str) -> Vec<String> {
+    let rounds = (0..ROUNDS).flat_map(|round| {
+        let names = CALLS.iter().enumerate();
+        names.map(move |(index, name)| id(question, round, index, name))
+    });
+    rounds.collect()
+}
+
+fn id(question: &str, round: usize, index: usize, name: &str) -> String {
+    format!("{question}/{round}/{index}/{name}")
+}
+
 /// Starts it, and gives its address.
 pub(crate) async fn start() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -52,8 +68,8 @@ async fn answer(Json(request): Json<Value>) -> Response {
         json!({"content": "of the answer."}),
     ];
     if round < ROUNDS {
-        for (index, name) in ["work", "look", "work"].iter().enumerate() {
-            let id = format!("{question}/{round}/{index}/{name}");
+        for (index, name) in CALLS.iter().enumerate() {
+            let id = id(question, round, index, name);
             let function = json!({"name": name, "arguments": ""});
             pieces.push(json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}));
             let function = json!({"arguments": "{}"});
