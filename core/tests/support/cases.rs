@@ -3,7 +3,7 @@
 use proptest::prelude::ProptestConfig;
 
 /// `share` cases in a test run; `PROPTEST_CASES`, which `cargo xtask prove proptests` sets, instead of them.
-pub fn cases(share: u32) -> ProptestConfig {
+pub(crate) fn cases(share: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     ProptestConfig {
         cases: asked.and_then(|cases| cases.parse().ok()).unwrap_or(share),
