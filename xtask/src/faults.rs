@@ -5,7 +5,6 @@ use crate::{
     context::Context,
     log::Log,
     process,
-    tools::rustup,
     workspace::{self, TestProgram},
 };
 use anyhow::{Context as _, ensure};
@@ -49,6 +48,8 @@ pub(crate) struct Fault {
     what: String,
     /// What the test says that finds it.
     shows: String,
+    /// The bounds that it shows in, where it takes long to come to them.
+    bounds: Option<String>,
     edits: Vec<Edit>,
 }
 
@@ -87,6 +88,7 @@ impl Faulty {
         let with = |fault: Fault| {
             let mut command = program.command();
             command.env("STEPWELL_FAULT", &fault.name);
+            command.env("STEPWELL_BOUNDS", fault.bounds.as_deref().unwrap_or_default());
             (fault, command)
         };
         Ok(read(&context.root, file)?.into_iter().map(with).collect())
@@ -153,15 +155,14 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Faulty> {
     // What is compiled for the checker alone is linted here.
     let mut cargo = workspace::linting_cargo(context)?;
     cargo
-        .current_dir(root)
         .args(["test", "--no-run", "--package", "stepwell-model"])
         .args(["--features", "search", "--target-dir"])
         .arg(&context.target)
-        // Macros and build scripts, which are not optimised where a target is named, are then those of the one build.
-        .args(["--target", &rustup::host(log)?])
-        // A fault shows soon: what the compiler would take to make it faster is more than it would save.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        .current_dir(root);
     for package in ["stepwell-core", "stepwell-model"] {
+        // A fault shows soon: what the compiler would take to make it faster is more than it would save. What they depend
+        // on stays as it is, so that it is that of the one build.
+        cargo.args(["--config", &format!("profile.dev.package.{package}.opt-level=1")]);
         for check in ["debug-assertions", "overflow-checks"] {
             let off = format!("profile.dev.package.{package}.{check}=false");
             cargo.args(["--config", &off]);
