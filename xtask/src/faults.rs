@@ -88,7 +88,10 @@ impl Faulty {
         let with = |fault: Fault| {
             let mut command = program.command();
             command.env("STEPWELL_FAULT", &fault.name);
-            command.env("STEPWELL_BOUNDS", fault.bounds.as_deref().unwrap_or_default());
+            command.env(
+                "STEPWELL_BOUNDS",
+                fault.bounds.as_deref().unwrap_or_default(),
+            );
             (fault, command)
         };
         Ok(read(&context.root, file)?.into_iter().map(with).collect())
@@ -162,7 +165,10 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Faulty> {
     for package in ["stepwell-core", "stepwell-model"] {
         // A fault shows soon: what the compiler would take to make it faster is more than it would save. What they depend
         // on stays as it is, so that it is that of the one build.
-        cargo.args(["--config", &format!("profile.dev.package.{package}.opt-level=1")]);
+        cargo.args([
+            "--config",
+            &format!("profile.dev.package.{package}.opt-level=1"),
+        ]);
         for check in ["debug-assertions", "overflow-checks"] {
             let off = format!("profile.dev.package.{package}.{check}=false");
             cargo.args(["--config", &off]);

@@ -11,7 +11,7 @@ use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 #[tokio::test]
 async fn the_files_of_a_store_are_their_owners_alone() {
-    let file = File::new("private");
+    let file = File::new("turns.db");
     let server = Server::start(&["--store", &file.store()]);
     server.begin("t", "r", "hello").await;
     events(server.follow("t", "r", None).await).await;
@@ -33,7 +33,7 @@ async fn the_files_of_a_store_are_their_owners_alone() {
 
 #[tokio::test]
 async fn a_damaged_store_is_said_to_be_damaged() {
-    let file = File::new("damaged");
+    let file = File::new("turns.db");
     let server = Server::start(&["--store", &file.store()]);
     server.begin("t", "r", "hello").await;
     events(server.follow("t", "r", None).await).await;
@@ -55,7 +55,7 @@ async fn a_damaged_store_is_said_to_be_damaged() {
 
 #[tokio::test]
 async fn a_store_whose_file_is_gone_is_said_to_be_damaged() {
-    let file = File::new("gone");
+    let file = File::new("turns.db");
     let server = Server::start_logged(&["--store", &file.store()], "warn", Stdio::piped());
     server.begin("t", "r", "hello").await;
     events(server.follow("t", "r", None).await).await;

@@ -15,7 +15,7 @@ use stepwell_core::dialect::{Endpoint, GenerationSettings, HopIds, ModelRequest}
 use stepwell_core::event::Message;
 
 /// Each pair takes one history of so many.
-const SHARE: u64 = 64;
+const SHARE: u64 = 32;
 
 /// The seeds of a pair's histories.
 fn seeds(pair: usize) -> impl Iterator<Item = u64> {
