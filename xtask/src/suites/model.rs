@@ -24,9 +24,9 @@ pub(super) const SUITE: Suite = Suite {
 /// searched besides.
 const STATES: u64 = 14_000;
 
-/// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are all found with a
-/// quarter of that.
-const SHARE: u64 = 8;
+/// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are all found with
+/// three quarters of that.
+const SHARE: u64 = 24;
 
 const PROGRAM: &str = "model_check";
 
