@@ -47,7 +47,7 @@ impl Context {
     pub(crate) fn build(&self, log: &mut Log) -> anyhow::Result<&[TestProgram]> {
         let programs = self.made.workspace.get(|| {
             rustup::component(log, "clippy", "clippy")?;
-            programs(log, &mut the_build(self)?)
+            programs(log, &mut the_build(self))
         })?;
         Ok(programs)
     }
@@ -89,7 +89,7 @@ impl Context {
 }
 
 /// Cargo with Clippy's compiler for the workspace's own crates; a warning is an error.
-pub(crate) fn linting_cargo(context: &Context) -> anyhow::Result<Command> {
+pub(crate) fn linting_cargo(context: &Context) -> Command {
     let mut cargo = process::cargo();
     let linter = context.root.join("xtask/linter.sh");
     // Not by a variable, which cargo in a test would find too.
@@ -100,23 +100,23 @@ pub(crate) fn linting_cargo(context: &Context) -> anyhow::Result<Command> {
         .args(["--config", &wrapper])
         .env("CLIPPY_ARGS", denied)
         .current_dir(&context.root);
-    Ok(cargo)
+    cargo
 }
 
-fn the_build(context: &Context) -> anyhow::Result<Command> {
-    let mut cargo = linting_cargo(context)?;
+fn the_build(context: &Context) -> Command {
+    let mut cargo = linting_cargo(context);
     cargo
         // With `--all-targets` there would be a harness for benchmarks of each library and program.
         .args("build --workspace --lib --bins --tests --bench *".split(' '))
         .args(FEATURES);
-    Ok(cargo)
+    cargo
 }
 
 /// What cargo says of the library of this name.
 pub(crate) fn library(context: &Context, log: &mut Log, name: &str) -> anyhow::Result<Artifact> {
     context.build(log)?;
     // All of it is there; cargo says it once more.
-    let mut artifacts = artifacts(log, &mut the_build(context)?)?.into_iter();
+    let mut artifacts = artifacts(log, &mut the_build(context))?.into_iter();
     let found = artifacts.find(|it| it.target.name == name && !it.profile.test);
     found.with_context(|| format!("there is no library `{name}`"))
 }

@@ -58,7 +58,7 @@ pub(crate) fn abstractions_hide_no_fault(context: &Context, log: &mut Log) -> an
 
 /// The search of the core as it is shipped, until it has seen so many distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
-    let mut cargo = workspace::linting_cargo(context)?;
+    let mut cargo = workspace::linting_cargo(context);
     cargo
         .args(["test", "--no-run", "--release", "-p", "stepwell-model"])
         .args(["--features", "search", "--test", PROGRAM]);
