@@ -143,8 +143,13 @@ mod tests {
 
     /// A turn of a host that nobody knows.
     async fn leave(store: &MemoryStore, thread: &str) -> TurnKey {
+        begin(store, thread, "gone").await
+    }
+
+    /// Begins a turn of the host `owner`.
+    async fn begin(store: &MemoryStore, thread: &str, owner: &str) -> TurnKey {
         let key = TurnKey::new(thread, "r");
-        let new = NewTurn::new(key.clone(), "gone", Timestamp(1));
+        let new = NewTurn::new(key.clone(), owner, Timestamp(1));
         store.begin_turn(&new).await.unwrap();
         key
     }
@@ -179,6 +184,20 @@ mod tests {
         let third = leave(&store, "third").await;
         tokio::time::sleep(2 * LOOKED_EVERY).await;
         assert_eq!(generation(&store, &third).await, Generation::FIRST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leaves_a_turn_to_its_owner_while_the_owner_is_alive() {
+        let (store, _say, engine) = host().await;
+        // Owners of a store in memory are known by name in the whole process: no other test uses this one.
+        let owner = "a host that lives";
+        let presence = store.attend(owner).await.unwrap();
+        let turn = begin(&store, "owned", owner).await;
+        assert_eq!(engine.recover().await, Ok(0));
+        tokio::time::sleep(3 * LOOKED_EVERY).await;
+        assert_eq!(generation(&store, &turn).await, Generation::FIRST);
+        drop(presence);
+        claimed(&store, &turn).await;
     }
 
     #[tokio::test(start_paused = true)]
