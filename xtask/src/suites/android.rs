@@ -45,15 +45,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     )?;
     drop(sources);
     let app = context.root.join("examples/android/robolectric");
-    log.run(maven().arg("dependency:resolve").current_dir(&app))
-        .map_err(|error| {
-            // Whether a mirror of Maven Central has androidx is for it to say.
-            Unavailable(format!(
-                "no repository that Maven asks has androidx ({error})"
-            ))
-        })?;
     let program = mock_llm::build(context, log)?;
-    log.run(
+    let tested = log.run(
         maven()
             .arg("test")
             .arg(format!("-Doutput={}", folder.display()))
@@ -64,7 +57,19 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             ))
             .env(mock_llm::VARIABLE, program)
             .current_dir(&app),
-    )?;
+    );
+    if let Err(failed) = tested {
+        let mut resolve = maven();
+        resolve.arg("dependency:resolve").current_dir(&app);
+        // Whether a mirror of Maven Central has androidx is for it to say.
+        return Err(match log.run(&mut resolve) {
+            Ok(()) => failed,
+            Err(error) => Unavailable(format!(
+                "no repository that Maven asks has androidx ({error})"
+            ))
+            .into(),
+        });
+    }
     let pictures = folder.join("pictures");
     log.say(&format!(
         "the pictures of the screens are in {}",
