@@ -46,30 +46,22 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     drop(sources);
     let app = context.root.join("examples/android/robolectric");
     let program = mock_llm::build(context, log)?;
-    let tested = log.run(
-        maven()
-            .arg("test")
-            .arg(format!("-Doutput={}", folder.display()))
-            .arg(format!("-Dstepwell.classes={}", stepwell.display()))
-            .arg(format!(
-                "-Dstepwell.library.directory={}",
-                context.debug().display()
-            ))
-            .env(mock_llm::VARIABLE, program)
-            .current_dir(&app),
-    );
-    if let Err(failed) = tested {
-        let mut resolve = maven();
-        resolve.arg("dependency:resolve").current_dir(&app);
+    let mut test = maven();
+    test.arg("test")
+        .arg(format!("-Doutput={}", folder.display()))
+        .arg(format!("-Dstepwell.classes={}", stepwell.display()))
+        .arg(format!(
+            "-Dstepwell.library.directory={}",
+            context.debug().display()
+        ))
+        .env(mock_llm::VARIABLE, program)
+        .current_dir(&app);
+    log.run(&mut test).or_else(|failed| {
         // Whether a mirror of Maven Central has androidx is for it to say.
-        return Err(match log.run(&mut resolve) {
-            Ok(()) => failed,
-            Err(error) => Unavailable(format!(
-                "no repository that Maven asks has androidx ({error})"
-            ))
-            .into(),
-        });
-    }
+        log.run(maven().arg("dependency:resolve").current_dir(&app))
+            .map_err(|error| Unavailable(format!("Maven finds no androidx ({error})")))?;
+        Err(failed)
+    })?;
     let pictures = folder.join("pictures");
     log.say(&format!(
         "the pictures of the screens are in {}",
