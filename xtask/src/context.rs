@@ -7,6 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Has the suites of other languages do all that a test run takes a share of; their tests read it too.
+pub(crate) const THOROUGH: &str = "STEPWELL_THOROUGH";
+
 /// What every suite may ask for.
 pub(crate) struct Context {
     /// The repository's root.

@@ -5,7 +5,7 @@ mod kills;
 mod tools;
 
 use crate::{
-    context::Context,
+    context::{Context, THOROUGH},
     installs,
     log::Log,
     process,
@@ -14,7 +14,7 @@ use crate::{
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use std::{
-    fs,
+    env, fs,
     process::{Command, ExitCode},
     time::Instant,
 };
@@ -32,6 +32,8 @@ pub(crate) enum Step {
     Kills,
     /// Two hosts on one PostgreSQL, of which either is lost in each way
     Hosts,
+    /// The suites of other languages with all that a test run takes a share of
+    Languages,
     /// Each package, installed from a registry as a user does
     Installs,
     /// The host in one process under 100,000 seeds, with each engine
@@ -79,6 +81,7 @@ impl Step {
             Self::Threads => interleavings(context, log),
             Self::Kills => kills::storms(context, log),
             Self::Hosts => kills::hosts(context, log),
+            Self::Languages => languages(),
             Self::Installs => {
                 let installed = installs::all(context, log, only)?;
                 log.say(&installed)
@@ -133,6 +136,15 @@ fn simulation(context: &Context, log: &mut Log) -> Proved {
         .args(["simulation", "--", "--nocapture", "--test-threads", "1"])
         .env("STEPWELL_SEEDS", "100000");
     run_tests(log, &mut tests)
+}
+
+/// Their suites once more, which read the variable, as do their tests.
+fn languages() -> Proved {
+    let mut suites = process::command(env::current_exe()?);
+    suites.args(["test", "python", "kotlin", "swift-package", "web"]);
+    let status = suites.env(THOROUGH, "1").status()?;
+    ensure!(status.success(), "a suite failed");
+    Ok(())
 }
 
 /// Tests in release with debug assertions, in a folder of their own: a release build made for use has none.
