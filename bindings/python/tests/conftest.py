@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from stepwell.testing import MockLlmProgram, Request, text
 from stepwell.testing import calls as calls
 
-__all__ = ["ROOT", "MockLlm", "calls", "mock_llm_program", "text"]
+__all__ = ["ROOT", "THOROUGH", "MockLlm", "calls", "mock_llm_program", "text"]
 
 
 class MockLlm(MockLlmProgram):
@@ -28,9 +28,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 pytest_plugins = ["pytester"]
 
+THOROUGH = "STEPWELL_THOROUGH" in os.environ
+"""Whether all is done that a test run takes a share of: `cargo xtask prove languages`."""
+
 # The same examples in every run, however slow the machine is.
 settings.register_profile(
-    "stepwell", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "stepwell", max_examples=1_000 if THOROUGH else 30, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("stepwell")
 

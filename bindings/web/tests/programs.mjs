@@ -86,7 +86,9 @@ export function programs(stepwell) {
   const memory = () => stepwell.initSync().memory.buffer.byteLength;
   for (let index = 0; index < 100; index += 1) turn(stepwell, "warm").free();
   const held = memory();
-  for (let index = 0; index < 1000; index += 1) turn(stepwell, "again").free();
-  check(`1,000 turns took ${memory() - held} bytes more`, memory() === held);
+  // The memory grows by pages of 64 KiB: the turns are so many that one of them would leave less than half a kilobyte.
+  const turns = globalThis.process?.env.STEPWELL_THOROUGH ? 5000 : 200;
+  for (let index = 0; index < turns; index += 1) turn(stepwell, "again").free();
+  check(`${turns} turns took ${memory() - held} bytes more`, memory() === held);
   return wrong;
 }

@@ -24,11 +24,13 @@ import org.junit.jupiter.api.condition.OS
 /** Many turns, one after the other and at once: nothing is left of them, and none meets another. */
 class ManyTurnsTest {
     private companion object {
-        /** In which a thousand turns are taken. */
         const val ROUNDS = 5
 
-        /** What a round of 200 turns may leave in native memory, in bytes; 200 kept turns take far more. */
-        const val BOUND = 1024L * 1024
+        /** The turns of a round. */
+        val TURNS = if (System.getenv("STEPWELL_THOROUGH") == null) 150 else 1_000
+
+        /** What a round may leave in native memory, in bytes; turns that are kept take far more. */
+        val BOUND = TURNS * 8L * 1024
 
         const val QUESTION = "What are Alice's and Bob's secret numbers?"
     }
@@ -88,7 +90,7 @@ class ManyTurnsTest {
             round()
             Malloc.used() - before
         }
-        println("$what: ${grown.map { it / 1024 }} KiB of native memory more after each round, ${resident()} MiB resident")
+        println("$TURNS $what a round: ${grown.map { it / 1024 }} KiB of native memory more after each round, ${resident()} MiB resident")
         return grown.sorted()[1]
     }
 
@@ -115,8 +117,8 @@ class ManyTurnsTest {
 
     @Test
     @EnabledOnOs(OS.LINUX, disabledReason = "the native memory is asked of glibc")
-    fun aThousandTurnsOfAgentsLeaveNothing() = MockLlm().use { mock ->
-        assertTrue(left("1,000 turns of agents") { agentTurns(mock, 40, 5) } < BOUND)
+    fun manyTurnsOfAgentsLeaveNothing() = MockLlm().use { mock ->
+        assertTrue(left("turns of agents") { agentTurns(mock, TURNS / 5, 5) } < BOUND)
     }
 
     private val tool = ToolDefinition(
@@ -151,14 +153,14 @@ class ManyTurnsTest {
 
     @Test
     @EnabledOnOs(OS.LINUX, disabledReason = "the native memory is asked of glibc")
-    fun aThousandTurnsOfMachinesLeaveNothing() =
-        assertTrue(left("1,000 turns of run machines") { repeat(200) { machineTurn(it).close() } } < BOUND)
+    fun manyTurnsOfMachinesLeaveNothing() =
+        assertTrue(left("turns of run machines") { repeat(TURNS) { machineTurn(it).close() } } < BOUND)
 
     @Test
     @EnabledOnOs(OS.LINUX, disabledReason = "the native memory is asked of glibc")
     fun theMeasureSeesTurnsThatAreKept() {
         val kept = mutableListOf<RunMachine>()
-        val left = left("1,000 run machines that are kept") { repeat(200) { kept += machineTurn(it) } }
+        val left = left("run machines that are kept") { repeat(TURNS) { kept += machineTurn(it) } }
         kept.forEach { it.close() }
         assertTrue(left > BOUND, "$left bytes")
     }
