@@ -8,6 +8,7 @@ import kotlin.io.path.writeBytes
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
+import kotlinx.coroutines.flow.collect
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonElement
@@ -31,11 +32,16 @@ class MediaTest {
 
     @Test
     fun textsAndMediaAreSentInOrder() = runBlocking {
-        MockLlm(MockLlm.text("Both.")).use { mock ->
-            val agent = agent("openai-compatible", "any", baseUrl = mock.baseUrl)
-            assertEquals("Both.", agent.use { it.sendAndWait("Is", image(png), text("like"), image(url)).text })
+        MockLlm(MockLlm.text("Both."), MockLlm.text("Both.")).use { mock ->
             val words = listOf("Is", "like").map { """{"type":"text","text":"$it"}""" }
-            assertEquals("[${words[0]},$shown,${words[1]},$shown]", said(mock).toString())
+            val expected = "[${words[0]},$shown,${words[1]},$shown]"
+            val parts = arrayOf(image(png), text("like"), image(url))
+            agent("openai-compatible", "any", baseUrl = mock.baseUrl).use { agent ->
+                assertEquals("Both.", agent.sendAndWait("Is", *parts).text)
+                assertEquals(expected, said(mock).toString())
+                agent.send("Is", *parts).collect()
+                assertEquals(expected, said(mock).toString())
+            }
         }
     }
 
@@ -48,11 +54,11 @@ class MediaTest {
         ).use { mock ->
             val agent = agent("openai-compatible", "any", baseUrl = mock.baseUrl) {
                 tool("draw", "Draws.") { run { _ -> ToolOutput("Here:", listOf(image(png))) } }
-                typedTool("paint", "Paints.") { _: Motif -> image(png) }
+                typedTool("paint", "Paints.") { _: Motif -> listOf(image(png), image(url)) }
             }
             assertEquals("Nice.", agent.use { it.sendAndWait("Draw").text })
             val sent = mock.requests().last().getValue("body").jsonObject.getValue("messages").toString()
-            assertEquals(3, sent.split(url).size)
+            assertEquals(4, sent.split(url).size)
             assertContains(sent, "Here:")
         }
     }
