@@ -25,7 +25,7 @@ pub(super) const SUITE: Suite = Suite {
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let swift = Swift::ensure(context, log, OLDEST)?;
     swift::generate(context, log)?;
-    make(context, log, &swift, "test")?;
+    test(context, log, &swift)?;
     hello(context, log, &swift)?;
     let chat = context.root.join("examples/ios");
     let contacts = first_contact::start(context, log)?;
@@ -45,38 +45,49 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         return Ok(());
     }
     let newest = Swift::ensure(context, log, NEWEST)?;
-    // What it checks more is seen without running anything.
-    let command = env::var_os(THOROUGH).map_or("build", |_| "test");
-    make(context, log, &newest, command)?;
+    if env::var_os(THOROUGH).is_some() {
+        test(context, log, &newest)?;
+    }
     isolation(context, log, &newest)
 }
 
-/// Builds or tests the package.
-fn make(context: &Context, log: &mut Log, swift: &Swift, command: &str) -> anyhow::Result<()> {
+fn test(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let program = mock_llm::build(context, log)?;
-    let mut swift = package(context, swift, command, &swift::package(context));
-    log.run_crash_prone(swift.env(mock_llm::VARIABLE, program))
+    let mut tests = package(context, swift, "test", &swift::package(context));
+    log.run_crash_prone(tests.env(mock_llm::VARIABLE, program))
 }
 
-/// What the guide shows compiles. A type that is decoded on its actor alone is refused as arguments, and as an answer.
+/// The package compiles, and what its guide shows. A type that is decoded on its actor alone is refused as arguments, and as
+/// an answer.
 fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let package = swift::package(context);
-    let check = |arguments: &[&str]| {
+    let modules = context.emptied("swift-modules")?;
+    let swiftc = |arguments: &[&str]| {
         let mut command = swift.program("swiftc", &package);
         command
-            .args(["-typecheck", "-swift-version", "6"])
-            .args(arguments)
-            .arg("-I")
-            .arg(scratch(context, swift).join("debug/Modules"))
-            .args([
-                "-I",
-                "Sources/StepwellFFI",
-                "Tests/Isolation/Isolated.swift",
-            ]);
+            .args(["-swift-version", "6", "-I", "Sources/StepwellFFI", "-I"])
+            .arg(&modules)
+            .args(arguments);
         command
     };
-    log.run(&mut check(&["Tests/StepwellTests/Guide.swift"]))?;
-    let output = check(&["-default-isolation", "MainActor"]).output()?;
+    let mut module = swiftc(&["-emit-module", "-wmo", "-module-name", "Stepwell"]);
+    module
+        .arg("-emit-module-path")
+        .arg(modules.join("Stepwell.swiftmodule"));
+    for folder in ["Sources/Stepwell", "Sources/Stepwell/Generated"] {
+        let entries = fs::read_dir(package.join(folder))?.flatten();
+        let files = entries.map(|entry| entry.path());
+        module.args(files.filter(|file| file.extension() == Some("swift".as_ref())));
+    }
+    log.run(&mut module)?;
+    let isolated = "Tests/Isolation/Isolated.swift";
+    log.run(&mut swiftc(&[
+        "-typecheck",
+        isolated,
+        "Tests/StepwellTests/Guide.swift",
+    ]))?;
+    let main_actor = ["-typecheck", "-default-isolation", "MainActor", isolated];
+    let output = swiftc(&main_actor).output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     let refused = text.lines().filter(|line| {
         let mut parts = ["Isolated.swift", "error:", "isolated"].into_iter();
