@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, mock_llm_program
+from conftest import ROOT, THOROUGH, mock_llm_program
 from hypothesis import Phase, find, given, settings
 
 from stepwell import (
@@ -321,6 +321,7 @@ def test_the_strategies_find_every_kind_of_turn(holds: Callable[[PlayedTurn], bo
     find(turns(), holds, settings=settings(max_examples=2000, phases=[Phase.generate]))
 
 
+@pytest.mark.skipif(not THOROUGH, reason="it takes as long as a tenth of the others: `cargo xtask prove languages`")
 def test_what_is_found_is_shrunk() -> None:
     def orders(turn: PlayedTurn) -> bool:
         return any(isinstance(event, ToolCallUpdate) and event.name == "order" for event in turn.events)
