@@ -182,6 +182,7 @@ impl From<Misuse> for StepwellError {
             }
             Misuse::WrongEffect { .. } => "give back the id of the very effect that you answer",
             Misuse::NotOpened { .. } => "call `opened` when the response's head is there",
+            Misuse::OutputsWait { .. } => "carry out the outputs of the last call first",
             Misuse::Resume(_) => "answer each open interrupt once, all in one call",
             Misuse::EditedArguments(_) => {
                 let advice = "show the user what does not fit, and ask again";
@@ -383,6 +384,7 @@ mod tests {
             },
             Misuse::WrongEffect { input, effect },
             Misuse::NotOpened { input, effect },
+            Misuse::OutputsWait { input },
             Misuse::Resume(resume),
             Misuse::EditedArguments(rejection),
             Misuse::Answer("no number".to_owned()),

@@ -26,8 +26,8 @@
 //!                 inputs.push(Input::Received { effect, bytes: Cow::Borrowed(body) });
 //!                 inputs.push(Input::Opened { effect, content_type: None });
 //!             }
-//!             Output::Effect(..) => {} // run a tool, store a block, ask the user, …
 //!             Output::Event(event) => println!("{event:?}"),
+//!             _ => {} // run a tool, store a block, ask the user, …
 //!         }
 //!     }
 //! }
@@ -35,7 +35,47 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`RunMachine`] has the contract with the host. [`Run`] is the same machine with its state in the type.
+//! The same by the typed API, [`Run`], where a call that the state does not allow does not compile, and an effect is
+//! answered with the [`Ticket`](run::ticket::Ticket) that came with it:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::event::Message;
+//! use stepwell_core::run::ticket::Ticket;
+//! use stepwell_core::run::{AnyRun, RunConfig, Start};
+//! use stepwell_core::{Effect, Output, Run, Timestamp, provider};
+//!
+//! let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+//! let (config, now) = (Arc::new(RunConfig::new(endpoint)), Timestamp(0));
+//! let idle = Run::new(config, "thread-1".into(), Conversation::default());
+//! let mut run = idle.start(Start::new("run-1", Message::user("message-1", "Hello")), now).into_any();
+//! let run = loop {
+//!     let mut sent = None;
+//!     while let Some(output) = run.poll_output() {
+//!         match output {
+//!             Output::Effect(Ticket::Open(ticket), Effect::OpenStream { .. }) => sent = Some(ticket),
+//!             Output::Event(event) => println!("{event:?}"),
+//!             _ => {}
+//!         }
+//!     }
+//!     run = match (run, sent) {
+//!         (AnyRun::Opening(run), Some(ticket)) => run.opened(ticket, None, now).into_any(),
+//!         (AnyRun::Streaming(mut run), _) => {
+//!             let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+//!             let _ = run.receive(body, now);
+//!             run.end(now).into_any()
+//!         }
+//!         (AnyRun::Completed(run), _) => break run,
+//!         // Tools, questions, …: a match without `_` names them all.
+//!         (run, _) => run.wake(now),
+//!     };
+//! };
+//! assert_eq!(run.conversation().text(), "Hi");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`RunMachine`] has the contract with the host, which both have in common.
 //! `stepwell-io` is a host that is ready, with tokio; `ARCHITECTURE.md` in the repository says where things are.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -163,6 +163,7 @@ impl Driver {
                     }
                     self.show(event);
                 }
+                Output::Moved(_) => {}
                 Output::Effect(id, Effect::CloseStream | Effect::CancelTool) => {
                     work.stop(id, &self.run.machine);
                 }

@@ -22,6 +22,8 @@ impl Outputs {
         match output {
             Output::Event(event) => self.events.push(event.into()),
             Output::Effect(id, effect) => self.effects.push(Effect::new(id, effect)),
+            // No configuration of these asks for it.
+            Output::Moved(_) => {}
         }
     }
 

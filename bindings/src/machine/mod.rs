@@ -120,6 +120,8 @@ impl RunMachine {
         let wake_at = run.handle(input, |output| match output {
             Output::Event(event) => held.events.push(Event::from(event)),
             Output::Effect(id, effect) => held.effects.push(Effect::new(id, effect)),
+            // No configuration of these asks for it.
+            Output::Moved(_) => {}
         })?;
         held.wake_at = wake_at.map(Into::into);
         Ok(std::mem::take(held))

@@ -395,6 +395,7 @@ fn is_known(name: &str) -> bool {
 pub(super) fn output_name(output: &Output, value: &Value) -> String {
     match output {
         Output::Effect(id, _) => format!("{} {id}", tag(&value["effect"][1])),
+        Output::Moved(edge) => format!("moved {} to {}", edge.from, edge.to),
         Output::Event(_) => {
             let event = &value["event"];
             let kind = tag(event);

@@ -83,7 +83,7 @@ impl Journal {
             for output in &lived.outputs {
                 match output {
                     Output::Effect(id, effect) if asks(effect) => effects.push(*id),
-                    Output::Effect(..) => {}
+                    Output::Effect(..) | Output::Moved(_) => {}
                     Output::Event(_) => events += 1,
                 }
             }

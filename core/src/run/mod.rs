@@ -36,28 +36,31 @@ mod turn;
 #[doc(hidden)]
 pub use machine::model_check;
 
-pub use machine::{RunMachine, SnapshotError};
+pub use machine::{CanonicalForm, RunMachine, SnapshotError};
+pub use protocol::ticket;
 pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
     ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
-    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EmptyAnswerPolicy, Failure, HookAnswer,
-    HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult,
-    Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
-    OfflinePolicy, Outcome, Output, ParseEffectIdError, PartialArgumentsUpdate,
-    PartialOutputUpdate, PartialTooLarge, Problem, ProblemKind, Question, QuestionError, REFUSED,
-    Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start, StateKind,
-    SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
-    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus, UserAnswer, cut_messages,
+    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, Failure,
+    HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
+    HookedResult, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
+    NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
+    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem, ProblemKind, Question,
+    QuestionError, REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent,
+    RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
+    ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
+    UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
 pub use states::active::Active;
+pub use states::any_run::AnyRun;
 pub use states::decoding::Judged;
 pub use states::device::Reconnected;
 pub use states::dispose::Disposed;
 pub use states::executing_tools::Settled;
 pub use states::idle::Started;
 pub use states::interrupted::Resumed;
-pub use states::opening::{Refused, Shown};
+pub use states::opening::{Opened, Refused, Shown};
 pub use states::reviewing::Reviewed;
 pub use states::streaming::{Ended, Flow, Lost};
 pub use states::{

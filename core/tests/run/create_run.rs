@@ -85,7 +85,7 @@ fn a_turn_whose_first_run_cannot_be_created_fails_and_asks_the_model_nothing() {
         match output {
             Output::Effect(id @ EffectId::CreateRun { hop: 0 }, _) => created = Some(id),
             Output::Effect(id, _) => panic!("{id} before there is a run"),
-            Output::Event(_) => {}
+            Output::Event(_) | Output::Moved(_) => {}
         }
     }
     let refused = Input::RunNotCreated {

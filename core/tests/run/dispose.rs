@@ -10,9 +10,10 @@ use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
+use stepwell_core::run::ticket::Ticket;
 use stepwell_core::run::{
-    Effect, EffectId, Ended, Input, Misuse, Outcome, Output, Run, RunMachine, Start, Started,
-    StateKind,
+    Effect, EffectId, Ended, Input, Misuse, Opened, Outcome, Output, Run, RunMachine, Start,
+    Started, StateKind,
 };
 use stepwell_core::tool::Tool;
 
@@ -195,8 +196,16 @@ fn the_typed_face_takes_the_run_and_leaves_a_snapshot() {
     let Started::Opening(mut run) = started else {
         panic!("it fits the context")
     };
-    while run.poll_output().is_some() {}
-    let mut run = run.opened(Some("text/event-stream"), now);
+    let mut sent = None;
+    while let Some(output) = run.poll_output() {
+        if let Output::Effect(Ticket::Open(ticket), _) = output {
+            sent = Some(ticket);
+        }
+    }
+    let ticket = sent.expect("the request goes out");
+    let Opened::Streaming(mut run) = run.opened(ticket, Some("text/event-stream"), now) else {
+        panic!("the request is out")
+    };
     let says = [Say::Calls(vec![
         a_call("a", "work", "{}"),
         a_call("b", "work", "{}"),

@@ -10,14 +10,14 @@ impl Seen {
     pub fn events(&self) -> impl Iterator<Item = &RunEvent> {
         self.outputs.iter().filter_map(|output| match output {
             Output::Event(event) => Some(event),
-            Output::Effect(..) => None,
+            _ => None,
         })
     }
 
     pub fn effects(&self) -> impl Iterator<Item = (EffectId, &Effect)> {
         self.outputs.iter().filter_map(|output| match output {
             Output::Effect(id, effect) => Some((*id, effect)),
-            Output::Event(_) => None,
+            _ => None,
         })
     }
 

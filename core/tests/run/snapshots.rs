@@ -13,12 +13,13 @@ use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Decision, EDGES, Effect, EffectId, HookAnswer, Input, Output, RunMachine, Start, StateKind,
+    Authorization, Decision, EDGES, Effect, EffectId, EffectStage, HookAnswer, Input, Output,
+    RunMachine, Start, StateKind, UserAnswer,
 };
 
 /// A host that carries out everything well, without any world around it.
-struct Calm {
-    machine: RunMachine,
+pub(crate) struct Calm {
+    pub(crate) machine: RunMachine,
     dialect: Dialect,
     now: u64,
     /// What it carries out: whether it is a stream that is open, and what is to come of its body.
@@ -26,16 +27,26 @@ struct Calm {
 }
 
 impl Calm {
-    fn new(world: &World, machine: RunMachine) -> Self {
+    pub(crate) fn new(dialect: Dialect, now: u64, machine: RunMachine) -> Self {
         Self {
             machine,
-            dialect: world.config.endpoint.dialect,
-            now: world.now,
+            dialect,
+            now,
             hands: BTreeMap::new(),
         }
     }
 
-    fn take_outputs(&mut self) {
+    /// Takes over what the run says that its host has.
+    pub(crate) fn take_pending(&mut self) {
+        for (id, stage) in self.machine.pending_effects() {
+            let is_open = stage == EffectStage::Live;
+            if is_open || matches!(stage, EffectStage::Given | EffectStage::Deferred) {
+                self.hands.insert(id, (is_open, Vec::new()));
+            }
+        }
+    }
+
+    pub(crate) fn take_outputs(&mut self) {
         while let Some(output) = self.machine.poll_output() {
             let Output::Effect(id, effect) = output else {
                 continue;
@@ -54,7 +65,7 @@ impl Calm {
         }
     }
 
-    fn feed(&mut self, input: Input<'static>) {
+    pub(crate) fn feed(&mut self, input: Input<'static>) {
         self.now += 1;
         let told = self.machine.handle(input, Timestamp(self.now));
         told.expect("a calm host makes no mistakes");
@@ -96,12 +107,26 @@ impl Calm {
                 self.feed(Input::HookAnswered { effect, answer });
             }
             EffectId::Persist { .. } => self.feed(Input::Persisted { effect }),
-            other => panic!("the host does not know {other}"),
+            EffectId::Ask { .. } => {
+                let answer = UserAnswer::declined("no");
+                self.feed(Input::UserAnswered { effect, answer });
+            }
+            EffectId::Authorize { .. } => {
+                let authorization = Authorization::default();
+                self.feed(Input::Authorized {
+                    effect,
+                    authorization,
+                });
+            }
+            EffectId::Trim { .. } => {
+                let message = "all of it counts".to_owned();
+                self.feed(Input::ContextNotTrimmed { effect, message });
+            }
         }
     }
 
     /// Answers all that is asked until nothing is left, and says how it ended.
-    fn end(mut self) -> Value {
+    pub(crate) fn end(mut self) -> Value {
         self.take_outputs();
         if self.machine.state() == StateKind::Idle {
             let message = stepwell_core::event::Message::user("user-1", "Go on");
@@ -154,7 +179,7 @@ fn hands(world: &World) -> BTreeMap<EffectId, (bool, Vec<u8>)> {
 
 /// How the run ends on the host of the scene.
 fn end(world: &World, machine: RunMachine) -> Value {
-    let mut host = Calm::new(world, machine);
+    let mut host = Calm::new(world.config.endpoint.dialect, world.now, machine);
     host.hands = hands(world);
     host.end()
 }
@@ -184,7 +209,7 @@ fn another_host_brings_a_snapshot_of_any_moment_to_its_end() {
         let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
         let revived = RunMachine::revive(&world.machine.snapshot(), config, now);
         let revived = revived.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let end = Calm::new(&world, revived).end();
+        let end = Calm::new(world.config.endpoint.dialect, world.now, revived).end();
         if let Some(outcome) = world.machine.outcome() {
             assert_eq!(end["outcome"], json!(outcome), "{name}");
         }

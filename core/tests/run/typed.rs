@@ -7,9 +7,11 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, TokenUsage};
+use stepwell_core::run::ticket::{self, Ticket};
 use stepwell_core::run::{
-    Decision, Durability, Effect, EffectId, Ended, ExecutingTools, Opening, Outcome, Output, Run,
-    RunEvent, RunMachine, Settled, Start, Started, Streaming, TimerKey,
+    AnyRun, Decision, Durability, Effect, EffectId, Ended, ExecutingTools, NetworkChangePolicy,
+    Opened, Opening, Outcome, Output, Run, RunEvent, RunMachine, Settled, Start, Started,
+    StateKind, Streaming, TimerKey,
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
@@ -28,14 +30,54 @@ fn opening(durability: Durability) -> Run<Opening> {
     }
 }
 
-fn outputs<S: stepwell_core::run::State>(run: &mut Run<S>) -> Vec<Output> {
+fn outputs<S: stepwell_core::run::State>(run: &mut Run<S>) -> Vec<Output<Ticket>> {
     std::iter::from_fn(|| run.poll_output()).collect()
 }
 
+/// The ticket for the request that the run gives out.
+fn sent(run: &mut Run<Opening>) -> ticket::Open {
+    let sent = outputs(run).into_iter().find_map(|output| match output {
+        Output::Effect(Ticket::Open(ticket), Effect::OpenStream { .. }) => Some(ticket),
+        _ => None,
+    });
+    sent.expect("the request goes out")
+}
+
+fn opened(mut run: Run<Opening>, content_type: Option<&str>) -> Run<Streaming> {
+    let ticket = sent(&mut run);
+    match run.opened(ticket, content_type, NOW) {
+        Opened::Streaming(run) => run,
+        Opened::Opening(_) => panic!("the request was just given out"),
+    }
+}
+
 fn streaming(durability: Durability) -> Run<Streaming> {
-    let mut run = opening(durability);
-    outputs(&mut run);
-    run.opened(Some("text/event-stream"), NOW)
+    opened(opening(durability), Some("text/event-stream"))
+}
+
+/// A ticket for the call of this place.
+fn tool(run: &Run<ExecutingTools>, index: u32) -> ticket::Tool {
+    let of_call = |ticket| match ticket {
+        Ticket::Tool(ticket) if ticket.id() == EffectId::Tool(key(index)) => Some(ticket),
+        _ => None,
+    };
+    run.pending()
+        .into_iter()
+        .find_map(of_call)
+        .expect("it runs")
+}
+
+/// A ticket for the only question whether a call may run.
+fn approval(run: &Run<ExecutingTools>) -> ticket::Approve {
+    let asked = |ticket| match ticket {
+        Ticket::Approve(ticket) => Some(ticket),
+        _ => None,
+    };
+    run.pending().into_iter().find_map(asked).expect("it asks")
+}
+
+fn is_dropped(output: &Output<Ticket>) -> bool {
+    matches!(output, Output::Event(RunEvent::AnswerDropped { .. }))
 }
 
 fn executing(tools: &[&str]) -> Run<ExecutingTools> {
@@ -75,7 +117,7 @@ fn a_typed_run_shows_the_text_and_the_arguments_of_its_stream() {
     let Started::Opening(run) = started else {
         panic!("it fits the context")
     };
-    let mut run = run.opened(None, NOW);
+    let mut run = opened(run, None);
     let says = [
         Say::Text("Let me see.".into()),
         Say::Call(a_call("c", "work", "{\"a\":1}")),
@@ -109,12 +151,14 @@ fn a_typed_run_tells_whose_it_is_what_it_cost_and_what_it_waits_for() {
     assert_eq!(*run.usage(), TokenUsage::default());
     assert_eq!(run.poll_timeout(), Some(Timestamp(21_000)));
     assert_eq!(run.timeout_reason(), Some(TimerKey::Silence));
-    assert_eq!(outputs(&mut run).len(), 2, "it has begun, and asks");
+    let ticket = sent(&mut run);
     let snapshot = run.snapshot();
     let restored = RunMachine::restore(&snapshot, config).expect("it was just written");
     assert_eq!(restored.snapshot(), snapshot);
 
-    let mut run = run.opened(None, NOW);
+    let Opened::Streaming(mut run) = run.opened(ticket, None, NOW) else {
+        panic!("the request is out")
+    };
     let says = [
         Say::Call(a_call("c", "work", "{}")),
         Say::Usage {
@@ -123,43 +167,89 @@ fn a_typed_run_tells_whose_it_is_what_it_cost_and_what_it_waits_for() {
         },
     ];
     let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
-    let Ended::ExecutingTools(run) = run.end(NOW) else {
+    let Ended::ExecutingTools(mut run) = run.end(NOW) else {
         panic!("the model asked for a tool")
     };
+    outputs(&mut run);
     assert_eq!(run.usage().input_tokens, Some(7));
     assert_eq!(run.usage().output_tokens, Some(5));
-    let Settled::Opening(run) = run.tool_finished(key(0), Ok("done".into()), NOW) else {
+    let ticket = tool(&run, 0);
+    let Settled::Opening(run) = run.tool_finished(ticket, Ok("done".into()), NOW) else {
         panic!("that was the only one")
     };
     assert_eq!(run.hop(), 1);
     assert_eq!(run.run_id(), "run-1.1");
 }
 
+/// A run that has taken too long, as its own clock says.
+fn timed_out() -> Run<stepwell_core::run::Completed> {
+    let run = opening(Durability::None);
+    let mut run = AnyRun::from(run);
+    for _ in 0..100 {
+        run = match run {
+            AnyRun::Completed(run) => return run,
+            AnyRun::Opening(run) => {
+                let at = run.poll_timeout().expect("something is awaited");
+                run.wake(at)
+            }
+            AnyRun::Waiting(run) => {
+                let at = run.poll_timeout().expect("it is tried again");
+                run.wake(at)
+            }
+            other => panic!("a run that nobody answers is {}", other.kind()),
+        };
+    }
+    panic!("it tries for ever")
+}
+
 #[test]
 fn a_typed_run_that_is_over_gives_its_conversation_away() {
-    let run = opening(Durability::None).turn_timed_out(NOW);
+    let run = timed_out();
     let messages = run.conversation().messages().to_vec();
     assert_eq!(messages[0].id(), "user-1");
     assert_eq!(run.into_conversation().messages(), messages);
 }
 
 #[test]
+fn an_answer_to_a_request_that_was_taken_back_changes_nothing() {
+    let mut config = config(Dialect::OpenAiChat);
+    config.device.network_change = NetworkChangePolicy::Reopen;
+    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
+    let Started::Opening(mut run) = started else {
+        panic!("it fits the context")
+    };
+    let first = sent(&mut run);
+    // Another network: the request goes out anew.
+    run.network_available(NOW);
+    let second = sent(&mut run);
+    assert_ne!(first.id(), second.id());
+    let before = run.snapshot();
+    let Opened::Opening(mut run) = run.opened(first, None, NOW) else {
+        panic!("that request is gone")
+    };
+    assert!(outputs(&mut run).iter().all(is_dropped));
+    assert_eq!(run.snapshot(), before);
+    let opened = run.opened(second, None, NOW);
+    assert_eq!(opened.kind(), StateKind::Streaming);
+}
+
+#[test]
 fn a_second_result_changes_nothing() {
     let run = executing(&["work", "work"]);
-    let Settled::ExecutingTools(run) = run.tool_finished(key(0), Ok("first".into()), NOW) else {
+    let (first, second) = (tool(&run, 0), tool(&run, 0));
+    let Settled::ExecutingTools(mut run) = run.tool_finished(first, Ok("first".into()), NOW) else {
         panic!("one is left")
     };
+    outputs(&mut run);
     let before = run.snapshot();
-    let Settled::ExecutingTools(mut run) = run.tool_finished(key(0), Ok("second".into()), NOW)
+    let Settled::ExecutingTools(mut run) = run.tool_finished(second, Ok("second".into()), NOW)
     else {
         panic!("one is left")
     };
-    assert_eq!(
-        outputs(&mut run).len(),
-        1,
-        "only what the first result brought"
-    );
-    assert!(!run.snapshot().contains("second") && before.contains("first"));
+    let said = outputs(&mut run);
+    assert!(said.len() == 1 && is_dropped(&said[0]), "{said:?}");
+    assert_eq!(run.snapshot(), before);
 }
 
 #[test]
@@ -182,23 +272,17 @@ fn a_call_is_stopped_once_while_the_answer_comes() {
 }
 
 #[test]
-fn a_result_for_a_call_that_the_user_has_not_allowed_changes_nothing() {
+fn a_call_that_the_user_has_not_allowed_has_no_ticket() {
     let run = executing(&["ask"]);
-    let before = run.snapshot();
-    let Settled::ExecutingTools(run) = run.tool_finished(key(0), Ok("sneaky".into()), NOW) else {
-        panic!("it still waits for the user")
-    };
-    assert_eq!(run.snapshot(), before);
-    let Settled::ExecutingTools(run) = run.tool_timed_out(key(0), NOW) else {
-        panic!("it does not run")
-    };
-    assert_eq!(run.snapshot(), before);
+    let pending = run.pending();
+    assert!(matches!(pending[..], [Ticket::Approve(_)]), "{pending:?}");
 }
 
 #[test]
 fn a_second_decision_changes_nothing() {
     let run = executing(&["ask"]);
-    let Ok(Settled::ExecutingTools(mut run)) = run.decided(key(0), Decision::Granted, NOW) else {
+    let (first, second) = (approval(&run), approval(&run));
+    let Ok(Settled::ExecutingTools(mut run)) = run.decided(first, Decision::Granted, NOW) else {
         panic!("it runs")
     };
     let given = outputs(&mut run);
@@ -208,10 +292,10 @@ fn a_second_decision_changes_nothing() {
             .any(|output| matches!(output, Output::Effect(_, Effect::RunTool { .. })))
     );
     let before = run.snapshot();
-    let Ok(Settled::ExecutingTools(mut run)) = run.decided(key(0), Decision::Granted, NOW) else {
+    let Ok(Settled::ExecutingTools(mut run)) = run.decided(second, Decision::Granted, NOW) else {
         panic!("it runs")
     };
-    assert!(outputs(&mut run).is_empty());
+    assert!(outputs(&mut run).iter().all(is_dropped));
     assert_eq!(run.snapshot(), before);
 }
 
@@ -222,11 +306,10 @@ fn results_that_go_in_between_messages_do_not_shift_deltas_that_wait() {
     offer(&mut config, Tool::new("work", "Works."));
     let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
-    let Started::Opening(mut run) = started else {
+    let Started::Opening(run) = started else {
         panic!("it fits the context")
     };
-    outputs(&mut run);
-    let mut run = run.opened(None, NOW);
+    let mut run = opened(run, None);
     let says = [
         Say::Call(a_call("c", "invented", "{}")),
         Say::Text("after the call".into()),
@@ -257,14 +340,17 @@ fn a_write_said_to_be_stored_twice_does_not_store_the_next_one() {
     let Ended::ExecutingTools(mut run) = run.end(NOW) else {
         panic!("the model asked for tools")
     };
-    let write = outputs(&mut run)
-        .into_iter()
-        .find_map(|output| match output {
-            Output::Effect(id @ EffectId::Persist { .. }, _) => Some(id),
+    outputs(&mut run);
+    let write = |run: &Run<ExecutingTools>| {
+        let of_write = |ticket| match ticket {
+            Ticket::Persist(ticket) => Some(ticket),
             _ => None,
-        });
-    let write = write.expect("text and call are written");
-    run.persisted(write, NOW);
+        };
+        run.pending().into_iter().find_map(of_write)
+    };
+    let first = write(&run).expect("text and call are written");
+    let second = write(&run).expect("as before");
+    run.persisted(first, NOW);
     let given = outputs(&mut run);
     assert!(
         given
@@ -272,12 +358,57 @@ fn a_write_said_to_be_stored_twice_does_not_store_the_next_one() {
             .any(|output| matches!(output, Output::Effect(_, Effect::RunTool { .. })))
     );
     let before = run.snapshot();
-    run.persisted(write, NOW);
+    run.persisted(second, NOW);
+    assert!(outputs(&mut run).iter().all(is_dropped));
     assert_eq!(run.snapshot(), before);
 }
 
 #[test]
-fn a_timeout_in_the_typed_face_is_a_call_of_its_own() {
-    let run = opening(Durability::None).turn_timed_out(NOW);
-    assert!(matches!(run.outcome(), Outcome::Failed { .. }));
+fn a_run_that_nobody_answers_fails_by_its_own_clock() {
+    assert!(matches!(timed_out().outcome(), Outcome::Failed { .. }));
+}
+
+#[test]
+fn a_typed_run_comes_back_as_one_and_a_machine_gives_it_back() {
+    let run = executing(&["work"]);
+    let (snapshot, config) = (run.snapshot(), Arc::clone(run.config()));
+    let restored = AnyRun::restore(&snapshot, Arc::clone(&config)).expect("it was just written");
+    let machine = RunMachine::from(restored);
+    assert_eq!(machine.snapshot(), snapshot);
+    let Ok(AnyRun::ExecutingTools(run)) = machine.into_run() else {
+        panic!("its tool runs")
+    };
+    let ticket = tool(&run, 0);
+    let settled = run.tool_finished(ticket, Ok("done".into()), NOW);
+    assert_eq!(settled.kind(), StateKind::Opening);
+
+    // On another host, a tool that may not run twice is not run again.
+    let revived = AnyRun::revive(&snapshot, config, NOW).expect("it was just written");
+    assert_eq!(revived.kind(), StateKind::Opening);
+}
+
+#[test]
+fn moves_are_told_where_they_are_asked_for() {
+    let mut config = config(Dialect::OpenAiChat);
+    config.tells_moves = true;
+    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
+    let Started::Opening(run) = started else {
+        panic!("it fits the context")
+    };
+    let mut run = opened(run, None);
+    let _ = run.receive(
+        &body(Dialect::OpenAiChat, 0, &[Say::Text("Hi.".into())]),
+        NOW,
+    );
+    let mut ended = run.end(NOW);
+    let moves = std::iter::from_fn(|| ended.poll_output()).filter_map(|output| match output {
+        Output::Moved(edge) => Some((edge.from, edge.on, edge.to)),
+        _ => None,
+    });
+    let expected = [
+        (StateKind::Opening, "Opened", StateKind::Streaming),
+        (StateKind::Streaming, "Finish", StateKind::Completed),
+    ];
+    assert_eq!(moves.collect::<Vec<_>>(), expected);
 }

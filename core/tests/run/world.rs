@@ -4,7 +4,6 @@
 //! `poll_output`, in the order of its own agenda: each effect is carried out when it is given, and its answers are
 //! entered at the virtual times at which they come.
 
-use crate::moves::{self, Move};
 use crate::wire::Say;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
-    ContextOverflow, Decision, EffectId, HookAnswer, HookSubject, Input, Misuse, Outcome, Output,
-    Refusal, RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey, ToolInvocation,
+    ContextOverflow, Decision, EdgeRow, EffectId, HookAnswer, HookSubject, Input, Misuse, Outcome,
+    Output, Refusal, RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey, ToolInvocation,
 };
 use stepwell_core::tool::{Tool, ToolFailure, ToolResult};
 use stepwell_core::{MessageId, RunId, Timestamp, provider};
@@ -154,7 +153,7 @@ pub struct World {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub outputs: Vec<Output>,
-    pub moves: Vec<Move>,
+    pub moves: Vec<EdgeRow>,
 }
 
 impl World {
@@ -173,6 +172,7 @@ impl World {
     /// A world in which the run has the configuration that `change` makes of the default one.
     pub fn with(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> Self {
         let mut config = config(dialect);
+        config.tells_moves = true;
         change(&mut config);
         let config = Arc::new(config);
         let machine = RunMachine::new(
@@ -180,7 +180,6 @@ impl World {
             "thread".into(),
             Conversation::default(),
         );
-        moves::listen();
         Self {
             machine,
             config,
@@ -216,9 +215,15 @@ impl World {
 
     /// Writes a journal from here on; the run has not begun.
     pub fn journaled(mut self) -> Self {
-        let history = self.machine.conversation();
-        let thread = self.machine.thread_id().expect("it is not broken");
-        let journal = JournalWriter::new(&self.config, thread, history);
+        let config = RunConfig {
+            tells_moves: false,
+            ..(*self.config).clone()
+        };
+        self.config = Arc::new(config);
+        let history = self.machine.conversation().clone();
+        let thread = self.machine.thread_id().expect("it is not broken").clone();
+        let journal = JournalWriter::new(&self.config, &thread, &history);
+        self.machine = RunMachine::new(Arc::clone(&self.config), thread, history);
         self.journal = Some(journal);
         self
     }
@@ -392,12 +397,15 @@ impl World {
             if let Output::Event(RunEvent::AgUi(event)) = &output {
                 crate::schema::assert_schema(event);
             }
+            if let Output::Moved(edge) = output {
+                self.seen.moves.push(edge);
+                continue;
+            }
             self.seen.outputs.push(output.clone());
             if let Output::Effect(id, effect) = output {
                 self.carry_out(id, effect);
             }
         }
-        self.seen.moves.extend(moves::take());
         if self.restores {
             let snapshot = self.machine.snapshot();
             self.machine = RunMachine::restore(&snapshot, Arc::clone(&self.config))

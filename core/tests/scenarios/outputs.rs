@@ -28,6 +28,7 @@ impl Collected {
     pub(crate) fn take(&mut self, output: Output) {
         match output {
             Output::Effect(id, effect) => self.effects.push(effect_value(id, effect)),
+            Output::Moved(_) => {}
             Output::Event(event) => {
                 let line = line(event);
                 match self.events.last_mut() {

@@ -1,16 +1,17 @@
 //! The machine: the states behind one variable, and what stores and revives them.
 
+mod canonical;
 #[cfg(feature = "model-check")]
 pub mod model_check;
 mod restore;
 mod step;
 
+pub use canonical::CanonicalForm;
 pub use restore::SnapshotError;
 
-use super::parts::Stage;
+use super::protocol::ticket::Ticket;
 use super::protocol::{
-    EffectId, Input, KilledPolicy, Misuse, Outcome, Output, RunConfig, RunEvent, Start, StateKind,
-    TimerKey,
+    EffectId, EffectStage, Input, Misuse, Outcome, Output, RunConfig, Start, StateKind, TimerKey,
 };
 use super::states::Run;
 use super::states::any_run::AnyRun;
@@ -27,10 +28,11 @@ use step::Step;
 
 /// A turn in one variable: for hosts that keep a run in a field, and for every binding.
 ///
-/// It is an enum over the typed [`Run`]s and has no behaviour of its own.
+/// It is an enum over the typed [`Run`]s ([`AnyRun`]) and has no behaviour of its own.
 ///
 /// # The contract
-/// 1. Take all outputs with [`poll_output`](Self::poll_output), then feed the next input. Debug builds assert it.
+/// 1. Take all outputs with [`poll_output`](Self::poll_output), then feed the next input; else it is a
+///    [`Misuse`](Misuse::OutputsWait), and the run is as it was.
 /// 2. An effect has an id made from what it is for, and stays pending under it until it is answered. The host answers
 ///    each effect that asks for an answer once.
 /// 3. The answer to an effect that is no longer pending (cancelled, replaced, answered) changes nothing and is said
@@ -70,9 +72,8 @@ use step::Step;
 ///                 answers.push(Input::Received { effect, bytes: Cow::Borrowed(body) });
 ///                 answers.push(Input::Ended { effect });
 ///             }
-///             Output::Effect(..) => {} // run a tool, store blocks, …
 ///             Output::Event(RunEvent::Completed(outcome)) => println!("{outcome:?}"),
-///             Output::Event(_) => {} // show it
+///             _ => {} // run a tool, store blocks, show an event, …
 ///         }
 ///     }
 ///     if machine.outcome().is_some() {
@@ -87,18 +88,39 @@ use step::Step;
 /// assert_eq!(machine.conversation().text(), "Hi");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A clone is a second machine in the same state: to try what would come of an input. Never let two carry out effects.
 #[derive(Debug)]
 pub struct RunMachine {
-    run: AnyRun,
+    /// Gone while a typed method has it, and if that panicked.
+    run: Option<AnyRun>,
     /// The host goes away: what it is still to do, and the run for another one.
     disposed: Option<Disposed>,
+}
+
+impl Clone for RunMachine {
+    fn clone(&self) -> Self {
+        Self {
+            run: self.run.as_ref().map(AnyRun::fork),
+            disposed: self.disposed.clone(),
+        }
+    }
+}
+
+impl From<AnyRun> for RunMachine {
+    fn from(run: AnyRun) -> Self {
+        Self {
+            run: Some(run),
+            disposed: None,
+        }
+    }
 }
 
 impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands.
     #[must_use]
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
-        Self::of(Run::new(config, thread_id, history).into())
+        AnyRun::from(Run::new(config, thread_id, history)).into()
     }
 
     /// A stored run on the same host, which was suspended and goes on: what the host was given, it still has. The host
@@ -107,7 +129,7 @@ impl RunMachine {
     /// # Errors
     /// The text is no snapshot, one of another version, or one of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
-        Ok(Self::of(restore::read(snapshot, config)?))
+        AnyRun::restore(snapshot, config).map(Self::from)
     }
 
     /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is opened
@@ -127,28 +149,18 @@ impl RunMachine {
         config: Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<Self, SnapshotError> {
-        let killed = config.device.killed;
-        let (mut run, _) = restore::read_any(snapshot, config)?;
-        if let Some(turn) = run.turn_mut() {
-            turn.tick(now);
-            turn.write_survived();
-            turn.host_is_new();
-        }
-        let mut run = match killed {
-            KilledPolicy::Continue => run.revive(now),
-            KilledPolicy::Cancel => run.killed(now),
-        };
-        if let Some(turn) = run.turn_mut() {
-            turn.speaks_one_dialect();
-        }
-        Ok(Self::of(run))
+        AnyRun::revive(snapshot, config, now).map(Self::from)
     }
 
-    fn of(run: AnyRun) -> Self {
-        Self {
-            run,
-            disposed: None,
+    /// The typed run. What the host was given and has not answered, [`Run::pending`] has tickets for.
+    ///
+    /// # Errors
+    /// The run was disposed of, or an earlier call panicked.
+    pub fn into_run(self) -> Result<AnyRun, Misuse> {
+        if self.disposed.is_some() {
+            return Err(Misuse::Disposed { input: "into_run" });
         }
+        self.run.ok_or(Misuse::Broken)
     }
 
     /// Takes one input.
@@ -164,31 +176,37 @@ impl RunMachine {
                 }),
             };
         }
-        if let Some(effect) = input.effect() {
+        let run = self.run.as_mut().ok_or(Misuse::Broken)?;
+        let turn = run.turn_mut();
+        // What a host that died had shown is told before anything of the new one's, and a host may go at any time.
+        if !turn.is_quiet() && !matches!(input, Input::Shown(_) | Input::Dispose) {
+            return Err(Misuse::OutputsWait {
+                input: input.name(),
+            });
+        }
+        let effect = input.effect();
+        if let Some(effect) = effect {
             if !input.fits(effect) {
                 return Err(Misuse::WrongEffect {
                     input: input.name(),
                     effect,
                 });
             }
-            let turn = self.run.turn_mut().ok_or(Misuse::Broken)?;
-            debug_assert!(turn.is_quiet(), "take all outputs before the next input");
             match turn.stage(effect) {
                 Some(stage) if stage.takes(&input) => {}
-                Some(Stage::Given) => {
+                Some(EffectStage::Given) => {
                     return Err(Misuse::NotOpened {
                         input: input.name(),
                         effect,
                     });
                 }
                 _ => {
-                    tracing::debug!(target: "stepwell", %effect, input = input.name(), "late answer dropped");
-                    turn.event(RunEvent::AnswerDropped { effect });
+                    turn.drop_answer(effect);
                     return Ok(());
                 }
             }
         }
-        match (&mut self.run, &input) {
+        match (run, &input) {
             // The hot path: no move of the run.
             (AnyRun::Streaming(run), Input::Received { bytes, .. }) => {
                 if run.receive(bytes, now) == Flow::Over {
@@ -200,35 +218,21 @@ impl RunMachine {
                     Ok(())
                 }
             }
-            (_, Input::Timeout) => self.wake(now),
+            (_, Input::Timeout) => self.replace(|run| run.wake(now).into()),
             (_, Input::Dispose) => self.dispose(),
-            _ => self.replace(|run| run.step(input, now)),
+            _ => self.replace(|run| run.step(input, effect.map(Ticket::of), now)),
         }
-    }
-
-    fn wake(&mut self, now: Timestamp) -> Result<(), Misuse> {
-        loop {
-            let turn = self.run.turn_mut().ok_or(Misuse::Broken)?;
-            turn.tick(now);
-            let Some(timer) = turn.clocks_mut().take_due() else {
-                return Ok(());
-            };
-            self.fire(timer, now)?;
-        }
-    }
-
-    fn fire(&mut self, timer: TimerKey, now: Timestamp) -> Result<(), Misuse> {
-        self.replace(|run| run.fire(timer, now))
     }
 
     fn dispose(&mut self) -> Result<(), Misuse> {
-        self.disposed = Some(self.run.leave().ok_or(Misuse::Broken)?);
+        let run = self.run.as_mut().ok_or(Misuse::Broken)?;
+        self.disposed = Some(run.leave());
         Ok(())
     }
 
     fn replace(&mut self, step: impl FnOnce(AnyRun) -> Step) -> Result<(), Misuse> {
-        let Step(run, result) = step(std::mem::replace(&mut self.run, AnyRun::Broken));
-        self.run = run;
+        let Step(run, result) = step(self.run.take().ok_or(Misuse::Broken)?);
+        self.run = Some(run);
         result
     }
 
@@ -238,7 +242,7 @@ impl RunMachine {
         match &mut self.disposed {
             Some(disposed) if disposed.outputs.is_empty() => None,
             Some(disposed) => Some(disposed.outputs.remove(0)),
-            None => self.run.poll_output(),
+            None => Some(self.run.as_mut()?.poll_output()?.with_id()),
         }
     }
 
@@ -255,8 +259,33 @@ impl RunMachine {
     }
 
     fn next_timer(&self) -> Option<(TimerKey, Timestamp)> {
-        let turn = self.run.turn().filter(|_| self.disposed.is_none())?;
+        let turn = self.read_turn().filter(|_| self.disposed.is_none())?;
         turn.clocks().next()
+    }
+
+    fn read_turn(&self) -> Option<&Turn> {
+        self.run.as_ref().map(AnyRun::turn)
+    }
+
+    /// The effects that are not answered yet, with how far each has come. Those that the host owes an answer are
+    /// [`Given`](EffectStage::Given), [`Live`](EffectStage::Live) or [`Deferred`](EffectStage::Deferred); after
+    /// [`restore`](Self::restore) the others come out of [`poll_output`](Self::poll_output) in their time. Empty once the run
+    /// was disposed of.
+    #[must_use]
+    pub fn pending_effects(&self) -> Vec<(EffectId, EffectStage)> {
+        let turn = self.read_turn().filter(|_| self.disposed.is_none());
+        let effects = turn.into_iter().flat_map(Turn::effects);
+        effects.collect()
+    }
+
+    /// The deadlines that run, and when they are due, in the order of their keys. Those that stand still in the background
+    /// are among them.
+    #[must_use]
+    pub fn timers(&self) -> Vec<(TimerKey, Timestamp)> {
+        let turn = self.read_turn().filter(|_| self.disposed.is_none());
+        turn.into_iter()
+            .flat_map(|turn| turn.clocks().timers())
+            .collect()
     }
 
     /// Whether the host has said that it goes away ([`Input::Dispose`]). The state, the conversation and the outcome
@@ -269,14 +298,14 @@ impl RunMachine {
     /// The state's name.
     #[must_use]
     pub fn state(&self) -> StateKind {
-        self.run.kind()
+        self.run.as_ref().map_or(StateKind::Completed, AnyRun::kind)
     }
 
     /// How the turn ended, once it has.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.run {
-            AnyRun::Completed(run) => Some(run.outcome()),
+            Some(AnyRun::Completed(run)) => Some(run.outcome()),
             _ => None,
         }
     }
@@ -285,7 +314,7 @@ impl RunMachine {
     #[must_use]
     pub fn output(&self) -> Option<&Value> {
         match &self.run {
-            AnyRun::Completed(run) => run.output(),
+            Some(AnyRun::Completed(run)) => run.output(),
             _ => None,
         }
     }
@@ -294,7 +323,7 @@ impl RunMachine {
     /// yet. To follow each piece take [`RunEvent::PartialOutput`](crate::run::RunEvent::PartialOutput) instead.
     #[must_use]
     pub fn partial_output(&self) -> Option<&PartialArguments> {
-        self.run.turn()?.partial_output()
+        self.read_turn()?.partial_output()
     }
 
     /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its
@@ -311,24 +340,24 @@ impl RunMachine {
             | StateKind::Decoding
             | StateKind::Completed => false,
         };
-        rests && self.run.turn().is_some_and(Turn::is_at_rest)
+        rests && self.read_turn().is_some_and(Turn::is_at_rest)
     }
 
     /// The effect under which the result of a tool call is awaited, by the provider's id for the call: for a host that
     /// kept no more than that id of a deferred call.
     #[must_use]
     pub fn awaited_result(&self, tool_call_id: &str) -> Option<EffectId> {
-        let turn = self.run.turn()?;
+        let turn = self.read_turn()?;
         let effect = EffectId::Tool(turn.conversation().call_by_id(tool_call_id)?.key);
         let stage = turn.stage(effect)?;
-        matches!(stage, Stage::Given | Stage::Deferred).then_some(effect)
+        matches!(stage, EffectStage::Given | EffectStage::Deferred).then_some(effect)
     }
 
     /// What the agent asks the user, while it does.
     #[must_use]
     pub fn interrupts(&self) -> &[Interrupt] {
         match &self.run {
-            AnyRun::Interrupted(run) => run.interrupts(),
+            Some(AnyRun::Interrupted(run)) => run.interrupts(),
             _ => &[],
         }
     }
@@ -338,14 +367,14 @@ impl RunMachine {
     pub fn conversation(&self) -> &Conversation {
         static NONE: std::sync::LazyLock<Conversation> =
             std::sync::LazyLock::new(Conversation::default);
-        self.run.turn().map_or(&*NONE, Turn::conversation)
+        self.read_turn().map_or(&*NONE, Turn::conversation)
     }
 
     /// The text since the last user message as the user is shown it: see [`TextOptions`](crate::run::TextOptions). Empty if
     /// an earlier call panicked.
     #[must_use]
     pub fn shown_text(&self) -> String {
-        let turn = self.run.turn();
+        let turn = self.read_turn();
         turn.map_or_else(String::new, Turn::shown_text)
     }
 
@@ -357,44 +386,44 @@ impl RunMachine {
     /// changes cost in all what the text is long; a value made here costs that each time.
     #[must_use]
     pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
-        self.run.turn()?.partial_arguments(tool_call_id)
+        self.read_turn()?.partial_arguments(tool_call_id)
     }
 
     /// The configuration, with the options of the turn over it. None if an earlier call panicked.
     #[must_use]
     pub fn config(&self) -> Option<&Arc<RunConfig>> {
-        self.run.turn().map(Turn::config)
+        self.read_turn().map(Turn::config)
     }
 
     /// The conversation's id.
     #[must_use]
     pub fn thread_id(&self) -> Option<&ThreadId> {
-        self.run.turn().map(|turn| &turn.ids().thread_id)
+        self.read_turn().map(|turn| &turn.ids().thread_id)
     }
 
     /// The turn: the run id of its first hop. Empty before it has started.
     #[must_use]
     pub fn turn(&self) -> Option<&RunId> {
-        self.run.turn().map(Turn::id)
+        self.read_turn().map(Turn::id)
     }
 
     /// The run id of the hop.
     #[must_use]
     pub fn run_id(&self) -> Option<&RunId> {
-        self.run.turn().map(|turn| &turn.ids().run_id)
+        self.read_turn().map(|turn| &turn.ids().run_id)
     }
 
     /// The hop, from 0.
     #[must_use]
     pub fn hop(&self) -> u32 {
-        self.run.turn().map_or(0, Turn::hop)
+        self.read_turn().map_or(0, Turn::hop)
     }
 
     /// How the provider names the answer that is being received, if it has said so. For traces: it is not stored.
     #[must_use]
     pub fn response_id(&self) -> Option<&str> {
         match &self.run {
-            AnyRun::Streaming(run) => run.response_id(),
+            Some(AnyRun::Streaming(run)) => run.response_id(),
             _ => None,
         }
     }
@@ -402,7 +431,7 @@ impl RunMachine {
     /// What the turn has cost so far, over all its hops.
     #[must_use]
     pub fn usage(&self) -> TokenUsage {
-        let usage = self.run.turn().map(Turn::usage);
+        let usage = self.read_turn().map(Turn::usage);
         usage.cloned().unwrap_or_default()
     }
 
@@ -412,7 +441,7 @@ impl RunMachine {
     pub fn snapshot(&self) -> String {
         match &self.disposed {
             Some(disposed) => disposed.snapshot.clone(),
-            None => self.run.snapshot(),
+            None => self.run.as_ref().map_or_else(String::new, AnyRun::snapshot),
         }
     }
 

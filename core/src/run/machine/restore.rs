@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 use crate::json;
-use crate::run::protocol::{Input, RunConfig, StateKind};
+use crate::run::protocol::{Input, KilledPolicy, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
@@ -21,6 +21,9 @@ pub enum SnapshotError {
     /// It is no snapshot, or a damaged one.
     #[error("this is no snapshot of a run: {0}")]
     Malformed(String),
+    /// It says what no run can be.
+    #[error("this snapshot was not written by a run, or was changed: it has {0}")]
+    Impossible(&'static str),
     /// It has another version of the format.
     #[error(
         "the snapshot has version {found} of the format, and this program reads version {VERSION}: use the release that wrote it"
@@ -52,24 +55,8 @@ struct Head {
     run: Value,
 }
 
-/// Reads a snapshot of a run that speaks the dialect of `config`.
-pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, SnapshotError> {
-    let (run, spoke) = read_any(snapshot, config)?;
-    let turn = run.turn().filter(|turn| turn.is_of_another_dialect());
-    match turn.map(|turn| turn.config().endpoint.dialect.name()) {
-        None => Ok(run),
-        Some(configured) => Err(SnapshotError::OtherDialect {
-            found: spoke,
-            configured,
-        }),
-    }
-}
-
 /// Reads a snapshot, whatever dialect the run spoke, and says which that was.
-pub(super) fn read_any(
-    snapshot: &str,
-    config: Arc<RunConfig>,
-) -> Result<(AnyRun, String), SnapshotError> {
+fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<(AnyRun, String), SnapshotError> {
     let malformed =
         |error: serde_json::Error| SnapshotError::Malformed(json::unquoted(&error.to_string()));
     // Of another version the rest may be otherwise, too.
@@ -110,18 +97,56 @@ pub(super) fn read_any(
         StateKind::Interrupted => with::<Interrupted>(turn, &mut run),
         StateKind::Completed => with::<Completed>(turn, &mut run),
     };
-    Ok((run.map_err(malformed)?, head.dialect))
+    let run = run.map_err(malformed)?;
+    if let Err(fault) = run.turn().check_stored(head.state) {
+        return Err(SnapshotError::Impossible(fault));
+    }
+    Ok((run, head.dialect))
 }
 
 impl AnyRun {
+    /// A stored run on the same host: see [`RunMachine::restore`](crate::run::RunMachine::restore).
+    ///
+    /// # Errors
+    /// The text is no snapshot, one of another version, or one of a run of another dialect.
+    pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
+        let configured = config.endpoint.dialect.name();
+        let (run, found) = read(snapshot, config)?;
+        if run.turn().is_of_another_dialect() {
+            return Err(SnapshotError::OtherDialect { found, configured });
+        }
+        Ok(run)
+    }
+
+    /// A stored run whose host died: see [`RunMachine::revive`](crate::run::RunMachine::revive).
+    ///
+    /// # Errors
+    /// The text is no snapshot, or one of another version.
+    pub fn revive(
+        snapshot: &str,
+        config: Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        let killed = config.device.killed;
+        let (mut run, _) = read(snapshot, config)?;
+        let turn = run.turn_mut();
+        turn.tick(now);
+        turn.write_survived();
+        turn.host_is_new();
+        let mut run = match killed {
+            KilledPolicy::Continue => run.revived(now),
+            KilledPolicy::Cancel => run.killed(now),
+        };
+        run.turn_mut().speaks_one_dialect();
+        Ok(run)
+    }
+
     /// The host died, and the policy is that the turn ends with it.
-    pub(super) fn killed(mut self, now: Timestamp) -> Self {
+    fn killed(mut self, now: Timestamp) -> Self {
         if matches!(self, Self::Idle(_) | Self::Completed(_)) {
-            return self.revive(now);
+            return self.revived(now);
         }
-        if let Some(turn) = self.turn_mut() {
-            turn.forget_host();
-        }
-        self.step(Input::Cancel, now).0
+        self.turn_mut().forget_host();
+        self.step(Input::Cancel, None, now).0
     }
 }

@@ -1,7 +1,8 @@
 //! Inputs and timers are mapped to the states' typed methods here, and nothing is decided.
 
 use crate::Timestamp;
-use crate::run::protocol::{EffectId, Input, Misuse, SteeringRefusal, TimerKey};
+use crate::run::protocol::ticket::Ticket;
+use crate::run::protocol::{Input, Misuse, SteeringRefusal, TimerKey};
 use crate::run::states::active::Active;
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::streaming::Flow;
@@ -24,24 +25,28 @@ where
 
 /// How a state maps inputs to its typed methods. Nothing is decided here.
 trait Node: Sized {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step;
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step;
+    /// `ticket` is for the effect that the input answers.
+    fn step(self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step;
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun;
 }
 
 macro_rules! dispatch {
     ($($state:ident)*) => {
         impl AnyRun {
-            pub(super) fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+            pub(super) fn step(
+                self,
+                input: Input<'_>,
+                ticket: Option<Ticket>,
+                now: Timestamp,
+            ) -> Step {
                 match self {
-                    $( Self::$state(run) => run.step(input, now), )*
-                    Self::Broken => Step(Self::Broken, Err(Misuse::Broken)),
+                    $( Self::$state(run) => run.step(input, ticket, now), )*
                 }
             }
 
-            pub(super) fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+            pub(super) fn fire(self, timer: TimerKey, now: Timestamp) -> Self {
                 match self {
                     $( Self::$state(run) => run.fire(timer, now), )*
-                    Self::Broken => Step(Self::Broken, Err(Misuse::Broken)),
                 }
             }
         }
@@ -49,6 +54,29 @@ macro_rules! dispatch {
 }
 
 dispatch! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
+
+impl AnyRun {
+    /// Does what is due by now.
+    pub fn wake(mut self, now: Timestamp) -> Self {
+        self.turn_mut().tick(now);
+        while let Some(timer) = self.turn_mut().clocks_mut().take_due() {
+            self = self.fire(timer, now);
+            self.turn_mut().tick(now);
+        }
+        self
+    }
+}
+
+impl<S: State> Run<S>
+where
+    AnyRun: From<Self>,
+{
+    /// Does what is due by now: what was awaited for too long is given up, and what was to wait is done. To be called at
+    /// [`poll_timeout`](Self::poll_timeout).
+    pub fn wake(self, now: Timestamp) -> AnyRun {
+        AnyRun::from(self).wake(now)
+    }
+}
 
 fn wrong<S: State>(run: Run<S>, input: &Input<'_>) -> Step
 where
@@ -61,47 +89,52 @@ where
     Step(run.into(), Err(misuse))
 }
 
+/// What goes on, or is over.
+fn either<S>(next: Result<Run<S>, Run<Completed>>) -> Step
+where
+    AnyRun: From<Run<S>>,
+{
+    match next {
+        Ok(run) => run.into(),
+        Err(run) => run.into(),
+    }
+}
+
 /// The inputs that every state but `Completed` takes.
-fn step_active<S>(mut run: Run<S>, input: Input<'_>, now: Timestamp) -> Step
+fn step_active<S>(mut run: Run<S>, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step
 where
     S: Active + Edge<on::Fail, Completed>,
     AnyRun: From<Run<S>>,
 {
-    match input {
-        Input::Cancel => run.cancel(now).into(),
-        Input::Persisted { effect } => {
-            run.persisted(effect, now);
+    match (input, ticket) {
+        (Input::Cancel, _) => run.cancel(now).into(),
+        (Input::Persisted { .. }, Some(Ticket::Persist(ticket))) => {
+            run.persisted(ticket, now);
             run.into()
         }
-        Input::PersistFailed { effect, message } => {
-            match run.persist_failed(effect, message, now) {
-                Ok(run) => run.into(),
-                Err(run) => run.into(),
-            }
+        (Input::PersistFailed { message, .. }, Some(Ticket::Persist(ticket))) => {
+            either(run.persist_failed(ticket, message, now))
         }
-        Input::CancelCall { call } => {
+        (Input::CancelCall { call }, _) => {
             run.turn_mut().tick(now);
             run.turn_mut().nothing_to_stop(call);
             run.into()
         }
-        Input::Steer(message) => {
+        (Input::Steer(message), _) => {
             run.steer(*message, now);
             run.into()
         }
-        Input::EnteredBackground => match run.entered_background(now) {
-            Ok(run) => run.into(),
-            Err(run) => run.into(),
-        },
-        Input::EnteredForeground => {
+        (Input::EnteredBackground, _) => either(run.entered_background(now)),
+        (Input::EnteredForeground, _) => {
             run.entered_foreground(now);
             run.into()
         }
-        input => wrong(run, &input),
+        (input, _) => wrong(run, &input),
     }
 }
 
-/// The timer that every active state has.
-fn fire_active<S>(run: Run<S>, timer: TimerKey, now: Timestamp) -> Step
+/// The timers that every active state has.
+fn fire_active<S>(run: Run<S>, timer: TimerKey, now: Timestamp) -> AnyRun
 where
     S: Active + Edge<on::Fail, Completed>,
     AnyRun: From<Run<S>>,
@@ -121,19 +154,21 @@ where
     }
 }
 
+/// The network goes and comes in a state that sends nothing itself.
+macro_rules! note_network {
+    ($run:ident, $method:ident, $now:ident) => {{
+        $run.$method($now);
+        $run.into()
+    }};
+}
+
 impl Node for Run<Idle> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, _ticket: Option<Ticket>, now: Timestamp) -> Step {
         match input {
             Input::Start(start) => self.start(*start, now).into(),
             Input::Cancel => self.cancel(now).into(),
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
-            }
-            Input::NetworkAvailable => {
-                self.network_available(now);
-                self.into()
-            }
+            Input::NetworkLost => note_network!(self, network_lost, now),
+            Input::NetworkAvailable => note_network!(self, network_available, now),
             Input::EnteredBackground => {
                 self.entered_background(now);
                 self.into()
@@ -146,57 +181,53 @@ impl Node for Run<Idle> {
         }
     }
 
-    fn fire(self, _timer: TimerKey, _now: Timestamp) -> Step {
+    fn fire(self, _timer: TimerKey, _now: Timestamp) -> AnyRun {
         self.into()
     }
 }
 
 impl Node for Run<Opening> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
-        match input {
-            Input::RunCreated { run_id, .. } => {
-                self.run_created(run_id, now);
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
+        match (input, ticket) {
+            (Input::RunCreated { run_id, .. }, Some(Ticket::CreateRun(ticket))) => {
+                self.run_created(ticket, run_id, now);
                 self.into()
             }
-            Input::RunNotCreated { message, .. } => self.run_not_created(message, now).into(),
-            Input::ContextTrimmed { keep, summary, .. } => {
-                match self.context_trimmed(&keep, summary, now) {
-                    Ok(run) => run.into(),
-                    Err(run) => run.into(),
-                }
+            (Input::RunNotCreated { message, .. }, Some(Ticket::CreateRun(ticket))) => {
+                either(self.run_not_created(ticket, message, now))
             }
-            Input::ContextNotTrimmed { message, .. } => {
-                self.context_not_trimmed(&message, now).into()
+            (Input::ContextTrimmed { keep, summary, .. }, Some(Ticket::Trim(ticket))) => {
+                either(self.context_trimmed(ticket, &keep, summary, now))
             }
-            Input::Authorized { authorization, .. } => match self.authorized(authorization, now) {
-                Ok(run) => run.into(),
-                Err(run) => run.into(),
-            },
-            Input::NotAuthorized { message, .. } => self.not_authorized(message, now).into(),
-            Input::HookAnswered {
-                effect: EffectId::Hook { hook, .. },
-                answer,
-            } => match self.request_reviewed(hook, answer, now) {
-                Ok(run) => run.into(),
-                Err(run) => run.into(),
-            },
-            Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
-            Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
-            Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
-            Input::Shown(messages) => self.shown(messages, now).into(),
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
+            (Input::ContextNotTrimmed { message, .. }, Some(Ticket::Trim(ticket))) => {
+                either(self.context_not_trimmed(ticket, &message, now))
             }
-            Input::NetworkAvailable => {
-                self.network_available(now);
-                self.into()
+            (Input::Authorized { authorization, .. }, Some(Ticket::Authorize(ticket))) => {
+                either(self.authorized(ticket, authorization, now))
             }
-            input => step_active(self, input, now),
+            (Input::NotAuthorized { message, .. }, Some(Ticket::Authorize(ticket))) => {
+                self.not_authorized(ticket, message, now).into()
+            }
+            (Input::HookAnswered { answer, .. }, Some(Ticket::RequestHook(ticket))) => {
+                either(self.request_reviewed(ticket, answer, now))
+            }
+            (Input::Opened { content_type, .. }, Some(Ticket::Open(ticket))) => {
+                self.opened(ticket, content_type.as_deref(), now).into()
+            }
+            (Input::Refused { refusal, .. }, Some(Ticket::Open(ticket))) => {
+                self.refused(ticket, &refusal, now).into()
+            }
+            (Input::ConnectionFailed { message, .. }, Some(Ticket::Open(ticket))) => {
+                self.connection_failed(ticket, message, now).into()
+            }
+            (Input::Shown(messages), _) => self.shown(messages, now).into(),
+            (Input::NetworkLost, _) => note_network!(self, network_lost, now),
+            (Input::NetworkAvailable, _) => note_network!(self, network_available, now),
+            (input, ticket) => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         match timer {
             TimerKey::Silence => self.silent(now).into(),
             TimerKey::Credentials => self.authorize_timed_out(now).into(),
@@ -206,28 +237,25 @@ impl Node for Run<Opening> {
 }
 
 impl Node for Run<Waiting> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
         match input {
-            Input::NetworkLost => match self.network_lost(now) {
-                Ok(run) => run.into(),
-                Err(run) => run.into(),
-            },
+            Input::NetworkLost => either(self.network_lost(now)),
             Input::NetworkAvailable => self.network_available(now).into(),
-            Input::Shown(messages) => self.wake(now).shown(messages, now).into(),
-            input => step_active(self, input, now),
+            Input::Shown(messages) => self.try_now(now).shown(messages, now).into(),
+            input => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         match timer {
-            TimerKey::Retry => self.wake(now).into(),
+            TimerKey::Retry => self.try_now(now).into(),
             timer => fire_active(self, timer, now),
         }
     }
 }
 
 impl Node for Run<Streaming> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
         match input {
             Input::Received { bytes, .. } => match self.receive(&bytes, now) {
                 Flow::Open => self.into(),
@@ -243,16 +271,13 @@ impl Node for Run<Streaming> {
                 self.cancel_call(call, now);
                 self.into()
             }
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
-            }
+            Input::NetworkLost => note_network!(self, network_lost, now),
             Input::NetworkAvailable => self.network_available(now).into(),
-            input => step_active(self, input, now),
+            input => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         match timer {
             TimerKey::Silence => self.silent(now).into(),
             TimerKey::Closing => self.end(now).into(),
@@ -262,55 +287,46 @@ impl Node for Run<Streaming> {
 }
 
 impl Node for Run<Reviewing> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
-        match input {
-            Input::HookAnswered {
-                effect: EffectId::Hook { hook, .. },
-                answer,
-            } => self.reviewed(hook, answer, now).into(),
-            Input::CancelCall { call } if self.turn().has_open_call(call) => {
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
+        match (input, ticket) {
+            (Input::HookAnswered { answer, .. }, Some(Ticket::AnswerHook(ticket))) => {
+                self.reviewed(ticket, answer, now).into()
+            }
+            (Input::CancelCall { call }, _) if self.turn().has_open_call(call) => {
                 self.cancel_call(call, now);
                 self.into()
             }
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
-            }
-            Input::NetworkAvailable => {
-                self.network_available(now);
-                self.into()
-            }
-            input => step_active(self, input, now),
+            (Input::NetworkLost, _) => note_network!(self, network_lost, now),
+            (Input::NetworkAvailable, _) => note_network!(self, network_available, now),
+            (input, ticket) => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         fire_active(self, timer, now)
     }
 }
 
 impl Node for Run<Decoding> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
-        match input {
-            Input::OutputDecoded { .. } => self.decoded(now).into(),
-            Input::OutputRefused { reason, .. } => self.refused(reason, now).into(),
-            Input::CancelCall { call } if self.turn().has_open_call(call) => {
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
+        match (input, ticket) {
+            (Input::OutputDecoded { .. }, Some(Ticket::Decode(ticket))) => {
+                self.decoded(ticket, now).into()
+            }
+            (Input::OutputRefused { reason, .. }, Some(Ticket::Decode(ticket))) => {
+                self.refused(ticket, reason, now).into()
+            }
+            (Input::CancelCall { call }, _) if self.turn().has_open_call(call) => {
                 self.cancel_call(call, now);
                 self.into()
             }
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
-            }
-            Input::NetworkAvailable => {
-                self.network_available(now);
-                self.into()
-            }
-            input => step_active(self, input, now),
+            (Input::NetworkLost, _) => note_network!(self, network_lost, now),
+            (Input::NetworkAvailable, _) => note_network!(self, network_available, now),
+            (input, ticket) => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         match timer {
             TimerKey::Output => self.decoding_timed_out(now).into(),
             timer => fire_active(self, timer, now),
@@ -319,75 +335,65 @@ impl Node for Run<Decoding> {
 }
 
 impl Node for Run<ExecutingTools> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
-        match input {
-            Input::ToolFinished {
-                effect: EffectId::Tool(call),
-                result,
-            } => self.tool_finished(call, result, now).into(),
-            Input::Decided {
-                effect: EffectId::Approve(call),
-                decision,
-            } => match self.decided(call, decision, now) {
-                Ok(settled) => settled.into(),
-                Err((run, rejection)) => Step(run.into(), Err(Misuse::EditedArguments(rejection))),
-            },
-            Input::HookAnswered {
-                effect: EffectId::Hook { place, hook },
-                answer,
-            } => self.call_reviewed(place, hook, answer, now).into(),
-            Input::ToolDeferred {
-                effect: EffectId::Tool(call),
-            } => {
-                self.tool_deferred(call, now);
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
+        match (input, ticket) {
+            (Input::ToolFinished { result, .. }, Some(Ticket::Tool(ticket))) => {
+                self.tool_finished(ticket, result, now).into()
+            }
+            (Input::Decided { decision, .. }, Some(Ticket::Approve(ticket))) => {
+                match self.decided(ticket, decision, now) {
+                    Ok(settled) => settled.into(),
+                    Err((run, _, rejection)) => {
+                        Step(run.into(), Err(Misuse::EditedArguments(rejection)))
+                    }
+                }
+            }
+            (Input::HookAnswered { answer, .. }, Some(Ticket::CallHook(ticket))) => {
+                self.call_reviewed(ticket, answer, now).into()
+            }
+            (Input::HookAnswered { answer, .. }, Some(Ticket::ResultHook(ticket))) => {
+                self.result_reviewed(ticket, answer, now).into()
+            }
+            (Input::ToolDeferred { .. }, Some(Ticket::Tool(ticket))) => {
+                self.tool_deferred(&ticket, now);
                 self.into()
             }
-            Input::ToolProgress {
-                effect: EffectId::Tool(call),
-                fraction,
-                message,
-            } => {
-                self.tool_progress(call, fraction, message, now);
+            (
+                Input::ToolProgress {
+                    fraction, message, ..
+                },
+                Some(Ticket::Tool(ticket)),
+            ) => {
+                self.tool_progress(&ticket, fraction, message, now);
                 self.into()
             }
-            Input::ToolPartialResult {
-                effect: EffectId::Tool(call),
-                output,
-            } => {
-                let shown = self.tool_partial_result(call, output, now);
+            (Input::ToolPartialResult { output, .. }, Some(Ticket::Tool(ticket))) => {
+                let shown = self.tool_partial_result(&ticket, output, now);
                 Step(self.into(), shown.map_err(Into::into))
             }
-            Input::ToolAsks {
-                effect: EffectId::Tool(call),
-                number,
-                question,
-            } => {
-                let asked = self.tool_asks(call, number, question, now);
+            (
+                Input::ToolAsks {
+                    number, question, ..
+                },
+                Some(Ticket::Tool(ticket)),
+            ) => {
+                let asked = self.tool_asks(&ticket, number, question, now);
                 Step(self.into(), asked.map_err(Into::into))
             }
-            Input::UserAnswered {
-                effect: EffectId::Ask { call, number },
-                answer,
-            } => {
-                let answered = self.user_answered(call, number, answer, now);
-                Step(self.into(), answered)
+            (Input::UserAnswered { answer, .. }, Some(Ticket::Ask(ticket))) => {
+                let answered = self.user_answered(ticket, answer, now);
+                Step(self.into(), answered.map_err(|(_, misuse)| misuse))
             }
-            Input::CancelCall { call } if self.turn().has_open_call(call) => {
+            (Input::CancelCall { call }, _) if self.turn().has_open_call(call) => {
                 self.cancel_call(call, now).into()
             }
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
-            }
-            Input::NetworkAvailable => {
-                self.network_available(now);
-                self.into()
-            }
-            input => step_active(self, input, now),
+            (Input::NetworkLost, _) => note_network!(self, network_lost, now),
+            (Input::NetworkAvailable, _) => note_network!(self, network_available, now),
+            (input, ticket) => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(mut self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(mut self, timer: TimerKey, now: Timestamp) -> AnyRun {
         match timer {
             TimerKey::Tool(call) => self.tool_timed_out(call, now).into(),
             TimerKey::Approval(call) => self.approval_timed_out(call, now).into(),
@@ -401,62 +407,59 @@ impl Node for Run<ExecutingTools> {
 }
 
 impl Node for Run<Interrupted> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
         match input {
             Input::Resume(answers) => match self.resume(answers, now) {
                 Ok(resumed) => resumed.into(),
                 Err((run, error)) => Step(run.into(), Err(error.into())),
             },
-            Input::NetworkLost => {
-                self.network_lost(now);
-                self.into()
-            }
-            Input::NetworkAvailable => {
-                self.network_available(now);
-                self.into()
-            }
-            input => step_active(self, input, now),
+            Input::NetworkLost => note_network!(self, network_lost, now),
+            Input::NetworkAvailable => note_network!(self, network_available, now),
+            input => step_active(self, input, ticket, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         fire_active(self, timer, now)
     }
 }
 
 impl Node for Run<Completed> {
-    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
-        match input {
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
+        match (input, ticket) {
             // To stop what is over is no mistake: the user may be faster than the screen.
-            Input::Cancel => self.into(),
-            Input::CancelCall { call } => {
+            (Input::Cancel, _) => self.into(),
+            (Input::CancelCall { call }, _) => {
                 self.turn_mut().nothing_to_stop(call);
                 self.into()
             }
-            Input::Persisted { effect } => {
-                self.persisted(effect, now);
+            (Input::Persisted { .. }, Some(Ticket::Persist(ticket))) => {
+                self.persisted(ticket, now);
                 self.into()
             }
-            Input::PersistFailed { effect, message } => {
-                self.persist_failed(effect, &message, now);
+            (Input::PersistFailed { message, .. }, Some(Ticket::Persist(ticket))) => {
+                self.persist_failed(ticket, &message, now);
                 self.into()
             }
             // The user could not know yet that the turn is over.
-            Input::Steer(message) => {
+            (Input::Steer(message), _) => {
                 self.turn_mut()
                     .refuse_steering(message, SteeringRefusal::TurnOver);
                 self.into()
             }
             // Devices say this at any time.
-            Input::EnteredBackground
-            | Input::EnteredForeground
-            | Input::NetworkLost
-            | Input::NetworkAvailable => self.into(),
-            input => wrong(self, &input),
+            (
+                Input::EnteredBackground
+                | Input::EnteredForeground
+                | Input::NetworkLost
+                | Input::NetworkAvailable,
+                _,
+            ) => self.into(),
+            (input, _) => wrong(self, &input),
         }
     }
 
-    fn fire(self, _timer: TimerKey, _now: Timestamp) -> Step {
+    fn fire(self, _timer: TimerKey, _now: Timestamp) -> AnyRun {
         self.into()
     }
 }

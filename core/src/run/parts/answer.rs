@@ -7,8 +7,7 @@ use crate::run::protocol::Failure;
 use serde::{Deserialize, Serialize};
 
 /// The answer to a request, as it is read.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Answer {
     attempt: u32,
     /// The answer's media type; empty if it has none.
@@ -20,8 +19,7 @@ pub(crate) struct Answer {
     fault: Option<Failure>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Body {
     Stream(Box<Pipeline>),
     /// The answer's media type says that it is no stream.

@@ -20,6 +20,21 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
+    /// Whether a run's clocks can stand so.
+    ///
+    /// # Errors
+    /// No run writes that.
+    pub(crate) fn check_stored(&self) -> Result<(), &'static str> {
+        let is_past = |at: Option<Timestamp>| at.is_none_or(|at| at <= self.now);
+        if !self.deadlines.0.is_sorted_by(|one, other| one.0 < other.0) {
+            return Err("timers out of order");
+        }
+        if !is_past(self.paused_at) || !is_past(self.running_since) {
+            return Err("a clock that was stopped in the future");
+        }
+        Ok(())
+    }
+
     /// Takes the time; a step back is clamped.
     #[inline]
     pub(crate) fn tick(&mut self, now: Timestamp) {
@@ -70,6 +85,11 @@ impl Clocks {
         let left = self.deadlines.deadline(key)?.since(self.clock());
         self.stop(key);
         Some(left)
+    }
+
+    /// Each deadline, and what it is for.
+    pub(crate) fn timers(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
+        self.deadlines.0.iter().copied()
     }
 
     /// The next deadline that counts, and what it is for.

@@ -25,7 +25,7 @@ pub(super) use bookmark::Beginnings;
 pub(super) use budget::{Budget, Repeated, call_digest};
 pub(super) use clocks::Clocks;
 pub(super) use context_window::ContextWindow;
-pub(super) use effects::{Effects, Stage};
+pub(super) use effects::Effects;
 pub(super) use empty_answer::EmptyAnswer;
 pub(super) use network::Network;
 pub(super) use presenter::Presenter;

@@ -38,6 +38,11 @@ impl Presenter {
         self.queue.push(Entry::Stop(id));
     }
 
+    /// The run has moved along the edge of this place in the table.
+    pub(crate) fn moved(&mut self, edge: usize) {
+        self.queue.push(Entry::Moved(edge));
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

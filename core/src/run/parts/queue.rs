@@ -29,10 +29,16 @@ pub(crate) struct Place {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Entry {
-    Delta { item: Item, from: usize, to: usize },
+    Delta {
+        item: Item,
+        from: usize,
+        to: usize,
+    },
     Event(Box<RunEvent>),
     Effect(EffectId),
     Stop(EffectId),
+    /// A move along the edge of this place in the table.
+    Moved(usize),
 }
 
 /// With more items open than this, deltas of the others are not merged: the search would cost more than it saves.

@@ -59,6 +59,10 @@ pub struct RunConfig {
     /// asks those of the configuration that it is given then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookSpec>,
+    /// Whether each move from one state to another is told, as [`Output::Moved`](crate::run::Output::Moved): for tests and
+    /// traces. Off by default, and then it costs nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_moves: bool,
 }
 
 impl RunConfig {
@@ -82,6 +86,7 @@ impl RunConfig {
             context_guard: ContextGuard::default(),
             output: None,
             hooks: Vec::new(),
+            tells_moves: false,
         }
     }
 

@@ -34,6 +34,12 @@ pub enum Misuse {
         /// The effect.
         effect: EffectId,
     },
+    /// Outputs of the last input wait: the host has not seen yet what it answers.
+    #[error("{input} while outputs wait: take them all with poll_output first")]
+    OutputsWait {
+        /// The input.
+        input: &'static str,
+    },
     /// The answers do not fit the questions.
     #[error(transparent)]
     Resume(#[from] ResumeError),

@@ -10,6 +10,7 @@ mod credentials;
 mod cut;
 mod device;
 mod effect;
+mod effect_stage;
 mod hook;
 mod input;
 mod limit;
@@ -22,6 +23,7 @@ mod question;
 mod refused;
 mod state_kind;
 mod text_options;
+pub mod ticket;
 mod timer_key;
 mod turn_options;
 
@@ -45,6 +47,7 @@ pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
 };
 pub use effect::{Effect, EffectId, ParseEffectIdError};
+pub use effect_stage::EffectStage;
 pub(super) use hook::ChangedRequest;
 pub use hook::{
     HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,

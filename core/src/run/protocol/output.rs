@@ -2,6 +2,8 @@ use super::effect::{Effect, EffectId};
 use super::hook::HookMoment;
 use super::outcome::Outcome;
 use super::progress::{ToolPartialResult, ToolProgress};
+use super::state_kind::EdgeRow;
+use super::ticket::Ticket;
 use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::dialect::HttpRequest;
@@ -14,11 +16,27 @@ use serde::{Deserialize, Serialize};
 /// what is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
-    /// Something to do.
-    Effect(EffectId, Effect),
+pub enum Output<Id = EffectId> {
+    /// Something to do. A [`RunMachine`](crate::run::RunMachine) names it by its id, a typed run by the
+    /// [`Ticket`](crate::run::ticket::Ticket) that answers it.
+    Effect(Id, Effect),
     /// Something to show.
     Event(RunEvent),
+    /// The run has moved along an edge of the table. For tests and traces; only with
+    /// [`RunConfig::tells_moves`](crate::run::RunConfig::tells_moves).
+    Moved(EdgeRow),
+}
+
+impl Output<Ticket> {
+    /// The output as a [`RunMachine`](crate::run::RunMachine) gives it: with the effect's id.
+    #[must_use]
+    pub fn with_id(self) -> Output {
+        match self {
+            Self::Effect(ticket, effect) => Output::Effect(ticket.id(), effect),
+            Self::Event(event) => Output::Event(event),
+            Self::Moved(edge) => Output::Moved(edge),
+        }
+    }
 }
 
 /// What the user is shown of a turn. From [`Started`](Self::Started) to [`Completed`](Self::Completed) it is one

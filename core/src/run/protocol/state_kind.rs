@@ -32,7 +32,7 @@ impl fmt::Display for StateKind {
 }
 
 /// One row of [`EDGES`](crate::run::EDGES).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct EdgeRow {
     /// The state before.
     pub from: StateKind,

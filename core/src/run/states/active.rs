@@ -6,7 +6,7 @@ use super::data::{
 use super::edges::{Edge, on};
 use crate::Timestamp;
 use crate::event::Message;
-use crate::run::protocol::{Deadline, EffectId, Failure, HookPlace, Outcome, StateKind};
+use crate::run::protocol::{Deadline, Failure, HookPlace, Outcome, StateKind, ticket};
 #[cfg(doc)]
 use crate::run::protocol::{RunEvent, TimerKey};
 
@@ -62,15 +62,12 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     /// It failed too often: the turn is over.
     pub fn persist_failed(
         mut self,
-        write: EffectId,
+        ticket: ticket::Persist,
         message: String,
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.awaits(write) {
-            return Ok(self);
-        }
-        if self.turn.write_again(write) {
+        if !self.turn.redeem(ticket.id()) || self.turn.write_again(ticket.id()) {
             return Ok(self);
         }
         self.turn.give_write_up();
@@ -78,14 +75,18 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     }
 
     /// A hook has taken too long ([`TimerKey::Hook`]).
-    pub fn hook_timed_out(mut self, place: HookPlace, now: Timestamp) -> Run<Completed> {
+    pub(in crate::run) fn hook_timed_out(
+        mut self,
+        place: HookPlace,
+        now: Timestamp,
+    ) -> Run<Completed> {
         self.turn.tick(now);
         let failure = self.turn.hook_timed_out(place);
         self.fail(failure)
     }
 
     /// The turn has taken too long ([`TimerKey::Turn`]).
-    pub fn turn_timed_out(mut self, now: Timestamp) -> Run<Completed> {
+    pub(in crate::run) fn turn_timed_out(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
         self.fail(Failure::TimedOut {
             deadline: Deadline::Turn,
@@ -101,9 +102,11 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
 }
 
 impl<S: State> Run<S> {
-    /// The host stored the blocks of that write. What waited for it goes out. Said twice, it changes nothing.
-    pub fn persisted(&mut self, write: EffectId, now: Timestamp) {
+    /// The host stored the blocks of that write. What waited for it goes out.
+    pub fn persisted(&mut self, ticket: ticket::Persist, now: Timestamp) {
         self.turn.tick(now);
-        self.turn.stored(write);
+        if self.turn.redeem(ticket.id()) {
+            self.turn.stored(ticket.id());
+        }
     }
 }

@@ -1,20 +1,25 @@
+//! A run whose state is known at run time only.
+
 use super::Run;
 use super::data::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming, Waiting,
 };
 use super::dispose::Disposed;
+use crate::run::protocol::ticket::Ticket;
 use crate::run::protocol::{Output, StateKind};
 use crate::run::turn::Turn;
 
 macro_rules! any_run {
-    ($($state:ident)*) => {
-        /// A run in any state.
+    ($( $(#[$doc:meta])* $state:ident, )*) => {
+        /// A run in any state: what [`wake`](Run::wake) gives, and what a stored run comes back as.
+        ///
+        /// Match it to go on with the typed run. Every enum of next states becomes one with `into()`, and a
+        /// [`RunMachine`](crate::run::RunMachine) is made of one, and gives it back
+        /// ([`into_run`](crate::run::RunMachine::into_run)).
         #[derive(Debug)]
-        #[cfg_attr(feature = "model-check", derive(Clone))]
-        pub(crate) enum AnyRun {
-            $( $state(Run<$state>), )*
-            /// A typed method panicked while it held the run.
-            Broken,
+        #[must_use]
+        pub enum AnyRun {
+            $( $(#[$doc])* $state(Run<$state>), )*
         }
 
         $(impl From<Run<$state>> for AnyRun {
@@ -25,54 +30,80 @@ macro_rules! any_run {
 
         impl AnyRun {
             /// The host goes away.
-            pub(crate) fn leave(&mut self) -> Option<Disposed> {
+            pub(in crate::run) fn leave(&mut self) -> Disposed {
                 match self {
-                    $( Self::$state(run) => Some(run.leave()), )*
-                    Self::Broken => None,
+                    $( Self::$state(run) => run.leave(), )*
                 }
             }
 
             #[inline]
-            pub(crate) fn turn(&self) -> Option<&Turn> {
+            pub(in crate::run) fn turn(&self) -> &Turn {
                 match self {
-                    $( Self::$state(run) => Some(run.turn()), )*
-                    Self::Broken => None,
+                    $( Self::$state(run) => run.turn(), )*
                 }
             }
 
             #[inline]
-            pub(crate) fn turn_mut(&mut self) -> Option<&mut Turn> {
+            pub(in crate::run) fn turn_mut(&mut self) -> &mut Turn {
                 match self {
-                    $( Self::$state(run) => Some(run.turn_mut()), )*
-                    Self::Broken => None,
+                    $( Self::$state(run) => run.turn_mut(), )*
                 }
             }
 
-            pub(crate) fn kind(&self) -> StateKind {
+            /// The same run once more.
+            pub(in crate::run) fn fork(&self) -> Self {
+                match self {
+                    $( Self::$state(run) => Self::$state(run.fork()), )*
+                }
+            }
+
+            /// The state's name.
+            #[must_use]
+            pub fn kind(&self) -> StateKind {
                 match self {
                     $( Self::$state(_) => StateKind::$state, )*
-                    Self::Broken => StateKind::Completed,
                 }
             }
 
-            pub(crate) fn poll_output(&mut self) -> Option<Output> {
+            /// Takes the next thing for the host; see [`Run::poll_output`].
+            #[must_use]
+            pub fn poll_output(&mut self) -> Option<Output<Ticket>> {
                 match self {
                     $( Self::$state(run) => run.poll_output(), )*
-                    Self::Broken => None,
                 }
             }
 
-            pub(crate) fn snapshot(&self) -> String {
+            /// The run as text; see [`Run::snapshot`].
+            #[must_use]
+            pub fn snapshot(&self) -> String {
                 match self {
                     $( Self::$state(run) => run.snapshot(), )*
-                    Self::Broken => String::new(),
                 }
             }
         }
     };
 }
 
-any_run! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
+any_run! {
+    /// Nothing was asked yet.
+    Idle,
+    /// A request is on its way.
+    Opening,
+    /// A request failed and is tried again.
+    Waiting,
+    /// The answer is coming.
+    Streaming,
+    /// Hooks look at the answer.
+    Reviewing,
+    /// The host decodes the typed answer.
+    Decoding,
+    /// Tools are running, or wait for the user to allow them.
+    ExecutingTools,
+    /// The agent asks the user.
+    Interrupted,
+    /// The turn is over.
+    Completed,
+}
 
 /// Makes an enum of the runs that a call can lead to.
 macro_rules! next {
@@ -95,6 +126,47 @@ macro_rules! next {
                 match next {
                     $( $name::$state(run) => run.into(), )*
                 }
+            }
+        }
+
+        impl $name {
+            /// The state's name.
+            #[must_use]
+            pub fn kind(&self) -> crate::run::protocol::StateKind {
+                match self {
+                    $( Self::$state(_) => crate::run::protocol::StateKind::$state, )*
+                }
+            }
+
+            /// Takes the next thing for the host; see [`Run::poll_output`](crate::run::Run::poll_output).
+            #[must_use]
+            pub fn poll_output(
+                &mut self,
+            ) -> Option<crate::run::protocol::Output<crate::run::protocol::ticket::Ticket>> {
+                match self {
+                    $( Self::$state(run) => run.poll_output(), )*
+                }
+            }
+
+            /// The conversation as it stands; see [`Run::conversation`](crate::run::Run::conversation).
+            #[must_use]
+            pub fn conversation(&self) -> &crate::conversation::Conversation {
+                match self {
+                    $( Self::$state(run) => run.conversation(), )*
+                }
+            }
+
+            /// The run as text; see [`Run::snapshot`](crate::run::Run::snapshot).
+            #[must_use]
+            pub fn snapshot(&self) -> String {
+                match self {
+                    $( Self::$state(run) => run.snapshot(), )*
+                }
+            }
+
+            /// The same with its state known at run time only.
+            pub fn into_any(self) -> crate::run::states::any_run::AnyRun {
+                self.into()
             }
         }
     };

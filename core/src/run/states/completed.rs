@@ -2,16 +2,16 @@ use super::Run;
 use super::data::Completed;
 use crate::Timestamp;
 use crate::conversation::Conversation;
-use crate::run::protocol::{EffectId, Outcome};
+use crate::run::protocol::{Outcome, ticket};
 use serde_json::Value;
 
 impl Run<Completed> {
     /// The host could not store the blocks of that write: it goes out again, as often as the configuration says. In the
     /// end there is a warning, and what was not stored is lost with the run.
-    pub fn persist_failed(&mut self, write: EffectId, message: &str, now: Timestamp) {
+    pub fn persist_failed(&mut self, ticket: ticket::Persist, message: &str, now: Timestamp) {
         let turn = &mut self.turn;
         turn.tick(now);
-        if turn.awaits(write) && !turn.write_again(write) && turn.give_write_up() {
+        if turn.redeem(ticket.id()) && !turn.write_again(ticket.id()) && turn.give_write_up() {
             turn.warn(format!(
                 "the end of the turn could not be stored: {message}"
             ));

@@ -7,47 +7,40 @@ use crate::run::protocol::{Outcome, StateKind};
 use serde::{Deserialize, Serialize};
 
 /// Nothing was asked yet.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Idle {}
 
 /// A request is on its way.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Opening {
     attempt: u32,
 }
 
 /// The answer is coming.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Streaming {
     answer: Answer,
 }
 
 /// Tools are running, or wait for the user to allow them.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExecutingTools {}
 
 /// The host decodes the typed answer.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decoding {}
 
 /// Hooks look at the answer, which has come to its end.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Reviewing {}
 
 /// A request failed and is tried again: soon, or when there is a network.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Waiting {
     /// The try that is to come.
     attempt: u32,
@@ -56,15 +49,13 @@ pub struct Waiting {
 }
 
 /// The agent asks the user.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interrupted {
     interrupts: Vec<Interrupt>,
 }
 
 /// The turn is over.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Completed {
     outcome: Outcome,
 }

@@ -2,9 +2,9 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Completed, Decoding, ExecutingTools};
 use super::edges::on;
-use crate::run::protocol::EffectId;
 #[cfg(doc)]
 use crate::run::protocol::TimerKey;
+use crate::run::protocol::{EffectId, ticket};
 use crate::run::turn::rounds::Next;
 use crate::{CallKey, Timestamp};
 
@@ -23,38 +23,33 @@ next! {
 }
 
 impl Run<Decoding> {
-    fn output_effect(&self) -> EffectId {
-        EffectId::Output {
-            hop: self.turn.hop(),
-        }
-    }
-
     /// The host has decoded the answer.
-    pub fn decoded(mut self, now: Timestamp) -> Judged {
+    pub fn decoded(mut self, ticket: ticket::Decode, now: Timestamp) -> Judged {
         self.turn.tick(now);
-        if !self.turn.awaits(self.output_effect()) {
+        if !self.turn.redeem(ticket.id()) {
             return self.into();
         }
-        self.turn.answered(self.output_effect());
+        self.turn.answered(ticket.id());
         let next = self.turn.output_decoded();
         self.go_on(next)
     }
 
     /// The host cannot decode the answer, for the reason given.
-    pub fn refused(mut self, reason: String, now: Timestamp) -> Judged {
+    pub fn refused(mut self, ticket: ticket::Decode, reason: String, now: Timestamp) -> Judged {
         self.turn.tick(now);
-        if !self.turn.awaits(self.output_effect()) {
+        if !self.turn.redeem(ticket.id()) {
             return self.into();
         }
-        self.turn.answered(self.output_effect());
+        self.turn.answered(ticket.id());
         let next = self.turn.output_refused(reason);
         self.go_on(next)
     }
 
     /// The host has taken too long ([`TimerKey::Output`]).
-    pub fn decoding_timed_out(mut self, now: Timestamp) -> Run<Completed> {
+    pub(in crate::run) fn decoding_timed_out(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
-        self.turn.withdraw(self.output_effect());
+        let hop = self.turn.hop();
+        self.turn.withdraw(EffectId::Output { hop });
         let failure = self
             .turn
             .output_invalid("the app did not say in time whether it can decode it".to_owned());

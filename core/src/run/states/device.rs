@@ -9,7 +9,7 @@ use super::data::{
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
-use crate::run::parts::Stage;
+use crate::run::protocol::EffectStage;
 use crate::run::protocol::{BackgroundPolicy, Failure, OfflinePolicy, TimerKey};
 
 next! {
@@ -47,7 +47,7 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     }
 
     /// The network has been away for too long ([`TimerKey::Network`]).
-    pub fn network_timed_out(mut self, now: Timestamp) -> Run<Completed> {
+    pub(in crate::run) fn network_timed_out(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
         self.fail(no_network())
     }
@@ -94,7 +94,7 @@ impl Run<Opening> {
         self.turn.tick(now);
         self.turn.network_is_back();
         let under_way = self.open_effect();
-        if self.turn.reopens() && self.turn.stage(under_way) == Some(Stage::Given) {
+        if self.turn.reopens() && self.turn.stage(under_way) == Some(EffectStage::Given) {
             self.turn.withdraw_stream(under_way);
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
         }
@@ -156,7 +156,7 @@ impl Run<Waiting> {
                 clocks.set(TimerKey::Retry, Some(wait));
                 self.into()
             }
-            _ => self.wake(now).into(),
+            _ => self.try_now(now).into(),
         }
     }
 }

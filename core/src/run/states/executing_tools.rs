@@ -6,7 +6,7 @@ use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::run::protocol::TimerKey;
 use crate::run::protocol::{
-    Decision, EffectId, Misuse, PartialTooLarge, Question, QuestionError, UserAnswer,
+    Decision, EffectId, Misuse, PartialTooLarge, Question, QuestionError, UserAnswer, ticket,
 };
 use crate::run::turn::rounds::Next;
 use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolOutput, ToolResult};
@@ -26,20 +26,29 @@ next! {
 }
 
 impl Run<ExecutingTools> {
-    /// A tool came to an end. A second result for the same call, or one for a call that does not run, changes nothing.
-    pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
+    /// A tool came to an end.
+    pub fn tool_finished(
+        mut self,
+        ticket: ticket::Tool,
+        result: ToolResult,
+        now: Timestamp,
+    ) -> Settled {
         self.turn.tick(now);
-        if self.is_under_way(call) {
-            self.turn.take_result(call, result);
+        if self.turn.redeem_result(ticket.id()) && self.is_under_way(ticket.call) {
+            self.turn.take_result(ticket.call, result);
         }
         self.settled()
     }
 
     /// The tool's result comes later, in minutes or days: the run may rest until
     /// [`tool_finished`](Self::tool_finished).
-    pub fn tool_deferred(&mut self, call: CallKey, now: Timestamp) {
+    pub fn tool_deferred(&mut self, ticket: &ticket::Tool, now: Timestamp) {
+        let call = ticket.call;
         self.turn.tick(now);
-        if self.turn.is_call(call, ToolCallStatus::Executing) && !self.turn.holds_result(call) {
+        if self.turn.redeem(ticket.id())
+            && self.turn.is_call(call, ToolCallStatus::Executing)
+            && !self.turn.holds_result(call)
+        {
             self.turn.defer_call(call);
             self.turn.begin_waiting_calls();
             self.turn.set_turn_clock();
@@ -49,13 +58,14 @@ impl Run<ExecutingTools> {
     /// A running tool says how far it has come: from 0 to 1, and what it does now.
     pub fn tool_progress(
         &mut self,
-        call: CallKey,
+        ticket: &ticket::Tool,
         fraction: Option<f64>,
         message: Option<String>,
         now: Timestamp,
     ) {
+        let call = ticket.call;
         self.turn.tick(now);
-        if self.turn.is_call(call, ToolCallStatus::Executing) {
+        if self.turn.redeem(ticket.id()) && self.turn.is_call(call, ToolCallStatus::Executing) {
             self.turn.tool_progress(call, fraction, message);
         }
     }
@@ -66,13 +76,14 @@ impl Run<ExecutingTools> {
     /// It is too large; nothing is shown.
     pub fn tool_partial_result(
         &mut self,
-        call: CallKey,
+        ticket: &ticket::Tool,
         output: ToolOutput,
         now: Timestamp,
     ) -> Result<(), PartialTooLarge> {
+        let call = ticket.call;
         PartialTooLarge::check(&output)?;
         self.turn.tick(now);
-        if self.turn.is_call(call, ToolCallStatus::Executing) {
+        if self.turn.redeem(ticket.id()) && self.turn.is_call(call, ToolCallStatus::Executing) {
             self.turn.tool_partial_result(call, output);
         }
         Ok(())
@@ -85,38 +96,50 @@ impl Run<ExecutingTools> {
     /// The schema is none, or the call asks too much; the run is as it was.
     pub fn tool_asks(
         &mut self,
-        call: CallKey,
+        ticket: &ticket::Tool,
         number: u32,
         question: Question,
         now: Timestamp,
     ) -> Result<(), QuestionError> {
+        let call = ticket.call;
         self.turn.may_ask(call, number, &question)?;
         self.turn.tick(now);
-        self.turn.ask_user(call, number, question);
-        self.turn.set_turn_clock();
+        if self.turn.redeem(ticket.id()) {
+            self.turn.ask_user(call, number, question);
+            self.turn.set_turn_clock();
+        }
         Ok(())
     }
 
     /// The user answered a tool's question, or would not.
     ///
     /// # Errors
-    /// The answer does not fit the question, which is still asked; the run is as it was.
+    /// The answer does not fit the question, which is still asked: the ticket comes back, and the run is as it was.
     pub fn user_answered(
         &mut self,
-        call: CallKey,
-        number: u32,
+        ticket: ticket::Ask,
         answer: UserAnswer,
         now: Timestamp,
-    ) -> Result<(), Misuse> {
-        self.turn.check_answer(call, number, &answer)?;
+    ) -> Result<(), (ticket::Ask, Misuse)> {
+        let ticket::Ask { call, number } = ticket;
+        if let Err(misuse) = self.turn.check_answer(call, number, &answer) {
+            return Err((ticket, misuse));
+        }
         self.turn.tick(now);
-        self.turn.answer_tool(call, number, answer);
-        self.turn.set_turn_clock();
+        if self.turn.redeem(ticket.id()) {
+            self.turn.answer_tool(call, number, answer);
+            self.turn.set_turn_clock();
+        }
         Ok(())
     }
 
     /// The user has taken too long to answer a tool ([`TimerKey::Question`]), which is told so.
-    pub fn question_timed_out(&mut self, call: CallKey, number: u32, now: Timestamp) {
+    pub(in crate::run) fn question_timed_out(
+        &mut self,
+        call: CallKey,
+        number: u32,
+        now: Timestamp,
+    ) {
         self.turn.tick(now);
         let effect = EffectId::Ask { call, number };
         if self.turn.awaits(effect) {
@@ -130,18 +153,21 @@ impl Run<ExecutingTools> {
     /// The user decided whether a tool may run.
     ///
     /// # Errors
-    /// The arguments that they put in the place of the model's do not fit the tool; the run comes back as it was.
+    /// The arguments that they put in the place of the model's do not fit the tool; the run comes back as it was, with the
+    /// ticket.
     pub fn decided(
         mut self,
-        call: CallKey,
+        ticket: ticket::Approve,
         decision: Decision,
         now: Timestamp,
-    ) -> Result<Settled, (Self, Rejection)> {
-        if let Err(rejection) = self.turn.check_edit(call, &decision) {
-            return Err((self, rejection));
+    ) -> Result<Settled, (Self, ticket::Approve, Rejection)> {
+        if let Err(rejection) = self.turn.check_edit(ticket.call, &decision) {
+            return Err((self, ticket, rejection));
         }
         self.turn.tick(now);
-        self.turn.decide_call(call, decision);
+        if self.turn.redeem(ticket.id()) {
+            self.turn.decide_call(ticket.call, decision);
+        }
         Ok(self.settled())
     }
 
@@ -153,7 +179,7 @@ impl Run<ExecutingTools> {
     }
 
     /// A tool has taken too long ([`TimerKey::Tool`]).
-    pub fn tool_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
+    pub(in crate::run) fn tool_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         if self.is_under_way(call) {
             self.turn.withdraw(EffectId::Tool(call));
@@ -165,7 +191,7 @@ impl Run<ExecutingTools> {
     }
 
     /// The user has taken too long to allow a call ([`TimerKey::Approval`]): it is not run.
-    pub fn approval_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
+    pub(in crate::run) fn approval_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         if self.turn.is_call(call, ToolCallStatus::AwaitingApproval) {
             self.turn.withdraw(EffectId::Approve(call));

@@ -20,8 +20,6 @@ mod revive;
 mod snapshot;
 pub(super) mod streaming;
 mod waiting;
-#[cfg(feature = "model-check")]
-pub(super) mod walked;
 
 pub use data::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
@@ -32,7 +30,8 @@ pub(super) use edges::{Edge, on};
 pub(super) use snapshot::{VERSION, hooks_digest, tools_digest};
 
 use super::hop;
-use super::protocol::{Failure, Output, RunConfig, StateKind, TimerKey};
+use super::protocol::ticket::Ticket;
+use super::protocol::{EdgeRow, EffectStage, Failure, Output, RunConfig, StateKind, TimerKey};
 use super::turn::Turn;
 use crate::conversation::Conversation;
 use crate::event::{Message, TokenUsage};
@@ -49,7 +48,8 @@ use std::sync::Arc;
 /// use std::sync::Arc;
 /// use stepwell_core::conversation::Conversation;
 /// use stepwell_core::event::Message;
-/// use stepwell_core::run::{Effect, Flow, Ended, Output, Run, RunConfig, Start, Started};
+/// use stepwell_core::run::ticket::Ticket;
+/// use stepwell_core::run::{Effect, Ended, Flow, Opened, Output, Run, RunConfig, Start, Started};
 /// use stepwell_core::{Timestamp, provider};
 ///
 /// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
@@ -57,11 +57,15 @@ use std::sync::Arc;
 /// let run = Run::new(Arc::new(RunConfig::new(endpoint)), "thread-1".into(), Conversation::default());
 /// let started = run.start(Start::new("run-1", Message::user("message-1", "Hello")), now);
 /// let Started::Opening(mut run) = started else { panic!("it fits the model's context") };
-/// let requests = std::iter::from_fn(|| run.poll_output())
-///     .filter(|output| matches!(output, Output::Effect(_, Effect::OpenStream { .. })));
-/// assert_eq!(requests.count(), 1);
-///
-/// let mut run = run.opened(Some("text/event-stream"), now);
+/// let mut sent = None;
+/// while let Some(output) = run.poll_output() {
+///     if let Output::Effect(Ticket::Open(ticket), Effect::OpenStream { request }) = output {
+///         assert!(request.url.starts_with("http://localhost/v1")); // a real host sends it
+///         sent = Some(ticket);
+///     }
+/// }
+/// let ticket = sent.ok_or("there is a request")?;
+/// let Opened::Streaming(mut run) = run.opened(ticket, Some("text/event-stream"), now) else { panic!("it was asked for") };
 /// let body = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 /// assert_eq!(run.receive(body.as_bytes(), now), Flow::Open);
 /// let Ended::Completed(run) = run.end(now) else { panic!("the answer is done") };
@@ -69,7 +73,6 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
 #[must_use]
 pub struct Run<S> {
     turn: Box<Turn>,
@@ -82,13 +85,16 @@ impl<S: State> Run<S> {
     where
         S: Edge<On, To>,
     {
-        #[cfg(feature = "model-check")]
-        walked::note(S::KIND, std::any::type_name::<On>(), To::KIND);
-        tracing::debug!(target: "stepwell", from = %S::KIND, ?on, to = %To::KIND, hop = self.turn.hop(), "run moves");
-        Run {
-            turn: self.turn,
-            state: to,
+        let mut turn = self.turn;
+        tracing::debug!(target: "stepwell", from = %S::KIND, ?on, to = %To::KIND, hop = turn.hop(), "run moves");
+        if turn.config().tells_moves {
+            let on = format!("{on:?}");
+            let is_this = |row: &EdgeRow| row.from == S::KIND && row.on == on && row.to == To::KIND;
+            if let Some(edge) = EDGES.iter().position(is_this) {
+                turn.moved(edge);
+            }
         }
+        Run { turn, state: to }
     }
 
     /// The state's name.
@@ -97,17 +103,26 @@ impl<S: State> Run<S> {
         S::KIND
     }
 
-    /// Takes the next thing for the host: an effect to carry out, or an event to show. To be called until it gives
-    /// `None`, after every other call.
+    /// Takes the next thing for the host: an effect to carry out, with the ticket that answers it, or an event to show. To
+    /// be called until it gives `None`, after every other call.
     #[must_use]
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<Output<Ticket>> {
         let Self { turn, state } = self;
         output::next(turn, &|turn| {
             turn.persist(state.ended(), snapshot::write(turn, S::KIND, state))
         })
     }
 
-    /// When the run wants to be woken with [`Timeout`](super::Input::Timeout), if nothing happens before.
+    /// Tickets for the effects that the host was given and has not answered: for one that comes back with a stored run.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Ticket> {
+        let owed = |(id, stage)| {
+            matches!(stage, EffectStage::Given | EffectStage::Deferred).then(|| Ticket::of(id))
+        };
+        self.turn.effects().filter_map(owed).collect()
+    }
+
+    /// When the run wants to be woken with [`wake`](Self::wake), if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.turn.clocks().next().map(|(_, at)| at)
@@ -199,6 +214,17 @@ impl<S: State> Run<S> {
     #[cfg(feature = "model-check")]
     pub(super) fn state(&self) -> &S {
         &self.state
+    }
+
+    /// The same run once more. Not public: two runs of one turn would ask for everything twice.
+    pub(super) fn fork(&self) -> Self
+    where
+        S: Clone,
+    {
+        Self {
+            turn: self.turn.clone(),
+            state: self.state.clone(),
+        }
     }
 
     /// The next hop was begun, or cannot be: the request is on its way, or the turn is over.

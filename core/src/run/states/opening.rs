@@ -7,6 +7,7 @@ use crate::event::Message;
 use crate::run::hop;
 #[cfg(doc)]
 use crate::run::protocol::Input;
+use crate::run::protocol::ticket;
 use crate::run::protocol::{
     Authorization, Deadline, EffectId, Failure, Refusal, RunEvent, TimerKey,
 };
@@ -14,11 +15,22 @@ use crate::{MessageId, RunId, Timestamp};
 use std::time::Duration;
 
 next! {
+    /// What an answer to the request leads to.
+    Opened {
+        /// Its body follows.
+        Streaming,
+        /// The request had been taken back: nothing has changed.
+        Opening,
+    }
+}
+
+next! {
     /// What a refused request leads to.
     Refused {
         /// It is tried again in a while.
         Waiting,
-        /// The host is asked for another key, and it is tried again at once.
+        /// The host is asked for another key, and it is tried again at once; or the request had been taken back, and nothing
+        /// has changed.
         Opening,
         /// It is not.
         Completed,
@@ -54,13 +66,12 @@ impl Run<Opening> {
     }
 
     /// The backend created the hop's run: the request goes out.
-    pub fn run_created(&mut self, run_id: RunId, now: Timestamp) {
+    pub fn run_created(&mut self, ticket: ticket::CreateRun, run_id: RunId, now: Timestamp) {
         self.turn.tick(now);
-        let create = self.create_effect();
-        if !self.turn.awaits(create) {
+        if !self.turn.redeem(ticket.id()) {
             return;
         }
-        self.turn.answered(create);
+        self.turn.answered(ticket.id());
         self.turn.enter_run(run_id.clone());
         let hop = self.turn.hop();
         self.turn.event(RunEvent::HopStarted { hop, run_id });
@@ -69,25 +80,46 @@ impl Run<Opening> {
 
     /// The backend did not create the hop's run. The results of the tools are in the history, so a new turn on it
     /// sends them.
-    pub fn run_not_created(mut self, message: String, now: Timestamp) -> Run<Completed> {
+    ///
+    /// # Errors
+    /// The turn is over. (A late answer changes nothing.)
+    pub fn run_not_created(
+        mut self,
+        ticket: ticket::CreateRun,
+        message: String,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        self.turn.answered(self.create_effect());
-        self.fail(Failure::RunNotCreated { message })
+        if !self.turn.redeem(ticket.id()) {
+            return Ok(self);
+        }
+        self.turn.answered(ticket.id());
+        Err(self.fail(Failure::RunNotCreated { message }))
     }
 
     /// The provider answered with a 2xx status: its body follows.
-    pub fn opened(mut self, content_type: Option<&str>, now: Timestamp) -> Run<Streaming> {
+    pub fn opened(
+        mut self,
+        ticket: ticket::Open,
+        content_type: Option<&str>,
+        now: Timestamp,
+    ) -> Opened {
         self.turn.tick(now);
-        let stream = self.open_effect();
-        self.turn.opened(stream);
+        if !self.turn.redeem(ticket.id()) {
+            return self.into();
+        }
+        self.turn.opened(ticket.id());
         let answer = self.turn.answer(self.state.attempt(), content_type);
-        self.goto(on::Opened, Streaming::new(answer))
+        self.goto(on::Opened, Streaming::new(answer)).into()
     }
 
     /// The provider answered with another status.
-    pub fn refused(mut self, refusal: &Refusal, now: Timestamp) -> Refused {
+    pub fn refused(mut self, ticket: ticket::Open, refusal: &Refusal, now: Timestamp) -> Refused {
         self.turn.tick(now);
-        self.turn.answered(self.open_effect());
+        if !self.turn.redeem(ticket.id()) {
+            return self.into();
+        }
+        self.turn.answered(ticket.id());
         if refusal.status == UNAUTHORIZED && self.turn.reject_access(self.state.attempt()) {
             // The host may be offline by now, or something be written first: nobody is waited for who could be silent.
             self.turn.clocks_mut().stop(TimerKey::Silence);
@@ -101,14 +133,22 @@ impl Run<Opening> {
     }
 
     /// No answer came at all.
-    pub fn connection_failed(mut self, message: String, now: Timestamp) -> Refused {
+    pub fn connection_failed(
+        mut self,
+        ticket: ticket::Open,
+        message: String,
+        now: Timestamp,
+    ) -> Refused {
         self.turn.tick(now);
-        self.turn.answered(self.open_effect());
+        if !self.turn.redeem(ticket.id()) {
+            return self.into();
+        }
+        self.turn.answered(ticket.id());
         self.try_again(Failure::Connection { message }, None)
     }
 
     /// The model has not answered for too long ([`TimerKey::Silence`]).
-    pub fn silent(mut self, now: Timestamp) -> Refused {
+    pub(in crate::run) fn silent(mut self, now: Timestamp) -> Refused {
         self.turn.tick(now);
         self.turn.withdraw(self.open_effect());
         self.try_again(
@@ -140,15 +180,15 @@ impl Run<Opening> {
     /// No header can carry it: the turn is over.
     pub fn authorized(
         mut self,
+        ticket: ticket::Authorize,
         authorization: Authorization,
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        let asked = self.authorize_effect();
-        if !self.turn.awaits(asked) {
+        if !self.turn.redeem(ticket.id()) {
             return Ok(self);
         }
-        self.turn.answered(asked);
+        self.turn.answered(ticket.id());
         if let Err(error) = authorization.check() {
             let message = error.to_string();
             return Err(self.fail(Failure::NotAuthorized { message }));
@@ -158,14 +198,22 @@ impl Run<Opening> {
     }
 
     /// The host has no credentials for the request.
-    pub fn not_authorized(mut self, message: String, now: Timestamp) -> Refused {
+    pub fn not_authorized(
+        mut self,
+        ticket: ticket::Authorize,
+        message: String,
+        now: Timestamp,
+    ) -> Refused {
         self.turn.tick(now);
-        self.turn.answered(self.authorize_effect());
+        if !self.turn.redeem(ticket.id()) {
+            return self.into();
+        }
+        self.turn.answered(ticket.id());
         self.try_again(Failure::NotAuthorized { message }, None)
     }
 
     /// The host has taken too long to give credentials ([`TimerKey::Credentials`]).
-    pub fn authorize_timed_out(mut self, now: Timestamp) -> Refused {
+    pub(in crate::run) fn authorize_timed_out(mut self, now: Timestamp) -> Refused {
         self.turn.tick(now);
         self.turn.withdraw(self.authorize_effect());
         let message = "the app took too long to give them".to_owned();
@@ -187,28 +235,39 @@ impl Run<Opening> {
     /// It is still too long: the turn is over.
     pub fn context_trimmed(
         mut self,
+        ticket: ticket::Trim,
         keep: &[MessageId],
         summary: Option<String>,
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        let trim = self.trim_effect();
-        if !self.turn.awaits(trim) {
+        if !self.turn.redeem(ticket.id()) {
             return Ok(self);
         }
-        self.turn.answered(trim);
+        self.turn.answered(ticket.id());
         match hop::trimmed(&mut self.turn, keep, summary) {
             Ok(()) => Ok(self),
             Err(failure) => Err(self.fail(failure)),
         }
     }
 
-    /// The host cannot make the conversation fit: the turn is over.
-    pub fn context_not_trimmed(mut self, message: &str, now: Timestamp) -> Run<Completed> {
+    /// The host cannot make the conversation fit.
+    ///
+    /// # Errors
+    /// The turn is over. (A late answer changes nothing.)
+    pub fn context_not_trimmed(
+        mut self,
+        ticket: ticket::Trim,
+        message: &str,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        self.turn.answered(self.trim_effect());
+        if !self.turn.redeem(ticket.id()) {
+            return Ok(self);
+        }
+        self.turn.answered(ticket.id());
         let failure = hop::cannot_trim(&mut self.turn, message);
-        self.fail(failure)
+        Err(self.fail(failure))
     }
 
     /// The user was shown these messages by a host that died: those that the run does not know belong to the awaited

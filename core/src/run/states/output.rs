@@ -1,12 +1,14 @@
 //! What the host is given next, whatever the state.
 
+use super::edges::EDGES;
 use crate::run::hop;
 use crate::run::parts::{Entry, delta_event};
+use crate::run::protocol::ticket::Ticket;
 use crate::run::protocol::{Effect, EffectId, HookPlace, Output, RunEvent};
 use crate::run::turn::Turn;
 
 /// The next output. `persist` makes the write under way, which has the state in it.
-pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option<Output> {
+pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option<Output<Ticket>> {
     loop {
         match turn.next_entry()? {
             Entry::Event(event) => return Some(Output::Event(*event)),
@@ -15,10 +17,19 @@ pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option
                     return Some(Output::Event(RunEvent::AgUi(event)));
                 }
             }
-            Entry::Stop(id) => return Some(Output::Effect(id, id.stop())),
+            Entry::Stop(id) => return Some(Output::Effect(Ticket::NoAnswer(id), id.stop())),
+            Entry::Moved(edge) => {
+                if let Some(edge) = EDGES.get(edge) {
+                    return Some(Output::Moved(*edge));
+                }
+            }
             Entry::Effect(id) => {
                 if let Some(effect) = effect(turn, id, persist) {
-                    return Some(Output::Effect(id, effect));
+                    let ticket = match effect {
+                        Effect::AnswerTool { .. } => Ticket::NoAnswer(id),
+                        _ => Ticket::of(id),
+                    };
+                    return Some(Output::Effect(ticket, effect));
                 }
                 debug_assert!(false, "the effect {id} has nothing to do");
             }

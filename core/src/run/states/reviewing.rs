@@ -3,7 +3,7 @@ use super::any_run::next;
 use super::data::{Completed, ExecutingTools, Opening, Reviewing};
 use super::executing_tools::Settled;
 use crate::run::hop;
-use crate::run::protocol::{EffectId, HookAnswer, HookPlace};
+use crate::run::protocol::{EffectId, HookAnswer, HookPlace, ticket};
 use crate::run::turn::hooks::Hooked;
 use crate::{CallKey, Timestamp};
 
@@ -27,14 +27,18 @@ next! {
 
 impl Run<Reviewing> {
     /// A hook has looked at the answer.
-    pub fn reviewed(mut self, hook: u32, answer: HookAnswer, now: Timestamp) -> Reviewed {
+    pub fn reviewed(
+        mut self,
+        ticket: ticket::AnswerHook,
+        answer: HookAnswer,
+        now: Timestamp,
+    ) -> Reviewed {
         self.turn.tick(now);
-        let hop = self.turn.hop();
-        let place = HookPlace::Answer { hop };
-        if !self.turn.awaits(EffectId::Hook { place, hook }) {
+        if !self.turn.redeem(ticket.id()) {
             return self.into();
         }
-        match self.turn.hooked(place, hook, answer) {
+        let place = HookPlace::Answer { hop: ticket.hop };
+        match self.turn.hooked(place, ticket.hook, answer) {
             Hooked::Waits => self.into(),
             Hooked::Passed => self.answered(),
             Hooked::Over(failure) => self.fail(failure).into(),
@@ -55,17 +59,16 @@ impl Run<Opening> {
     /// It has refused, or failed: the turn is over.
     pub fn request_reviewed(
         mut self,
-        hook: u32,
+        ticket: ticket::RequestHook,
         answer: HookAnswer,
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        let hop = self.turn.hop();
-        let place = HookPlace::Request { hop };
-        if !self.turn.awaits(EffectId::Hook { place, hook }) {
+        if !self.turn.redeem(ticket.id()) {
             return Ok(self);
         }
-        match self.turn.hooked(place, hook, answer) {
+        let place = HookPlace::Request { hop: ticket.hop };
+        match self.turn.hooked(place, ticket.hook, answer) {
             Hooked::Waits => {}
             Hooked::Passed => hop::send(&mut self.turn),
             Hooked::Over(failure) => return Err(self.fail(failure)),
@@ -75,8 +78,27 @@ impl Run<Opening> {
 }
 
 impl Run<ExecutingTools> {
-    /// A hook has looked at a call that is to be run, or at what came of it.
+    /// A hook has looked at a call that is to be run.
     pub fn call_reviewed(
+        self,
+        ticket: ticket::CallHook,
+        answer: HookAnswer,
+        now: Timestamp,
+    ) -> Settled {
+        self.hook_answered(HookPlace::Call(ticket.call), ticket.hook, answer, now)
+    }
+
+    /// A hook has looked at what came of a call.
+    pub fn result_reviewed(
+        self,
+        ticket: ticket::ResultHook,
+        answer: HookAnswer,
+        now: Timestamp,
+    ) -> Settled {
+        self.hook_answered(HookPlace::Result(ticket.call), ticket.hook, answer, now)
+    }
+
+    fn hook_answered(
         mut self,
         place: HookPlace,
         hook: u32,
@@ -84,7 +106,7 @@ impl Run<ExecutingTools> {
         now: Timestamp,
     ) -> Settled {
         self.turn.tick(now);
-        if !self.turn.awaits(EffectId::Hook { place, hook }) {
+        if !self.turn.redeem(EffectId::Hook { place, hook }) {
             return self.into();
         }
         match self.turn.hooked(place, hook, answer) {

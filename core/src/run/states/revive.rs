@@ -6,13 +6,13 @@ use super::data::{
     Completed, Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Waiting,
 };
 use crate::Timestamp;
-use crate::run::parts::Stage;
+use crate::run::protocol::EffectStage;
 use crate::run::protocol::{EffectId, Failure};
 use crate::tool::{ToolFailure, ToolFailureKind};
 
 impl AnyRun {
     /// The host died, and the turn goes on.
-    pub(crate) fn revive(self, now: Timestamp) -> Self {
+    pub(crate) fn revived(self, now: Timestamp) -> Self {
         match self {
             Self::Idle(run) => run.into(),
             Self::Opening(run) => run.revive(),
@@ -23,7 +23,6 @@ impl AnyRun {
             Self::ExecutingTools(run) => run.revive(),
             Self::Interrupted(run) => run.revive(),
             Self::Completed(run) => run.revive(),
-            Self::Broken => Self::Broken,
         }
     }
 }
@@ -40,7 +39,7 @@ impl Run<Waiting> {
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.turn.give_again();
         if self.turn.has_foreign_stream() {
-            return self.wake(now).without_foreign_stream().into();
+            return self.try_now(now).without_foreign_stream().into();
         }
         // The old host's network is not the new one's.
         self.network_available(now).into()
@@ -74,7 +73,7 @@ impl Run<ExecutingTools> {
     fn revive(mut self) -> AnyRun {
         let turn = &mut *self.turn;
         turn.forget_asking();
-        for effect in turn.effects_at(Stage::Given) {
+        for effect in turn.effects_at(EffectStage::Given) {
             let EffectId::Tool(call) = effect else {
                 continue;
             };

@@ -191,7 +191,7 @@ impl Run<Streaming> {
     }
 
     /// The model has been silent for too long ([`TimerKey::Silence`]).
-    pub fn silent(mut self, now: Timestamp) -> Lost {
+    pub(in crate::run) fn silent(mut self, now: Timestamp) -> Lost {
         self.turn.tick(now);
         self.broken(Failure::TimedOut {
             deadline: Deadline::Silence,

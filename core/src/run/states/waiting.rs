@@ -6,7 +6,7 @@ use crate::run::protocol::{EffectId, TimerKey};
 
 impl Run<Waiting> {
     /// Tries again now, whatever is left of the pause: when the network comes back, say.
-    pub fn wake(mut self, now: Timestamp) -> Run<Opening> {
+    pub fn try_now(mut self, now: Timestamp) -> Run<Opening> {
         self.turn.tick(now);
         self.turn.clocks_mut().stop(TimerKey::Retry);
         let attempt = self.state.attempt();

@@ -3,8 +3,7 @@
 
 use super::Turn;
 use crate::dialect::Endpoint;
-use crate::run::parts::Stage;
-use crate::run::protocol::{Authorization, Credentials, EffectId, TimerKey};
+use crate::run::protocol::{Authorization, Credentials, EffectId, EffectStage, TimerKey};
 use std::borrow::Cow;
 
 impl Turn {
@@ -23,7 +22,7 @@ impl Turn {
 
     /// A run that was just read has no credentials: for a request that was about to go out the host is asked again.
     pub(super) fn ask_for_access_again(&mut self) {
-        for id in self.effects.at(Stage::Queued) {
+        for id in self.effects.at(EffectStage::Queued) {
             if self.with_access(id) != id {
                 self.free(id);
             }
@@ -37,6 +36,11 @@ impl Turn {
     }
 
     /// The request is out, or is not to go out now.
+    /// What the next request is sent with, while it is known.
+    pub(in crate::run) fn given_access(&self) -> Option<&Authorization> {
+        self.access.given()
+    }
+
     pub(super) fn forget_access(&mut self) {
         self.access.forget();
     }

@@ -4,10 +4,10 @@ use super::Turn;
 use crate::CallKey;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::id::result_id;
-use crate::run::parts::{Stage, call_digest};
+use crate::run::parts::call_digest;
 use crate::run::protocol::{
-    Attached, BlockContent, Decision, EffectId, HookPlace, Incomplete, RunEvent, TimerKey,
-    ToolCallUpdate, ToolInvocation,
+    Attached, BlockContent, Decision, EffectId, EffectStage, HookPlace, Incomplete, RunEvent,
+    TimerKey, ToolCallUpdate, ToolInvocation,
 };
 use crate::tool::schema::CheckSteps;
 use crate::tool::{
@@ -117,7 +117,7 @@ impl Turn {
         self.end_questions(key);
         let effect = EffectId::Tool(key);
         self.answered(effect);
-        self.effects.set(effect, Stage::Deferred);
+        self.effects.set(effect, EffectStage::Deferred);
         let timeout = self.config.timeouts.deferred;
         self.clocks.set_from_now(TimerKey::Tool(key), timeout);
         self.record(BlockContent::Deferred { call: key });
@@ -131,7 +131,7 @@ impl Turn {
             self.set_status(key, ToolCallStatus::Executing, None);
             return self.emit(effect);
         }
-        self.effects.set(effect, Stage::Waiting);
+        self.effects.set(effect, EffectStage::Waiting);
         if !self.is_call(key, ToolCallStatus::Pending) {
             self.set_status(key, ToolCallStatus::Pending, None);
         }

@@ -3,17 +3,12 @@
 
 use super::Turn;
 use crate::run::abstraction::{Abstraction, json};
-use crate::run::parts::Stage;
-use crate::run::protocol::{EffectId, StateKind};
+use crate::run::protocol::EffectStage;
+use crate::run::protocol::StateKind;
 use serde::Serialize;
 use std::hash::{Hash, Hasher};
 
 impl Turn {
-    /// The effects that are not answered yet.
-    pub(in crate::run) fn effects(&self) -> impl Iterator<Item = (EffectId, Stage)> + '_ {
-        self.effects.iter()
-    }
-
     /// How many blocks are stored.
     pub(in crate::run) fn durable(&self) -> u64 {
         self.recorder.durable()
@@ -104,13 +99,13 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     for (id, stage) in effects.iter() {
         abstraction.effect(id, durable).hash(out);
         match stage {
-            Stage::Held { until } => (0u8, abstraction.number(until, durable)).hash(out),
-            Stage::Queued => 1u8.hash(out),
-            Stage::Given => 2u8.hash(out),
-            Stage::Live => 3u8.hash(out),
-            Stage::Deferred => 4u8.hash(out),
-            Stage::Offline => 5u8.hash(out),
-            Stage::Waiting => 6u8.hash(out),
+            EffectStage::Held { until } => (0u8, abstraction.number(until, durable)).hash(out),
+            EffectStage::Queued => 1u8.hash(out),
+            EffectStage::Given => 2u8.hash(out),
+            EffectStage::Live => 3u8.hash(out),
+            EffectStage::Deferred => 4u8.hash(out),
+            EffectStage::Offline => 5u8.hash(out),
+            EffectStage::Waiting => 6u8.hash(out),
         }
     }
     u8::MAX.hash(out);

@@ -1,7 +1,7 @@
 //! The device under a run: the app goes to the background and comes back, the network goes and changes.
 
 use super::Turn;
-use crate::run::parts::Stage;
+use crate::run::protocol::EffectStage;
 use crate::run::protocol::{
     BackgroundPolicy, EffectId, NetworkChangePolicy, OfflinePolicy, RunEvent, TimerKey,
 };
@@ -23,7 +23,7 @@ impl Turn {
     pub(in crate::run) fn network_is_back(&mut self) {
         self.network.back();
         self.clocks.stop(TimerKey::Network);
-        for id in self.effects.at(Stage::Offline) {
+        for id in self.effects.at(EffectStage::Offline) {
             self.free(id);
         }
     }

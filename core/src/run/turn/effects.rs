@@ -1,18 +1,47 @@
 //! What the host is to do: given out once all that was said so far is stored, and taken back.
 
 use super::Turn;
-use crate::run::parts::{Entry, Stage};
+use crate::run::parts::Entry;
 use crate::run::protocol::{
-    Effect, EffectId, OfflinePolicy, Outcome, Output, TimerKey, TurnStatus,
+    Effect, EffectId, EffectStage, OfflinePolicy, Outcome, Output, RunEvent, TimerKey, TurnStatus,
 };
 
 impl Turn {
-    pub(in crate::run) fn stage(&self, id: EffectId) -> Option<Stage> {
+    pub(in crate::run) fn stage(&self, id: EffectId) -> Option<EffectStage> {
         self.effects.stage(id)
     }
 
+    /// The effects that are not answered yet.
+    pub(in crate::run) fn effects(&self) -> impl Iterator<Item = (EffectId, EffectStage)> + '_ {
+        self.effects.iter()
+    }
+
+    /// Whether an answer of the host's counts: it has the effect. A late one is dropped, and said to be.
+    pub(in crate::run) fn redeem(&mut self, id: EffectId) -> bool {
+        self.redeem_at(id, &[EffectStage::Given])
+    }
+
+    /// The same for a tool's result, which may also come to a call that was deferred.
+    pub(in crate::run) fn redeem_result(&mut self, id: EffectId) -> bool {
+        self.redeem_at(id, &[EffectStage::Given, EffectStage::Deferred])
+    }
+
+    fn redeem_at(&mut self, id: EffectId, stages: &[EffectStage]) -> bool {
+        let counts = self.stage(id).is_some_and(|stage| stages.contains(&stage));
+        if !counts {
+            self.drop_answer(id);
+        }
+        counts
+    }
+
+    /// An answer comes too late.
+    pub(in crate::run) fn drop_answer(&mut self, effect: EffectId) {
+        tracing::debug!(target: "stepwell", %effect, "late answer dropped");
+        self.presenter.event(RunEvent::AnswerDropped { effect });
+    }
+
     /// The effects that have come so far.
-    pub(in crate::run) fn effects_at(&self, stage: Stage) -> Vec<EffectId> {
+    pub(in crate::run) fn effects_at(&self, stage: EffectStage) -> Vec<EffectId> {
         self.effects.at(stage)
     }
 
@@ -25,7 +54,7 @@ impl Turn {
     pub(in crate::run) fn emit(&mut self, id: EffectId) {
         let until = self.recorder.recorded();
         if self.recorder.durable() < until {
-            self.effects.set(id, Stage::Held { until });
+            self.effects.set(id, EffectStage::Held { until });
         } else {
             self.free(id);
         }
@@ -34,7 +63,7 @@ impl Turn {
     pub(super) fn free(&mut self, id: EffectId) {
         if self.waits_for_network(id) {
             self.forget_access();
-            self.effects.set(id, Stage::Offline);
+            self.effects.set(id, EffectStage::Offline);
             return self.await_network();
         }
         let waiting = id;
@@ -76,7 +105,7 @@ impl Turn {
     }
 
     fn queue(&mut self, id: EffectId) {
-        self.effects.set(id, Stage::Queued);
+        self.effects.set(id, EffectStage::Queued);
         self.presenter.effect(id);
     }
 
@@ -89,7 +118,7 @@ impl Turn {
 
     /// The stream is open: its bytes come.
     pub(in crate::run) fn opened(&mut self, stream: EffectId) {
-        self.effects.set(stream, Stage::Live);
+        self.effects.set(stream, EffectStage::Live);
         self.accept_access();
         self.clocks
             .set(TimerKey::Silence, self.config.timeouts.silence);
@@ -113,7 +142,8 @@ impl Turn {
     /// Takes back an effect; the host is told if it may have begun.
     pub(in crate::run) fn withdraw(&mut self, id: EffectId) {
         if id.is_stoppable()
-            && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.stage(id)
+            && let Some(EffectStage::Given | EffectStage::Live | EffectStage::Deferred) =
+                self.stage(id)
         {
             self.presenter.stop(id);
         }
@@ -161,7 +191,7 @@ impl Turn {
 
     /// The host died: what had not begun is given out again, to the new host.
     pub(in crate::run) fn give_again(&mut self) {
-        for id in self.effects.at(Stage::Given) {
+        for id in self.effects.at(EffectStage::Given) {
             self.free(id);
         }
     }
@@ -173,7 +203,7 @@ impl Turn {
             self.effects.remove(write);
             self.recorder.stored();
             for freed in self.effects.freed(self.recorder.durable()) {
-                self.effects.set(freed, Stage::Given);
+                self.effects.set(freed, EffectStage::Given);
             }
         }
     }
@@ -187,7 +217,9 @@ impl Turn {
     pub(in crate::run) fn stops(&self) -> Vec<Output> {
         self.effects
             .iter()
-            .filter(|(id, stage)| id.is_stoppable() && matches!(stage, Stage::Given | Stage::Live))
+            .filter(|(id, stage)| {
+                id.is_stoppable() && matches!(stage, EffectStage::Given | EffectStage::Live)
+            })
             .map(|(id, _)| Output::Effect(id, id.stop()))
             .collect()
     }
@@ -208,7 +240,7 @@ impl Turn {
             match self.presenter.pop() {
                 Some(Entry::Effect(id)) => {
                     // Unless it was taken back before the host saw it.
-                    if self.stage(id) == Some(Stage::Queued) {
+                    if self.stage(id) == Some(EffectStage::Queued) {
                         self.give(id);
                         return Some(Entry::Effect(id));
                     }
@@ -229,7 +261,7 @@ impl Turn {
                 self.effects.remove(id);
                 self.questions.told(call, number);
             }
-            id => self.effects.set(id, Stage::Given),
+            id => self.effects.set(id, EffectStage::Given),
         }
     }
 

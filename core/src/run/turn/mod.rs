@@ -12,6 +12,7 @@ mod end;
 pub(super) mod hooks;
 mod questions;
 pub(super) mod rounds;
+mod stored;
 mod stream;
 pub(super) mod typed;
 
@@ -34,8 +35,7 @@ use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
 /// What every state of a run shares. Its serde form is what a snapshot has of it.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-check", derive(Clone))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Turn {
     /// The host's, with the options of the turn over it.
     #[serde(skip, default = "RunConfig::absent")]
@@ -244,6 +244,11 @@ impl Turn {
         self.presenter.event(event);
     }
 
+    /// The run has moved along the edge of this place in the table.
+    pub(super) fn moved(&mut self, edge: usize) {
+        self.presenter.moved(edge);
+    }
+
     pub(super) fn warn(&mut self, message: String) {
         self.event(RunEvent::Warning { message });
     }
@@ -424,6 +429,11 @@ impl Turn {
     /// the host says what was shown.
     pub(super) fn hop_after_cut(&self) -> u32 {
         self.hop + u32::from(!self.follows_cut)
+    }
+
+    /// Whether the hop was begun because the run came back and the answer before it is cut.
+    pub(super) fn follows_cut(&self) -> bool {
+        self.follows_cut
     }
 
     /// See [`hop_after_cut`](Self::hop_after_cut).

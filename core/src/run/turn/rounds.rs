@@ -5,7 +5,8 @@ use crate::CallKey;
 use crate::conversation::ToolCallStatus;
 use crate::event::{Interrupt, RunOutcome};
 use crate::id::result_id;
-use crate::run::parts::{Repeated, Stage, call_digest};
+use crate::run::parts::{Repeated, call_digest};
+use crate::run::protocol::EffectStage;
 use crate::run::protocol::{EffectId, Failure, LimitPolicy, Outcome, TurnLimit};
 use crate::tool::schema::CheckSteps;
 use crate::tool::{ToolFailure, ToolFailureKind};
@@ -226,7 +227,7 @@ impl Turn {
                 let message = "the tool ran, and the turn ended before its result was looked at";
                 let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
                 self.finish_call(key, Err(failure));
-            } else if let Some(Stage::Given | Stage::Deferred) = self.stage(effect) {
+            } else if let Some(EffectStage::Given | EffectStage::Deferred) = self.stage(effect) {
                 self.withdraw(effect);
                 let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
                 self.finish_call(key, Err(failure));

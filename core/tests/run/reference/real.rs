@@ -126,7 +126,7 @@ impl Real {
                 Output::Effect(id, _) => assert!(self.hands.insert(id), "{id} is given out twice"),
                 Output::Event(RunEvent::AnswerDropped { effect }) => dropped.push(effect),
                 Output::Event(RunEvent::Completed(_)) => self.ends += 1,
-                Output::Event(_) => {}
+                Output::Event(_) | Output::Moved(_) => {}
             }
         }
         dropped

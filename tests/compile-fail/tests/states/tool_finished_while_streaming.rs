@@ -1,8 +1,8 @@
-use stepwell_core::run::{Run, Streaming};
-use stepwell_core::{CallKey, Timestamp};
+use stepwell_core::Timestamp;
+use stepwell_core::run::{Run, Streaming, ticket};
 
-fn no_tool_runs_while_the_model_speaks(run: Run<Streaming>) {
-    let _ = run.tool_finished(CallKey { hop: 0, index: 0 }, Ok("42".into()), Timestamp(0));
+fn no_tool_runs_while_the_model_speaks(run: Run<Streaming>, ticket: ticket::Tool) {
+    let _ = run.tool_finished(ticket, Ok("42".into()), Timestamp(0));
 }
 
 fn main() {}

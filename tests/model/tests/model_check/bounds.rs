@@ -141,6 +141,7 @@ fn config(dialect: Dialect) -> RunConfig {
         .endpoint(None, "m", Some("http://localhost/v1"), Some("k".into()))
         .expect("nothing is missing");
     let mut config = RunConfig::new(endpoint);
+    config.tells_moves = true;
     config.limits.max_tool_rounds = 1;
     config.limits.repeats = None;
     config.retry.jitter = 0.0;

@@ -3,7 +3,7 @@
 use crate::moves::Move;
 use crate::world::{Asked, Hand, Shown, World};
 use stepwell_core::conversation::ToolCallStatus;
-use stepwell_core::run::model_check::EffectStage;
+use stepwell_core::run::EffectStage;
 use stepwell_core::run::{EffectId, Outcome, StateKind, TimerKey};
 
 /// The invariants that a search checks, for its report.
@@ -72,11 +72,11 @@ impl World {
         let pending = self.machine.pending_effects();
         for (id, stage) in &pending {
             let agrees = match (stage, self.hand(*id)) {
-                (EffectStage::Held, None) => true,
+                (EffectStage::Held { .. }, None) => true,
                 (EffectStage::Offline, None) => self.is_offline,
                 (EffectStage::Waiting, None) => pending.iter().any(|(other, stage)| {
                     matches!(other, EffectId::Tool(_))
-                        && matches!(stage, EffectStage::Held | EffectStage::Given)
+                        && matches!(stage, EffectStage::Held { .. } | EffectStage::Given)
                 }),
                 (EffectStage::Live, Some(Hand::Stream(_))) => true,
                 (EffectStage::Deferred, Some(Hand::Deferred)) => true,
@@ -109,14 +109,14 @@ impl World {
 
     /// Every timer has its reason, and what has a deadline has its timer.
     fn check_timers(&mut self) {
-        let timers = self.machine.timers();
+        let timers = self.timers();
         let pending = self.machine.pending_effects();
         let out = |wanted: &dyn Fn(EffectId) -> bool| {
             pending.iter().any(|(id, stage)| {
                 wanted(*id)
                     && !matches!(
                         stage,
-                        EffectStage::Held | EffectStage::Offline | EffectStage::Waiting
+                        EffectStage::Held { .. } | EffectStage::Offline | EffectStage::Waiting
                     )
             })
         };
@@ -159,7 +159,7 @@ impl World {
         }
         for (id, stage) in &pending {
             match (id, stage) {
-                (_, EffectStage::Held | EffectStage::Offline | EffectStage::Waiting) => {}
+                (_, EffectStage::Held { .. } | EffectStage::Offline | EffectStage::Waiting) => {}
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
                 // The user's time is not the tool's; nor is that until it hears of the answer.
                 (EffectId::Tool(call), EffectStage::Given)
@@ -196,7 +196,7 @@ impl World {
         let state = self.machine.state();
         let rests = matches!(state, StateKind::Idle | StateKind::Completed)
             || (state == StateKind::Interrupted && self.ghost.shown == Shown::Question);
-        let timers = self.machine.timers();
+        let timers = self.timers();
         if !rests && self.hands.is_empty() && timers.iter().all(|timer| *timer == TimerKey::Turn) {
             self.wrong(format!("I1: {state} waits for nothing"));
         }

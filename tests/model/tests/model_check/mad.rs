@@ -42,7 +42,7 @@ impl World {
     /// Feeds everything mad to a copy of the run.
     pub fn go_mad(&mut self) {
         let before = canon(self, &self.machine);
-        let mut machine = self.machine.fork();
+        let mut machine = self.machine.clone();
         self.leave();
         let inputs = self.mad_inputs();
         if let Some(fault) = inputs
@@ -56,7 +56,7 @@ impl World {
         }
         // Which one was it?
         for (input, must) in &inputs {
-            let mut machine = self.machine.fork();
+            let mut machine = self.machine.clone();
             self.feed(&mut machine, input, *must);
             if canon(self, &machine) != before {
                 let name = input.name();
@@ -70,7 +70,7 @@ impl World {
 
     /// The host goes away: what it has begun is stopped, nothing else happens, and the run can go on elsewhere.
     fn leave(&mut self) {
-        let mut machine = self.machine.fork();
+        let mut machine = self.machine.clone();
         let before = machine.snapshot();
         let mut result = machine.handle(Input::Dispose, Timestamp(self.now));
         let mut stopped = Vec::new();

@@ -15,6 +15,7 @@ impl World {
         while let Some(output) = self.machine.poll_output() {
             match output {
                 Output::Event(event) => self.hear(&event),
+                Output::Moved(edge) => self.walked.push(edge),
                 Output::Effect(id, effect) => self.given(id, effect),
             }
         }

@@ -96,7 +96,7 @@ pub fn story(bounds: &Bounds, moves: &[Move]) -> String {
             world.machine.state(),
             world.machine.hop(),
             hands.join(" "),
-            world.machine.timers(),
+            world.timers(),
             world.store.blocks,
         );
     }

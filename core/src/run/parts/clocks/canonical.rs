@@ -2,15 +2,9 @@
 
 use super::Clocks;
 use crate::Timestamp;
-use crate::run::protocol::TimerKey;
 use std::time::Duration;
 
 impl Clocks {
-    /// Each deadline, and what it is for.
-    pub(crate) fn timers(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
-        self.deadlines.0.iter().copied()
-    }
-
     pub(crate) fn paused_at(&self) -> Option<Timestamp> {
         self.paused_at
     }

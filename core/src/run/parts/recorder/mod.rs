@@ -157,6 +157,32 @@ impl Recorder {
         Some(EffectId::Persist { sequence })
     }
 
+    /// Whether a write is under way.
+    pub(crate) fn is_writing(&self) -> bool {
+        !self.in_flight.is_empty() || self.is_last
+    }
+
+    /// Whether a run can have recorded this.
+    ///
+    /// # Errors
+    /// No run writes that.
+    pub(crate) fn check_stored(&self) -> Result<(), &'static str> {
+        let blocks = || self.in_flight.iter().chain(&self.queued);
+        let waiting = blocks().count() as u64;
+        if self.durable.checked_add(waiting) != Some(self.next) {
+            return Err("blocks that were never recorded, or not counted");
+        }
+        let is_next = |(block, sequence): (&Block, u64)| block.sequence == sequence;
+        if !blocks().zip(self.durable..).all(is_next) {
+            return Err("blocks out of order");
+        }
+        let is_off = self.next == 0 && !self.closing && !self.is_last;
+        if !self.is_on() && !is_off {
+            return Err("blocks of a run that records none");
+        }
+        Ok(())
+    }
+
     pub(crate) fn in_flight(&self) -> &[Block] {
         &self.in_flight
     }

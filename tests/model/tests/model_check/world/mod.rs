@@ -15,7 +15,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{AssistantMessage, Message, ResumeEntry, ResumeStatus};
-use stepwell_core::run::model_check;
 use stepwell_core::run::{
     Block, BlockContent, Decision, EdgeRow, EffectId, HookAnswer, HookPlace, Input, Question,
     Refusal, RunMachine, SnapshotError, Start, StateKind, TimerKey, TurnStatus, UserAnswer,
@@ -92,7 +91,7 @@ impl World {
 
     pub fn fork(&self) -> Self {
         Self {
-            machine: self.machine.fork(),
+            machine: self.machine.clone(),
             bounds: Arc::clone(&self.bounds),
             now: self.now,
             hands: self.hands.clone(),
@@ -114,6 +113,15 @@ impl World {
             fault: self.fault.clone(),
             walked: Vec::new(),
         }
+    }
+
+    /// What deadlines run.
+    pub fn timers(&self) -> Vec<TimerKey> {
+        self.machine
+            .timers()
+            .into_iter()
+            .map(|(timer, _)| timer)
+            .collect()
     }
 
     /// Notes that an invariant does not hold; the first to be found stands.
@@ -171,7 +179,6 @@ impl World {
     /// The world in which this has happened.
     pub fn after(&self, step: Move) -> Self {
         let mut next = self.fork();
-        drop(model_check::take_walked());
         next.make(step);
         next.drain();
         if let Some(call) = next.stopping.take()
@@ -179,7 +186,6 @@ impl World {
         {
             next.ghost.stopped.push(call);
         }
-        next.walked = model_check::take_walked();
         next.check(self, step);
         next
     }

@@ -1,0 +1,130 @@
+//! What a stored turn must be for its machine to keep its promises: a snapshot that says otherwise was not written by one.
+
+use super::Turn;
+use crate::conversation::ToolCallStatus;
+use crate::run::protocol::{EffectId, EffectStage, HookPlace, StateKind, TimerKey};
+
+/// Why a stored turn cannot go on.
+type Fault = &'static str;
+
+fn holds(condition: bool, otherwise: Fault) -> Result<(), Fault> {
+    if condition { Ok(()) } else { Err(otherwise) }
+}
+
+impl Turn {
+    /// Looks whether a run in this state can be such a turn.
+    ///
+    /// # Errors
+    /// No run writes that.
+    pub(in crate::run) fn check_stored(&self, state: StateKind) -> Result<(), Fault> {
+        self.recorder.check_stored()?;
+        self.clocks.check_stored()?;
+        self.effects.check_stored(self.recorder.recorded())?;
+        let is_given_up = state == StateKind::Completed && self.recorder.is_last();
+        let fits = match self.effects.write() {
+            Some(_) => self.recorder.is_writing(),
+            None => self.recorder.in_flight().is_empty() || is_given_up,
+        };
+        holds(
+            fits,
+            "a write without an effect, or an effect without a write",
+        )?;
+        holds(self.hop < u32::MAX, "the hop has no next one")?;
+        for (id, stage) in self.effects.iter() {
+            self.check_effect(id, stage, state)?;
+        }
+        self.check_awaited(state)
+    }
+
+    /// Whether a run in this state can have this effect.
+    fn check_effect(
+        &self,
+        id: EffectId,
+        stage: EffectStage,
+        state: StateKind,
+    ) -> Result<(), Fault> {
+        let fits = match id {
+            EffectId::Persist { .. } => true,
+            EffectId::Open { hop, attempt } => {
+                let is_here = match state {
+                    StateKind::Opening => stage != EffectStage::Live,
+                    StateKind::Streaming => stage == EffectStage::Live,
+                    _ => false,
+                };
+                is_here && hop == self.hop && attempt < u32::MAX
+            }
+            EffectId::Authorize { hop, attempt } => {
+                state == StateKind::Opening && hop == self.hop && attempt < u32::MAX
+            }
+            EffectId::CreateRun { hop } | EffectId::Trim { hop } => {
+                state == StateKind::Opening && hop == self.hop
+            }
+            EffectId::Output { hop } => state == StateKind::Decoding && hop == self.hop,
+            EffectId::Hook { place, .. } => match place {
+                HookPlace::Request { hop } => state == StateKind::Opening && hop == self.hop,
+                HookPlace::Answer { hop } => state == StateKind::Reviewing && hop == self.hop,
+                HookPlace::Call(call) | HookPlace::Result(call) => {
+                    state == StateKind::ExecutingTools && self.has_open_call(call)
+                }
+            },
+            EffectId::Approve(call) => {
+                state == StateKind::ExecutingTools
+                    && self.is_call(call, ToolCallStatus::AwaitingApproval)
+            }
+            EffectId::Tool(call) => {
+                let status = match stage {
+                    EffectStage::Deferred => ToolCallStatus::Deferred,
+                    EffectStage::Waiting => ToolCallStatus::Pending,
+                    _ => ToolCallStatus::Executing,
+                };
+                state == StateKind::ExecutingTools && self.is_call(call, status)
+            }
+            EffectId::Ask { call, number } => {
+                state == StateKind::ExecutingTools
+                    && self.is_call(call, ToolCallStatus::Executing)
+                    && self.questions.question(call, number).is_some()
+            }
+        };
+        holds(fits, "an effect that its state does not have")?;
+        let is_tool = matches!(id, EffectId::Tool(_));
+        let fits = match stage {
+            EffectStage::Held { .. } => !matches!(id, EffectId::Persist { .. }),
+            EffectStage::Queued | EffectStage::Given => true,
+            EffectStage::Live => matches!(id, EffectId::Open { .. }),
+            EffectStage::Deferred | EffectStage::Waiting => is_tool,
+            EffectStage::Offline => {
+                matches!(id, EffectId::Open { .. } | EffectId::CreateRun { .. })
+            }
+        };
+        holds(fits, "an effect that has come further than it can")
+    }
+
+    /// Whether the turn has what its state waits for.
+    fn check_awaited(&self, state: StateKind) -> Result<(), Fault> {
+        let has = |wanted: &dyn Fn(EffectId) -> bool| self.effects.iter().any(|(id, _)| wanted(id));
+        let awaits = match state {
+            StateKind::Idle | StateKind::Completed | StateKind::Interrupted => true,
+            StateKind::Opening => has(&|id| !matches!(id, EffectId::Persist { .. })),
+            StateKind::Streaming => has(&|id| matches!(id, EffectId::Open { .. })),
+            StateKind::Waiting => self.clocks.runs(TimerKey::Retry) || self.network.is_offline(),
+            StateKind::Reviewing => has(&|id| matches!(id, EffectId::Hook { .. })),
+            StateKind::Decoding => has(&|id| matches!(id, EffectId::Output { .. })),
+            StateKind::ExecutingTools => {
+                let open = self.conversation.calls().iter();
+                let mut open = open.filter(|call| !call.status.is_final()).peekable();
+                open.peek().is_some()
+                    && open.all(|call| {
+                        has(&|id| match id {
+                            EffectId::Approve(key) | EffectId::Tool(key) => key == call.key,
+                            EffectId::Hook { place, .. } => matches!(
+                                place,
+                                HookPlace::Call(key) | HookPlace::Result(key) if key == call.key
+                            ),
+                            _ => false,
+                        })
+                    })
+            }
+        };
+        holds(awaits, "a run that waits for nothing")
+    }
+}

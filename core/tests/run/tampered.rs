@@ -1,0 +1,186 @@
+//! Snapshots that someone has changed: each is refused, or is a run that keeps its promises.
+
+use crate::cases::cases;
+use crate::snapshot_scenes::scenes;
+use crate::snapshots::Calm;
+use crate::turn::BOTH;
+use crate::world::World;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+use std::sync::{Arc, LazyLock};
+use stepwell_core::Timestamp;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{Input, RunConfig, RunMachine, SnapshotError};
+
+/// A snapshot, and what it is restored with.
+struct Moment {
+    name: &'static str,
+    dialect: Dialect,
+    config: Arc<RunConfig>,
+    now: u64,
+    snapshot: Value,
+}
+
+static MOMENTS: LazyLock<Vec<Moment>> = LazyLock::new(|| {
+    let moments = |dialect| {
+        scenes(dialect).into_iter().map(move |scene| Moment {
+            name: scene.name,
+            dialect,
+            now: scene.world.now,
+            snapshot: serde_json::from_str(&scene.world.machine.snapshot()).expect("it is JSON"),
+            config: scene.world.config,
+        })
+    };
+    BOTH.into_iter().flat_map(moments).collect()
+});
+
+/// What is put in the place of a part of a snapshot.
+#[derive(Clone, Debug)]
+enum Change {
+    Put(Value),
+    /// A number that is so much more, or less.
+    Add(i64),
+    Remove,
+    /// The first of a list once more, or the list backwards.
+    Repeat,
+    Reverse,
+    /// What another part is.
+    Copy(Index),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let value = prop_oneof![
+        Just(json!(u64::MAX)),
+        Just(json!(i64::MAX)),
+        Just(json!(u32::MAX)),
+        Just(json!(0)),
+        Just(json!(-1)),
+        Just(json!(0.5)),
+        Just(json!("")),
+        Just(json!("🙂")),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!(null)),
+        Just(json!(true)),
+        Just(json!(false)),
+    ];
+    prop_oneof![
+        4 => value.prop_map(Change::Put),
+        4 => (-2..3_i64).prop_map(Change::Add),
+        2 => Just(Change::Remove),
+        1 => Just(Change::Repeat),
+        1 => Just(Change::Reverse),
+        2 => any::<Index>().prop_map(Change::Copy),
+    ]
+}
+
+/// The paths of all parts.
+fn paths(value: &Value, path: &str, all: &mut Vec<String>) {
+    all.push(path.to_owned());
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                paths(value, &format!("{path}/{name}"), all);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                paths(value, &format!("{path}/{index}"), all);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn changed(snapshot: &Value, at: Index, change: &Change) -> Value {
+    let mut all = Vec::new();
+    paths(snapshot, "", &mut all);
+    let path = &all[at.index(all.len())];
+    let mut snapshot = snapshot.clone();
+    let other = match change {
+        Change::Copy(from) => snapshot.pointer(&all[from.index(all.len())]).cloned(),
+        _ => None,
+    };
+    if let (Change::Remove, Some((parent, name))) = (change, path.rsplit_once('/')) {
+        match snapshot.pointer_mut(parent) {
+            Some(Value::Object(fields)) => drop(fields.remove(name)),
+            Some(Value::Array(items)) => drop(items.remove(name.parse().expect("an index"))),
+            _ => {}
+        }
+        return snapshot;
+    }
+    let Some(part) = snapshot.pointer_mut(path) else {
+        return snapshot;
+    };
+    match (change, part) {
+        (Change::Put(value), part) => *part = value.clone(),
+        (Change::Copy(_), part) => *part = other.unwrap_or_default(),
+        (Change::Add(by), part) => {
+            if let Some(number) = part.as_u64() {
+                *part = json!(number.wrapping_add_signed(*by));
+            }
+        }
+        (Change::Repeat, Value::Array(items)) if !items.is_empty() => items.push(items[0].clone()),
+        (Change::Reverse, Value::Array(items)) => items.reverse(),
+        _ => {}
+    }
+    snapshot
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    #[test]
+    fn i04_a_changed_snapshot_is_refused_or_is_a_run_that_keeps_its_promises(
+        moment in any::<Index>(),
+        changes in prop::collection::vec((any::<Index>(), change()), 1..3),
+        revives in any::<bool>(),
+        cancels in any::<bool>(),
+    ) {
+        let moment = &MOMENTS[moment.index(MOMENTS.len())];
+        let mut snapshot = moment.snapshot.clone();
+        for (at, change) in changes {
+            snapshot = changed(&snapshot, at, &change);
+        }
+        let (text, config) = (snapshot.to_string(), Arc::clone(&moment.config));
+        let machine = if revives {
+            RunMachine::revive(&text, config, Timestamp(moment.now))
+        } else {
+            RunMachine::restore(&text, config)
+        };
+        let Ok(machine) = machine else { return Ok(()) };
+        // Whoever reads it next sees the same run.
+        if !revives {
+            let again = RunMachine::restore(&machine.snapshot(), Arc::clone(&moment.config));
+            prop_assert_eq!(again.expect("it was just written").snapshot(), machine.snapshot(), "{}", moment.name);
+        }
+        let mut host = Calm::new(moment.dialect, moment.now, machine);
+        host.take_outputs();
+        host.take_pending();
+        if cancels {
+            host.feed(Input::Cancel);
+            prop_assert!(host.machine.outcome().is_some(), "{}", moment.name);
+        }
+        host.end();
+    }
+}
+
+#[test]
+fn a_snapshot_with_numbers_that_no_run_counts_to_is_refused() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        config.durability = stepwell_core::run::Durability::Blocks { attempts: 2 };
+    })
+    .says([crate::wire::text("Done.")]);
+    world.send("Hello");
+    world.drive();
+    let snapshot = world.machine.snapshot();
+    let mut changed: Value = serde_json::from_str(&snapshot).expect("it is JSON");
+    let durable = changed.pointer_mut("/run/core/recorder/durable");
+    *durable.expect("it has stored blocks") = json!(u64::MAX);
+    let refused = RunMachine::restore(&changed.to_string(), Arc::clone(&world.config));
+    let refused = refused.expect_err("so much was never stored");
+    assert!(matches!(refused, SnapshotError::Impossible(_)), "{refused}");
+    assert!(!refused.to_string().contains("Hello"));
+}
