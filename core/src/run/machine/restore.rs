@@ -55,10 +55,12 @@ struct Head {
     run: Value,
 }
 
+fn malformed(error: serde_json::Error) -> SnapshotError {
+    SnapshotError::Malformed(json::unquoted(&error.to_string()))
+}
+
 /// Reads a snapshot, whatever dialect the run spoke, and says which that was.
 fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<(AnyRun, String), SnapshotError> {
-    let malformed =
-        |error: serde_json::Error| SnapshotError::Malformed(json::unquoted(&error.to_string()));
     // Of another version the rest may be otherwise, too.
     let mut head: Value = json::from_str(snapshot).map_err(malformed)?;
     let found: u64 = json::field(&mut head, "v").map_err(malformed)?;
@@ -79,12 +81,14 @@ fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<(AnyRun, String), Snap
     fn with<S: State + DeserializeOwned>(
         turn: Box<Turn>,
         run: &mut Value,
-    ) -> Result<AnyRun, serde_json::Error>
+    ) -> Result<AnyRun, SnapshotError>
     where
         AnyRun: From<Run<S>>,
     {
-        let state: S = json::field(run, "state")?;
-        Ok(Run::of(turn, state).into())
+        let state: S = json::field(run, "state").map_err(malformed)?;
+        let run = Run::of(turn, state);
+        run.check_stored().map_err(SnapshotError::Impossible)?;
+        Ok(run.into())
     }
     let run = match head.state {
         StateKind::Idle => with::<Idle>(turn, &mut run),
@@ -97,11 +101,7 @@ fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<(AnyRun, String), Snap
         StateKind::Interrupted => with::<Interrupted>(turn, &mut run),
         StateKind::Completed => with::<Completed>(turn, &mut run),
     };
-    let run = run.map_err(malformed)?;
-    if let Err(fault) = run.turn().check_stored(head.state) {
-        return Err(SnapshotError::Impossible(fault));
-    }
-    Ok((run, head.dialect))
+    Ok((run?, head.dialect))
 }
 
 impl AnyRun {

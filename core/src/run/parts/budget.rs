@@ -44,7 +44,7 @@ impl Budget {
 
     /// A round of tools is done.
     pub(crate) fn end_round(&mut self) {
-        self.rounds += 1;
+        self.rounds = self.rounds.saturating_add(1);
     }
 
     /// The next hop is the last one, and sums up.

@@ -128,6 +128,7 @@ pub trait State: Serialize + sealed::Sealed {
 }
 
 mod sealed {
+    use crate::event::Interrupt;
     use crate::run::protocol::Outcome;
 
     /// The states are those of this crate.
@@ -135,6 +136,16 @@ mod sealed {
         /// How the turn ended, once it has.
         fn ended(&self) -> Option<&Outcome> {
             None
+        }
+
+        /// The try of the request that is on its way, or whose answer comes.
+        fn attempt(&self) -> Option<u32> {
+            None
+        }
+
+        /// What the agent asks the user.
+        fn asked(&self) -> &[Interrupt] {
+            &[]
         }
     }
 }
@@ -149,11 +160,29 @@ macro_rules! states {
 
 states! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
 
-macro_rules! not_over {
+macro_rules! nothing_of_its_own {
     ($($name:ident)*) => { $( impl sealed::Sealed for $name {} )* };
 }
 
-not_over! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted }
+nothing_of_its_own! { Idle Waiting Reviewing Decoding ExecutingTools }
+
+impl sealed::Sealed for Opening {
+    fn attempt(&self) -> Option<u32> {
+        Some(self.attempt)
+    }
+}
+
+impl sealed::Sealed for Streaming {
+    fn attempt(&self) -> Option<u32> {
+        Some(self.answer.attempt())
+    }
+}
+
+impl sealed::Sealed for Interrupted {
+    fn asked(&self) -> &[Interrupt] {
+        &self.interrupts
+    }
+}
 
 impl sealed::Sealed for Completed {
     fn ended(&self) -> Option<&Outcome> {

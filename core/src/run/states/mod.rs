@@ -34,7 +34,7 @@ use super::protocol::ticket::Ticket;
 use super::protocol::{EdgeRow, EffectStage, Failure, Output, RunConfig, StateKind, TimerKey};
 use super::turn::Turn;
 use crate::conversation::Conversation;
-use crate::event::{Message, TokenUsage};
+use crate::event::{Interrupt, Message, TokenUsage};
 use crate::tool::PartialArguments;
 use crate::{RunId, ThreadId, Timestamp};
 use std::sync::Arc;
@@ -199,6 +199,21 @@ impl<S: State> Run<S> {
     /// A run that goes on where another left off.
     pub(super) fn of(turn: Box<Turn>, state: S) -> Self {
         Self { turn, state }
+    }
+
+    /// Looks whether a run can have been stored so.
+    ///
+    /// # Errors
+    /// No run writes that.
+    pub(super) fn check_stored(&self) -> Result<(), &'static str> {
+        self.turn.check_stored(S::KIND, self.state.attempt())?;
+        let asked = self.state.asked();
+        let is_twice =
+            |(at, one): (usize, &Interrupt)| asked[..at].iter().any(|it| it.id == one.id);
+        if asked.iter().enumerate().any(is_twice) {
+            return Err("two questions with one id");
+        }
+        Ok(())
     }
 
     #[inline]

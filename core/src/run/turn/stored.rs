@@ -1,7 +1,7 @@
 //! What a stored turn must be for its machine to keep its promises: a snapshot that says otherwise was not written by one.
 
 use super::Turn;
-use crate::conversation::ToolCallStatus;
+use crate::conversation::{LiveCall, ToolCallStatus};
 use crate::run::protocol::{EffectId, EffectStage, HookPlace, StateKind, TimerKey};
 
 /// Why a stored turn cannot go on.
@@ -16,7 +16,11 @@ impl Turn {
     ///
     /// # Errors
     /// No run writes that.
-    pub(in crate::run) fn check_stored(&self, state: StateKind) -> Result<(), Fault> {
+    pub(in crate::run) fn check_stored(
+        &self,
+        state: StateKind,
+        attempt: Option<u32>,
+    ) -> Result<(), Fault> {
         self.recorder.check_stored()?;
         self.clocks.check_stored()?;
         self.effects.check_stored(self.recorder.recorded())?;
@@ -32,7 +36,18 @@ impl Turn {
         holds(self.hop < u32::MAX, "the hop has no next one")?;
         for (id, stage) in self.effects.iter() {
             self.check_effect(id, stage, state)?;
+            if let EffectId::Open { attempt: of, .. } | EffectId::Authorize { attempt: of, .. } = id
+            {
+                holds(attempt == Some(of), "a request of another try")?;
+            }
         }
+        let calls = self.conversation.calls();
+        let is_twice =
+            |(at, one): (usize, &LiveCall)| calls[..at].iter().any(|it| it.key == one.key);
+        holds(
+            !calls.iter().enumerate().any(is_twice),
+            "two calls with one key",
+        )?;
         self.check_awaited(state)
     }
 
@@ -108,7 +123,10 @@ impl Turn {
             StateKind::Streaming => has(&|id| matches!(id, EffectId::Open { .. })),
             StateKind::Waiting => self.clocks.runs(TimerKey::Retry) || self.network.is_offline(),
             StateKind::Reviewing => has(&|id| matches!(id, EffectId::Hook { .. })),
-            StateKind::Decoding => has(&|id| matches!(id, EffectId::Output { .. })),
+            StateKind::Decoding => {
+                has(&|id| matches!(id, EffectId::Output { .. }))
+                    && self.output_to_decode().is_some()
+            }
             StateKind::ExecutingTools => {
                 let open = self.conversation.calls().iter();
                 let mut open = open.filter(|call| !call.status.is_final()).peekable();
