@@ -13,6 +13,8 @@ use super::protocol::ticket::Ticket;
 use super::protocol::{
     EffectId, EffectStage, Input, Misuse, Outcome, Output, RunConfig, Start, StateKind, TimerKey,
 };
+#[cfg(doc)]
+use super::protocol::{KilledPolicy, RunEvent};
 use super::states::Run;
 use super::states::any_run::AnyRun;
 use super::states::dispose::Disposed;

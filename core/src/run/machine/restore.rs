@@ -55,6 +55,7 @@ struct Head {
     run: Value,
 }
 
+#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
 fn malformed(error: serde_json::Error) -> SnapshotError {
     SnapshotError::Malformed(json::unquoted(&error.to_string()))
 }

@@ -27,6 +27,12 @@ macro_rules! tickets {
                     $($form)*
                 }
             }
+
+            impl From<$kind> for EffectId {
+                fn from(ticket: $kind) -> Self {
+                    ticket.id()
+                }
+            }
         )*
 
         /// What an effect of a typed run is answered with.

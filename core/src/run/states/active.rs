@@ -67,7 +67,10 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) || self.turn.write_again(ticket.id()) {
+        let Some(write) = self.turn.redeem(ticket) else {
+            return Ok(self);
+        };
+        if self.turn.write_again(write) {
             return Ok(self);
         }
         self.turn.give_write_up();
@@ -105,8 +108,8 @@ impl<S: State> Run<S> {
     /// The host stored the blocks of that write. What waited for it goes out.
     pub fn persisted(&mut self, ticket: ticket::Persist, now: Timestamp) {
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id()) {
-            self.turn.stored(ticket.id());
+        if let Some(write) = self.turn.redeem(ticket) {
+            self.turn.stored(write);
         }
     }
 }

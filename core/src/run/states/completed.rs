@@ -11,7 +11,10 @@ impl Run<Completed> {
     pub fn persist_failed(&mut self, ticket: ticket::Persist, message: &str, now: Timestamp) {
         let turn = &mut self.turn;
         turn.tick(now);
-        if turn.redeem(ticket.id()) && !turn.write_again(ticket.id()) && turn.give_write_up() {
+        let Some(write) = turn.redeem(ticket) else {
+            return;
+        };
+        if !turn.write_again(write) && turn.give_write_up() {
             turn.warn(format!(
                 "the end of the turn could not be stored: {message}"
             ));

@@ -26,10 +26,10 @@ impl Run<Decoding> {
     /// The host has decoded the answer.
     pub fn decoded(mut self, ticket: ticket::Decode, now: Timestamp) -> Judged {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return self.into();
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         let next = self.turn.output_decoded();
         self.go_on(next)
     }
@@ -37,10 +37,10 @@ impl Run<Decoding> {
     /// The host cannot decode the answer, for the reason given.
     pub fn refused(mut self, ticket: ticket::Decode, reason: String, now: Timestamp) -> Judged {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return self.into();
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         let next = self.turn.output_refused(reason);
         self.go_on(next)
     }

@@ -33,9 +33,10 @@ impl Run<ExecutingTools> {
         result: ToolResult,
         now: Timestamp,
     ) -> Settled {
+        let call = ticket.call;
         self.turn.tick(now);
-        if self.turn.redeem_result(ticket.id()) && self.is_under_way(ticket.call) {
-            self.turn.take_result(ticket.call, result);
+        if self.turn.redeem_result(ticket).is_some() && self.is_under_way(call) {
+            self.turn.take_result(call, result);
         }
         self.settled()
     }
@@ -45,7 +46,7 @@ impl Run<ExecutingTools> {
     pub fn tool_deferred(&mut self, ticket: &ticket::Tool, now: Timestamp) {
         let call = ticket.call;
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id())
+        if self.turn.redeem(ticket.id()).is_some()
             && self.turn.is_call(call, ToolCallStatus::Executing)
             && !self.turn.holds_result(call)
         {
@@ -65,7 +66,9 @@ impl Run<ExecutingTools> {
     ) {
         let call = ticket.call;
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id()) && self.turn.is_call(call, ToolCallStatus::Executing) {
+        if self.turn.redeem(ticket.id()).is_some()
+            && self.turn.is_call(call, ToolCallStatus::Executing)
+        {
             self.turn.tool_progress(call, fraction, message);
         }
     }
@@ -83,7 +86,9 @@ impl Run<ExecutingTools> {
         let call = ticket.call;
         PartialTooLarge::check(&output)?;
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id()) && self.turn.is_call(call, ToolCallStatus::Executing) {
+        if self.turn.redeem(ticket.id()).is_some()
+            && self.turn.is_call(call, ToolCallStatus::Executing)
+        {
             self.turn.tool_partial_result(call, output);
         }
         Ok(())
@@ -104,7 +109,7 @@ impl Run<ExecutingTools> {
         let call = ticket.call;
         self.turn.may_ask(call, number, &question)?;
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id()) {
+        if self.turn.redeem(ticket.id()).is_some() {
             self.turn.ask_user(call, number, question);
             self.turn.set_turn_clock();
         }
@@ -126,7 +131,7 @@ impl Run<ExecutingTools> {
             return Err((ticket, misuse));
         }
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id()) {
+        if self.turn.redeem(ticket).is_some() {
             self.turn.answer_tool(call, number, answer);
             self.turn.set_turn_clock();
         }
@@ -164,9 +169,10 @@ impl Run<ExecutingTools> {
         if let Err(rejection) = self.turn.check_edit(ticket.call, &decision) {
             return Err((self, ticket, rejection));
         }
+        let call = ticket.call;
         self.turn.tick(now);
-        if self.turn.redeem(ticket.id()) {
-            self.turn.decide_call(ticket.call, decision);
+        if self.turn.redeem(ticket).is_some() {
+            self.turn.decide_call(call, decision);
         }
         Ok(self.settled())
     }

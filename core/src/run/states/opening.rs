@@ -68,10 +68,10 @@ impl Run<Opening> {
     /// The backend created the hop's run: the request goes out.
     pub fn run_created(&mut self, ticket: ticket::CreateRun, run_id: RunId, now: Timestamp) {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return;
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         self.turn.enter_run(run_id.clone());
         let hop = self.turn.hop();
         self.turn.event(RunEvent::HopStarted { hop, run_id });
@@ -90,10 +90,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return Ok(self);
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         Err(self.fail(Failure::RunNotCreated { message }))
     }
 
@@ -105,10 +105,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Opened {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return self.into();
-        }
-        self.turn.opened(ticket.id());
+        };
+        self.turn.opened(effect);
         let answer = self.turn.answer(self.state.attempt(), content_type);
         self.goto(on::Opened, Streaming::new(answer)).into()
     }
@@ -116,10 +116,10 @@ impl Run<Opening> {
     /// The provider answered with another status.
     pub fn refused(mut self, ticket: ticket::Open, refusal: &Refusal, now: Timestamp) -> Refused {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return self.into();
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         if refusal.status == UNAUTHORIZED && self.turn.reject_access(self.state.attempt()) {
             // The host may be offline by now, or something be written first: nobody is waited for who could be silent.
             self.turn.clocks_mut().stop(TimerKey::Silence);
@@ -140,10 +140,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Refused {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return self.into();
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         self.try_again(Failure::Connection { message }, None)
     }
 
@@ -185,10 +185,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return Ok(self);
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         if let Err(error) = authorization.check() {
             let message = error.to_string();
             return Err(self.fail(Failure::NotAuthorized { message }));
@@ -205,10 +205,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Refused {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return self.into();
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         self.try_again(Failure::NotAuthorized { message }, None)
     }
 
@@ -241,10 +241,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return Ok(self);
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         match hop::trimmed(&mut self.turn, keep, summary) {
             Ok(()) => Ok(self),
             Err(failure) => Err(self.fail(failure)),
@@ -262,10 +262,10 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let Some(effect) = self.turn.redeem(ticket) else {
             return Ok(self);
-        }
-        self.turn.answered(ticket.id());
+        };
+        self.turn.answered(effect);
         let failure = hop::cannot_trim(&mut self.turn, message);
         Err(self.fail(failure))
     }

@@ -34,11 +34,11 @@ impl Run<Reviewing> {
         now: Timestamp,
     ) -> Reviewed {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let (place, hook) = (HookPlace::Answer { hop: ticket.hop }, ticket.hook);
+        if self.turn.redeem(ticket).is_none() {
             return self.into();
         }
-        let place = HookPlace::Answer { hop: ticket.hop };
-        match self.turn.hooked(place, ticket.hook, answer) {
+        match self.turn.hooked(place, hook, answer) {
             Hooked::Waits => self.into(),
             Hooked::Passed => self.answered(),
             Hooked::Over(failure) => self.fail(failure).into(),
@@ -64,11 +64,11 @@ impl Run<Opening> {
         now: Timestamp,
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
-        if !self.turn.redeem(ticket.id()) {
+        let (place, hook) = (HookPlace::Request { hop: ticket.hop }, ticket.hook);
+        if self.turn.redeem(ticket).is_none() {
             return Ok(self);
         }
-        let place = HookPlace::Request { hop: ticket.hop };
-        match self.turn.hooked(place, ticket.hook, answer) {
+        match self.turn.hooked(place, hook, answer) {
             Hooked::Waits => {}
             Hooked::Passed => hop::send(&mut self.turn),
             Hooked::Over(failure) => return Err(self.fail(failure)),
@@ -85,7 +85,8 @@ impl Run<ExecutingTools> {
         answer: HookAnswer,
         now: Timestamp,
     ) -> Settled {
-        self.hook_answered(HookPlace::Call(ticket.call), ticket.hook, answer, now)
+        let (place, hook) = (HookPlace::Call(ticket.call), ticket.hook);
+        self.hook_answered(ticket, place, hook, answer, now)
     }
 
     /// A hook has looked at what came of a call.
@@ -95,18 +96,20 @@ impl Run<ExecutingTools> {
         answer: HookAnswer,
         now: Timestamp,
     ) -> Settled {
-        self.hook_answered(HookPlace::Result(ticket.call), ticket.hook, answer, now)
+        let (place, hook) = (HookPlace::Result(ticket.call), ticket.hook);
+        self.hook_answered(ticket, place, hook, answer, now)
     }
 
     fn hook_answered(
         mut self,
+        ticket: impl Into<EffectId>,
         place: HookPlace,
         hook: u32,
         answer: HookAnswer,
         now: Timestamp,
     ) -> Settled {
         self.turn.tick(now);
-        if !self.turn.redeem(EffectId::Hook { place, hook }) {
+        if self.turn.redeem(ticket).is_none() {
             return self.into();
         }
         match self.turn.hooked(place, hook, answer) {

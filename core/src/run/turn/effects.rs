@@ -4,6 +4,7 @@ use super::Turn;
 use crate::run::parts::Entry;
 use crate::run::protocol::{
     Effect, EffectId, EffectStage, OfflinePolicy, Outcome, Output, RunEvent, TimerKey, TurnStatus,
+    ticket,
 };
 
 impl Turn {
@@ -16,22 +17,22 @@ impl Turn {
         self.effects.iter()
     }
 
-    /// Whether an answer of the host's counts: it has the effect. A late one is dropped, and said to be.
-    pub(in crate::run) fn redeem(&mut self, id: EffectId) -> bool {
-        self.redeem_at(id, &[EffectStage::Given])
+    /// The effect of a ticket, if an answer of the host's counts: it has the effect. A late one is dropped, and said to be.
+    pub(in crate::run) fn redeem(&mut self, ticket: impl Into<EffectId>) -> Option<EffectId> {
+        self.redeem_at(ticket.into(), &[EffectStage::Given])
     }
 
     /// The same for a tool's result, which may also come to a call that was deferred.
-    pub(in crate::run) fn redeem_result(&mut self, id: EffectId) -> bool {
-        self.redeem_at(id, &[EffectStage::Given, EffectStage::Deferred])
+    pub(in crate::run) fn redeem_result(&mut self, ticket: ticket::Tool) -> Option<EffectId> {
+        self.redeem_at(ticket.into(), &[EffectStage::Given, EffectStage::Deferred])
     }
 
-    fn redeem_at(&mut self, id: EffectId, stages: &[EffectStage]) -> bool {
+    fn redeem_at(&mut self, id: EffectId, stages: &[EffectStage]) -> Option<EffectId> {
         let counts = self.stage(id).is_some_and(|stage| stages.contains(&stage));
         if !counts {
             self.drop_answer(id);
         }
-        counts
+        counts.then_some(id)
     }
 
     /// An answer comes too late.
