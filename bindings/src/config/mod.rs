@@ -384,6 +384,7 @@ impl RunConfig {
             context_guard: self.context_guard.into(),
             output: self.output.map(OutputType::into_core).transpose()?,
             hooks: self.hooks.into_iter().map(Into::into).collect(),
+            tells_moves: false,
         };
         config.check_price().map_err(|error| {
             StepwellError::configuration(&error, "give `price`, or leave out `max_cost`")
