@@ -287,6 +287,7 @@ impl Stage<'_> {
                     self.live.event(&event, Timestamp(self.now));
                 }
                 Output::Effect(id, effect) => self.carry_out(id, effect),
+                Output::Moved(_) => {}
             }
         }
     }
