@@ -68,6 +68,15 @@ proptest! {
     }
 
     #[test]
+    fn i05_machines_of_one_canonical_form_have_one_future(setting in settings(), presses in presses()) {
+        let mut mad = Mad::new(setting);
+        (mad.checks, mad.has_twin) = (false, true);
+        for press in presses {
+            mad.press(press);
+        }
+    }
+
+    #[test]
     fn i04_a_restore_after_every_input_changes_nothing(setting in settings(), presses in presses()) {
         let mut plain = Mad::new(setting);
         let mut restored = Mad::new(setting);

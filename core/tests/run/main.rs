@@ -12,6 +12,7 @@ mod agent;
 mod answer_limits;
 mod approval;
 mod cancel;
+mod canonical;
 mod context;
 mod context_tokens;
 mod crashes;

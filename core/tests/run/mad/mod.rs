@@ -66,6 +66,8 @@ pub struct Mad {
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
     pub restores: bool,
+    /// Whether a clone is told the same, and comes to the same.
+    pub has_twin: bool,
     pub journal: Option<JournalWriter>,
 }
 
@@ -96,6 +98,7 @@ impl Mad {
             tool_runs: Vec::new(),
             checks: true,
             restores: false,
+            has_twin: false,
             journal: None,
         }
     }
@@ -164,6 +167,14 @@ impl Mad {
         let is_steer = matches!(input, Input::Steer(_));
         let is_resume = matches!(input, Input::Resume(_));
         let now = Timestamp(self.now);
+        let twin = self.has_twin.then(|| {
+            let mut twin = self.machine.clone();
+            assert_eq!(twin.canonical(), self.machine.canonical());
+            let told = twin.handle(input.clone(), now);
+            let outputs: Vec<_> = std::iter::from_fn(|| twin.poll_output()).collect();
+            (twin, told, outputs)
+        });
+        let known = self.outputs.len();
         let result = match &mut self.journal {
             Some(journal) => journal.handle(&mut self.machine, input, now),
             None => self.machine.handle(input, now),
@@ -182,6 +193,11 @@ impl Mad {
             self.hands.remove(&effect);
         }
         self.take_outputs();
+        if let Some((twin, told, outputs)) = twin {
+            assert_eq!(told, result);
+            assert_eq!(outputs, self.outputs[known..]);
+            assert_eq!(twin.canonical(), self.machine.canonical());
+        }
         if is_dispose {
             self.go_on_elsewhere(&before);
         }
