@@ -67,7 +67,7 @@
 //!             run.end(now).into_any()
 //!         }
 //!         (AnyRun::Completed(run), _) => break run,
-//!         // Tools, questions, …: a match without `_` names them all.
+//!         // Tools, questions, …: match the other states here. Time passes in each of them.
 //!         (run, _) => run.wake(now),
 //!     };
 //! };

@@ -138,7 +138,7 @@ fn simulation(context: &Context, log: &mut Log) -> Proved {
     run_tests(log, &mut tests)
 }
 
-/// Their suites once more, which read the variable, as do their tests.
+/// Runs the suites of other languages with the variable that has them, and their tests, do all.
 fn languages() -> Proved {
     let mut suites = process::command(env::current_exe()?);
     suites.args(["test", "python", "kotlin", "swift-package", "web"]);

@@ -154,7 +154,7 @@ where
     }
 }
 
-/// The network goes and comes in a state that sends nothing itself.
+/// The network goes or comes back, and the run stays in its state.
 macro_rules! note_network {
     ($run:ident, $method:ident, $now:ident) => {{
         $run.$method($now);
