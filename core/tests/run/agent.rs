@@ -2,8 +2,7 @@
 
 use crate::cases::cases;
 use crate::interrupts::answer;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,6 +12,7 @@ use stepwell_core::event::{Event, ResumeStatus, Verification, protobuf};
 use stepwell_core::journal::RedactError;
 use stepwell_core::run::{Effect, Failure, Input, Outcome, ResumeError, RunConfig, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
 fn binary(events: &[Value]) -> Vec<u8> {
     let mut body = Vec::new();
@@ -51,11 +51,11 @@ fn asked(id: &str) -> Vec<Value> {
 }
 
 fn working(change: impl FnOnce(&mut RunConfig)) -> World {
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         change(config);
     });
-    world.tool("work", |_| Work::gives("ok"))
+    world.tool("work", |_| ToolReply::text("ok"))
 }
 
 const BINARY: Option<&str> = Some(protobuf::MEDIA_TYPE);
@@ -64,33 +64,33 @@ const BINARY: Option<&str> = Some(protobuf::MEDIA_TYPE);
 fn the_answers_media_type_decides_how_it_is_read() {
     let first = run([said("m", "Let me see. "), asked("c")].concat());
     let second = run(said("n", "Done."));
-    let of = |bodies: [Answer; 2]| {
+    let of = |bodies: [Reply; 2]| {
         let [one, two] = bodies;
         let mut world = working(|config| {
             config.endpoint.quirks.ag_ui.encoding = AgUiEncoding::ProtobufFirst;
         })
         .journaled()
-        .answers(one)
-        .answers(two);
+        .reply(one)
+        .reply(two);
         world.send("Go on");
         world.drive();
         world
     };
     let events = Some("text/event-stream; charset=utf-8");
     let json = of([
-        Answer::Body(events, sse(&first)),
-        Answer::Body(events, sse(&second)),
+        Reply::Body(events, sse(&first)),
+        Reply::Body(events, sse(&second)),
     ]);
     // What a server answers with may differ from request to request, and its type may have parameters.
     let parameters = Some("Application/VND.ag-ui.event+proto; v=1");
     for (one, two) in [
         (
-            Answer::Body(BINARY, binary(&first)),
-            Answer::Body(BINARY, binary(&second)),
+            Reply::Body(BINARY, binary(&first)),
+            Reply::Body(BINARY, binary(&second)),
         ),
         (
-            Answer::Body(parameters, binary(&first)),
-            Answer::Body(events, sse(&second)),
+            Reply::Body(parameters, binary(&first)),
+            Reply::Body(events, sse(&second)),
         ),
     ] {
         let mut world = of([one, two]);
@@ -121,12 +121,12 @@ fn the_answers_media_type_decides_how_it_is_read() {
 fn a_binary_stream_that_breaks_off_is_truncated_and_one_that_is_broken_fails() {
     let body = binary(&run(said("m", "Hello")));
     let cut = body[..body.len() - 1].to_vec();
-    let world = working(|_| {}).answers(Answer::Body(BINARY, cut)).turn();
+    let world = working(|_| {}).reply(Reply::Body(BINARY, cut)).turn();
     assert_eq!(*world.outcome(), Outcome::Truncated);
     assert_eq!(world.machine.conversation().text(), "Hello");
     let mut broken = body;
     broken[4] = 0xff;
-    let world = working(|_| {}).answers(Answer::Body(BINARY, broken)).turn();
+    let world = working(|_| {}).reply(Reply::Body(BINARY, broken)).turn();
     let failure = Outcome::Failed {
         failure: Failure::Stream {
             message: String::new(),
@@ -154,8 +154,8 @@ fn a_lenient_run_goes_on_where_the_protocol_ends_it() {
     .concat();
     let world = |verification| {
         working(|config| config.endpoint.quirks.ag_ui.verification = verification)
-            .answers(Answer::Body(None, sse(&run(odd.clone()))))
-            .answers(Answer::Body(None, sse(&run(said("n", " and done.")))))
+            .reply(Reply::Body(None, sse(&run(odd.clone()))))
+            .reply(Reply::Body(None, sse(&run(said("n", " and done.")))))
             .turn()
     };
     {
@@ -194,11 +194,11 @@ fn a_lenient_run_goes_on_where_the_protocol_ends_it() {
 
 #[test]
 fn a_question_that_has_lapsed_can_only_be_cancelled() {
-    let mut world = World::ag_ui()
-        .says([Say::Outcome(json!({"type": "interrupt", "interrupts": [
+    let mut world = crate::world::ag_ui()
+        .streams([Part::Outcome(json!({"type": "interrupt", "interrupts": [
             {"id": "a", "reason": "question", "expiresAt": "1970-01-01T00:16:40.500Z"},
         ]}))])
-        .says([text("Never mind.")]);
+        .streams([text("Never mind.")]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     let interrupts = world.machine.interrupts();
@@ -236,8 +236,8 @@ fn what_an_agent_is_to_know_goes_out_with_every_run() {
             .clone();
         config.endpoint.quirks.ag_ui.is_before_1_0 = true;
     })
-    .says(said())
-    .says([text("Done.")])
+    .streams(said())
+    .streams([text("Done.")])
     .turn();
     let requests = world.seen.requests();
     assert_eq!(requests.len(), 2);
@@ -253,7 +253,7 @@ fn what_an_agent_is_to_know_goes_out_with_every_run() {
             "an old agent is not told"
         );
     }
-    let world = working(|_| {}).says([text("Done.")]).turn();
+    let world = working(|_| {}).streams([text("Done.")]).turn();
     assert_eq!(world.seen.requests()[0]["protocolVersion"], "1.0");
 }
 
@@ -269,8 +269,8 @@ fn a_call_that_only_a_snapshot_brought_is_run_if_the_agent_leaves_it_to_the_clie
     ]});
     let pending = json!({"type": "success", "pendingToolCallIds": ["old", "new", "nobody"]});
     let world = working(|_| {})
-        .says([Say::Event(snapshot), Say::Outcome(pending)])
-        .says([text("Done.")])
+        .streams([Part::Event(snapshot), Part::Outcome(pending)])
+        .streams([text("Done.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let results = [("old", "long ago"), ("new", "ok")];
@@ -283,7 +283,7 @@ fn a_call_that_only_a_snapshot_brought_is_run_if_the_agent_leaves_it_to_the_clie
         warnings.len() == 1 && warnings[0].contains("`nobody`"),
         "{warnings:?}"
     );
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -294,23 +294,23 @@ fn a_call_whose_id_was_used_before_is_not_answered_by_what_a_snapshot_has_of_the
         ]})
     };
     let snapshot =
-        |messages: Value| Say::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}));
+        |messages: Value| Part::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}));
     let user = json!({"role": "user", "id": "user-1", "content": "Go on"});
     let begin = json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "parentMessageId": "calls-2"});
     let end = json!({"type": "TOOL_CALL_END", "toolCallId": "c"});
     let pending = json!({"type": "success", "pendingToolCallIds": ["c"]});
     // The stream asks, and the snapshot repeats it; or the snapshot alone asks.
     for (streamed, outcome) in [
-        (vec![Say::Event(begin), Say::Event(end)], vec![]),
-        (vec![], vec![Say::Outcome(pending)]),
+        (vec![Part::Event(begin), Part::Event(end)], vec![]),
+        (vec![], vec![Part::Outcome(pending)]),
     ] {
         let known =
             json!({"role": "tool", "id": "run-1-result-0", "toolCallId": "c", "content": "ok"});
         let all = snapshot(json!([user, asks("calls"), known, asks("calls-2")]));
         let world = working(|_| {})
-            .says(asked("c").into_iter().map(Say::Event))
-            .says([streamed, vec![all], outcome].concat())
-            .says([text("Done.")])
+            .streams(asked("c").into_iter().map(Part::Event))
+            .streams([streamed, vec![all], outcome].concat())
+            .streams([text("Done.")])
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         let results: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();
@@ -387,11 +387,11 @@ proptest! {
             }
         }
         let body = if is_binary {
-            Answer::Body(BINARY, binary(&events))
+            Reply::Body(BINARY, binary(&events))
         } else {
-            Answer::Body(None, sse(&events))
+            Reply::Body(None, sse(&events))
         };
-        let mut world = working(|_| {}).answers(body).says([text("Done.")]);
+        let mut world = working(|_| {}).reply(body).streams([text("Done.")]);
         world.send("Go on");
         if asks_the_user {
             world.drive_to(StateKind::Interrupted);
@@ -430,8 +430,8 @@ fn a_call_that_is_announced_again_runs_once() {
     let with_result = [&once[..], &[result]].concat();
     for again in [once.clone(), bare, with_result] {
         let mut world = working(|_| {})
-            .answers(Answer::Body(None, sse(&run(once.clone()))))
-            .answers(Answer::Body(
+            .reply(Reply::Body(None, sse(&run(once.clone()))))
+            .reply(Reply::Body(
                 None,
                 sse(&run([again, said("n", "Done.")].concat())),
             ));

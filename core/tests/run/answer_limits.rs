@@ -2,8 +2,7 @@
 
 use crate::cases::cases;
 use crate::turn::BOTH;
-use crate::wire::{Call, Say, a_call, body, call, text};
-use crate::world::{Answer, Cut, Then, Work, World, config, offer};
+use crate::world::{Cut, Ending, Reply, ToolReply, config, offer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use stepwell_core::run::{
     TurnLimit,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, body, call, text};
 
 const SMALL: AnswerLimits = AnswerLimits {
     bytes: 64 << 10,
@@ -125,7 +125,7 @@ impl Endless {
         assert!(self.is_closed, "the connection is closed");
         assert!(self.size() < 1 << 20, "{}", self.size());
         let messages = self.machine.conversation().messages();
-        crate::look::legal(messages).expect("each call has a result");
+        stepwell_testing::history::check_history(messages).expect("each call has a result");
         self
     }
 }
@@ -301,17 +301,17 @@ fn what_takes_the_place_of_something_is_counted_once() {
 #[test]
 fn a_turn_may_have_more_than_one_answer() {
     for dialect in BOTH {
-        let mut world = World::with(dialect, small).tool("work", |_| Work::gives("ok"));
+        let mut world = crate::world::with(dialect, small).tool("work", |_| ToolReply::text("ok"));
         for round in 0..4 {
             let calls = (0..15).map(|number| {
                 let arguments = format!("{{\"n\":{number}}}");
-                a_call(&format!("c{round}-{number}"), "work", &arguments)
+                Call::new(&format!("c{round}-{number}"), "work", &arguments)
             });
-            world = world.says([text(&"x".repeat(40_000)), Say::Calls(calls.collect())]);
+            world = world.streams([text(&"x".repeat(40_000)), Part::Calls(calls.collect())]);
         }
-        let world = world.says([text("Done.")]).turn();
+        let world = world.streams([text("Done.")]).turn();
         assert_eq!(*world.outcome(), Outcome::Success);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -320,20 +320,20 @@ fn an_answer_may_come_up_to_its_limit() {
     let bytes = SMALL.bytes as usize;
     // A message counts as 256 bytes beside its text.
     for (length, fits) in [(bytes - 256, true), (bytes - 255, false)] {
-        let world = World::with(Dialect::OpenAiChat, small)
-            .says([text(&"x".repeat(length))])
+        let world = crate::world::with(Dialect::OpenAiChat, small)
+            .streams([text(&"x".repeat(length))])
             .turn();
         assert_eq!(*world.outcome() == Outcome::Success, fits, "{length}");
     }
     for (calls, fits) in [(20, true), (21, false)] {
-        let calls = (0..calls).map(|number| a_call(&format!("c{number}"), "work", "{}"));
-        let world = World::with(Dialect::OpenAiChat, |config| {
+        let calls = (0..calls).map(|number| Call::new(&format!("c{number}"), "work", "{}"));
+        let world = crate::world::with(Dialect::OpenAiChat, |config| {
             small(config);
             config.limits.repeats = None;
         })
-        .tool("work", |_| Work::gives("ok"))
-        .says([Say::Calls(calls.collect())])
-        .says([text("Done.")])
+        .tool("work", |_| ToolReply::text("ok"))
+        .streams([Part::Calls(calls.collect())])
+        .streams([text("Done.")])
         .turn();
         assert_eq!(*world.outcome() == Outcome::Success, fits);
         assert_eq!(world.seen.invocations().is_empty(), !fits);
@@ -343,16 +343,16 @@ fn an_answer_may_come_up_to_its_limit() {
 #[test]
 fn a_long_ordinary_answer_is_left_alone() {
     let words = "A sentence as it stands in a long report. ".repeat(50_000);
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([
-        Say::Reasoning(words.clone()),
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([
+        Part::Reasoning(words.clone()),
         text(&words),
         call("c", "work", &json!({"report": words}).to_string()),
     ])
-    .says([text("Done.")]);
+    .streams([text("Done.")]);
     let mut world = world;
     world.cut = Cut::Whole;
     let world = world.turn();
@@ -363,11 +363,11 @@ fn a_long_ordinary_answer_is_left_alone() {
 #[test]
 fn an_answer_beyond_its_limit_fails_whatever_the_policy() {
     for policy in [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp] {
-        let world = World::with(Dialect::OpenAiChat, |config| {
+        let world = crate::world::with(Dialect::OpenAiChat, |config| {
             small(config);
             config.limits.at_limit = policy;
         })
-        .says([call("c", "work", "{}"), text(&"x".repeat(100_000))])
+        .streams([call("c", "work", "{}"), text(&"x".repeat(100_000))])
         .turn();
         assert_eq!(*world.outcome(), too_many_bytes());
         assert_eq!(world.seen.requests().len(), 1);
@@ -375,7 +375,7 @@ fn an_answer_beyond_its_limit_fails_whatever_the_policy() {
         let results = world.results();
         assert_eq!(results.len(), 1);
         assert!(results[0].1.contains("was not run: the answer went beyond"));
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -386,11 +386,11 @@ fn an_answer_beyond_its_limit_is_not_asked_for_again() {
         Resumption::Replay,
         Resumption::Snapshot,
     ] {
-        let world = World::with(Dialect::AgUi, |config| {
+        let world = crate::world::with(Dialect::AgUi, |config| {
             small(config);
             config.endpoint.quirks.resumption = resumption;
         })
-        .says([text(&"x".repeat(100_000))])
+        .streams([text(&"x".repeat(100_000))])
         .turn();
         assert_eq!(*world.outcome(), too_many_bytes());
         assert_eq!(world.seen.requests().len(), 1);
@@ -409,28 +409,29 @@ fn an_answer_over_several_connections_is_one_answer() {
             .rposition(|pair| pair == b"\n\n")
             .expect("there is a frame")
             + 2;
-        let mut world = World::with(Dialect::AgUi, |config| {
+        let mut world = crate::world::with(Dialect::AgUi, |config| {
             small(config);
             config.endpoint.quirks.resumption = Resumption::Replay;
         })
-        .answers(Answer::Stream(whole[..cut].to_vec(), Then::Breaks));
+        .reply(Reply::Bytes(whole[..cut].to_vec(), Ending::Broken));
         for _ in 0..2 {
-            world = world.answers(Answer::Stream(whole[..cut].to_vec(), Then::Breaks));
+            world = world.reply(Reply::Bytes(whole[..cut].to_vec(), Ending::Broken));
         }
-        let world = world.answers(Answer::Stream(whole, Then::Ends)).turn();
+        let world = world.reply(Reply::Bytes(whole, Ending::Complete)).turn();
         assert_eq!(*world.outcome() == Outcome::Success, fits, "{length}");
     }
 }
 
 #[test]
 fn what_an_answer_has_brought_is_kept_in_a_snapshot() {
-    let mut world = World::with(Dialect::OpenAiChat, small).says([text(&"x".repeat(100_000))]);
+    let mut world =
+        crate::world::with(Dialect::OpenAiChat, small).streams([text(&"x".repeat(100_000))]);
     world.restores = true;
     world.cut = Cut::Every(5_000);
     assert_eq!(*world.turn().outcome(), too_many_bytes());
 }
 
-fn say() -> impl Strategy<Value = Say> {
+fn say() -> impl Strategy<Value = Part> {
     let calls = |most| {
         prop::collection::vec(
             (0..400usize).prop_map(|length| "1".repeat(length + 1)),
@@ -438,16 +439,16 @@ fn say() -> impl Strategy<Value = Say> {
         )
     };
     prop_oneof![
-        (0..3_000usize).prop_map(|length| Say::Text("é".repeat(length + 1))),
-        (0..3_000usize).prop_map(|length| Say::Reasoning("r".repeat(length + 1))),
+        (0..3_000usize).prop_map(|length| Part::Text("é".repeat(length + 1))),
+        (0..3_000usize).prop_map(|length| Part::Reasoning("r".repeat(length + 1))),
         calls(8).prop_map(|arguments| {
             let calls = arguments.iter().enumerate();
             let call = |(number, arguments): (usize, &String)| Call {
                 id: format!("{number}-{arguments}"),
                 name: "work".to_owned(),
-                pieces: vec![arguments.clone()],
+                fragments: vec![arguments.clone()],
             };
-            Say::Calls(calls.map(call).collect())
+            Part::Calls(calls.map(call).collect())
         }),
     ]
 }
@@ -467,19 +468,19 @@ proptest! {
     ) {
         let dialect = if ag_ui { Dialect::AgUi } else { Dialect::OpenAiChat };
         let play = |cut, restores| {
-            let mut world = World::with(dialect, |config| {
+            let mut world = crate::world::with(dialect, |config| {
                 small(config);
                 config.limits.answer = AnswerLimits { bytes, calls };
                 config.limits.at_limit = LimitPolicy::Complete;
                 config.limits.max_tool_rounds = 0;
             })
-            .says(says.clone());
+            .streams(says.clone());
             world.cut = cut;
             world.restores = restores;
             world.turn()
         };
         let whole = play(Cut::Whole, false);
-        whole.assert_legal();
+        whole.assert_valid_history();
         let said: usize = whole.messages().iter().map(|message| match message {
             Message::Assistant(message) => {
                 let calls = message.tool_calls.iter();

@@ -1,7 +1,6 @@
 //! Tools that the user must allow.
 
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::json;
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
@@ -12,22 +11,23 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 fn asking(turn_timeout: Option<Duration>) -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         offer(config, Tool::new("work", "Works."));
         config.timeouts.turn = turn_timeout;
     })
-    .tool("ask", |_| Work::gives("did it"))
-    .tool("work", |_| Work::gives("worked"))
+    .tool("ask", |_| ToolReply::text("did it"))
+    .tool("work", |_| ToolReply::text("worked"))
 }
 
 #[test]
 fn granted_it_runs() {
     let mut world = asking(None)
-        .says([call("c", "ask", "{}")])
-        .says([text("Done.")]);
+        .streams([call("c", "ask", "{}")])
+        .streams([text("Done.")]);
     world.decisions.push_back(Decision::Granted);
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Success);
@@ -45,8 +45,8 @@ fn granted_it_runs() {
 #[test]
 fn denied_it_does_not_run_and_the_model_is_told_why() {
     let mut world = asking(None)
-        .says([call("c", "ask", "{}")])
-        .says([text("Fine.")]);
+        .streams([call("c", "ask", "{}")])
+        .streams([text("Fine.")]);
     world.decisions.push_back(Decision::Denied {
         reason: Some("not today".into()),
     });
@@ -62,9 +62,9 @@ fn denied_it_does_not_run_and_the_model_is_told_why() {
 
 #[test]
 fn a_run_rests_while_the_user_alone_can_move_it() {
-    let mut world = asking(None).says([Say::Calls(vec![
-        a_call("a", "ask", "{}"),
-        a_call("b", "work", "{}"),
+    let mut world = asking(None).streams([Part::Calls(vec![
+        Call::new("a", "ask", "{}"),
+        Call::new("b", "work", "{}"),
     ])]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
@@ -75,9 +75,9 @@ fn a_run_rests_while_the_user_alone_can_move_it() {
 
 #[test]
 fn others_run_while_the_user_is_asked() {
-    let mut world = asking(None).says([Say::Calls(vec![
-        a_call("a", "ask", "{}"),
-        a_call("b", "work", "{}"),
+    let mut world = asking(None).streams([Part::Calls(vec![
+        Call::new("a", "ask", "{}"),
+        Call::new("b", "work", "{}"),
     ])]);
     world.send("Hello");
     world.drive();
@@ -94,7 +94,7 @@ fn others_run_while_the_user_is_asked() {
 
 #[test]
 fn what_the_user_is_shown_is_what_will_run() {
-    let mut world = asking(None).says([call("c", "ask", r#"{"path":"/tmp"}"#)]);
+    let mut world = asking(None).streams([call("c", "ask", r#"{"path":"/tmp"}"#)]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let asked = world.seen.effects().find_map(|(_, effect)| match effect {
@@ -110,8 +110,8 @@ fn what_the_user_is_shown_is_what_will_run() {
 #[test]
 fn a_second_decision_is_dropped() {
     let mut world = asking(None)
-        .tool("ask", |_| Work::never())
-        .says([call("c", "ask", "{}")]);
+        .tool("ask", |_| ToolReply::never())
+        .streams([call("c", "ask", "{}")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
@@ -136,8 +136,8 @@ fn a_second_decision_is_dropped() {
 #[test]
 fn the_users_time_is_not_the_turns_and_the_rest_of_it_counts_on() {
     let mut world = asking(Some(Duration::from_secs(10)))
-        .tool("ask", |_| Work::never())
-        .says([call("c", "ask", "{}")]);
+        .tool("ask", |_| ToolReply::never())
+        .streams([call("c", "ask", "{}")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let asked = world.now;
@@ -179,14 +179,14 @@ fn edited(arguments: &str) -> Decision {
 
 #[test]
 fn edited_it_runs_with_the_users_arguments_and_both_are_recorded() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
         offer(config, Tool::new("ask", "Asks.").parameters(schema).requires_approval());
         config.durability = Durability::Blocks { attempts: 1 };
     })
-    .tool("ask", |call| Work::gives(&format!("deleted {}", call.arguments.value["path"])))
-    .says([call("c", "ask", r#"{"path":"/"}"#)])
-    .says([text("Done.")]);
+    .tool("ask", |call| ToolReply::text(&format!("deleted {}", call.arguments.value["path"])))
+    .streams([call("c", "ask", r#"{"path":"/"}"#)])
+    .streams([text("Done.")]);
     world.decisions.push_back(edited(r#"{"path":"old"}"#));
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Success);
@@ -216,7 +216,7 @@ fn edited_it_runs_with_the_users_arguments_and_both_are_recorded() {
 
 #[test]
 fn an_edit_that_does_not_fit_is_the_apps_mistake_and_the_call_still_asks() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let schema = json!({"type": "object", "required": ["path"]});
         offer(
             config,
@@ -225,9 +225,9 @@ fn an_edit_that_does_not_fit_is_the_apps_mistake_and_the_call_still_asks() {
                 .requires_approval(),
         );
     })
-    .tool("ask", |_| Work::gives("did it"))
-    .says([call("c", "ask", r#"{"path":"/"}"#)])
-    .says([text("Done.")]);
+    .tool("ask", |_| ToolReply::text("did it"))
+    .streams([call("c", "ask", r#"{"path":"/"}"#)])
+    .streams([text("Done.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
@@ -253,13 +253,13 @@ fn an_edit_that_does_not_fit_is_the_apps_mistake_and_the_call_still_asks() {
 
 #[test]
 fn an_approval_that_nobody_gives_in_time_tells_the_model_and_the_turn_goes_on() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         config.timeouts.approval = Some(Duration::from_secs(600));
     })
-    .tool("ask", |_| Work::gives("did it"))
-    .says([call("c", "ask", "{}")])
-    .says([text("Then not.")]);
+    .tool("ask", |_| ToolReply::text("did it"))
+    .streams([call("c", "ask", "{}")])
+    .streams([text("Then not.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let asked = world.now;

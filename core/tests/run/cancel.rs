@@ -1,20 +1,20 @@
 //! Cancel in every state: one terminal state, at once; tools are told; the history stays legal.
 
 use crate::turn::BOTH;
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::json;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{EffectId, Input, Outcome, RunIds, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, call, text};
 
 fn working(dialect: Dialect) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
     })
-    .tool("work", |_| Work::never())
+    .tool("work", |_| ToolReply::never())
 }
 
 /// Cancels, and sees to what must hold whatever the state was.
@@ -25,7 +25,7 @@ fn cancelled(mut world: World) -> World {
     assert_eq!(*world.outcome(), Outcome::Cancelled);
     assert_eq!(world.seen.ends(), 1);
     assert_eq!(world.machine.poll_timeout(), None);
-    world.assert_legal();
+    world.assert_valid_history();
     let begun = world.seen.effects().count();
     let before = world.machine.snapshot();
     world.cancel();
@@ -37,14 +37,14 @@ fn cancelled(mut world: World) -> World {
 
 #[test]
 fn while_idle() {
-    let world = cancelled(World::chat());
+    let world = cancelled(crate::world::chat());
     assert_eq!(world.seen.effects().count(), 0);
 }
 
 #[test]
 fn while_opening() {
     for dialect in BOTH {
-        let mut world = working(dialect).answers(Answer::Never);
+        let mut world = working(dialect).reply(Reply::Silent);
         world.send("Hello");
         let world = cancelled(world);
         assert_eq!(
@@ -56,12 +56,12 @@ fn while_opening() {
 
 #[test]
 fn while_a_run_is_being_created() {
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.run_ids = RunIds::Host;
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([call("c", "work", "{}")]);
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([call("c", "work", "{}")]);
     world.runs.push_back("run-2".into());
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
@@ -75,12 +75,12 @@ fn while_a_run_is_being_created() {
         "the run comes too late"
     );
     assert_eq!(world.result(), "ok");
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn while_waiting_for_a_retry() {
-    let mut world = working(Dialect::OpenAiChat).answers(Answer::Unreachable);
+    let mut world = working(Dialect::OpenAiChat).reply(Reply::Unreachable);
     world.send("Hello");
     world.drive_to(StateKind::Waiting);
     let world = cancelled(world);
@@ -91,7 +91,7 @@ fn while_waiting_for_a_retry() {
 fn while_streaming_text() {
     for dialect in BOTH {
         let mut world =
-            working(dialect).answers(Answer::Stalls(vec![text("Half an answ"), Say::Cut]));
+            working(dialect).reply(Reply::Stalled(vec![text("Half an answ"), Part::Cut]));
         world.send("Hello");
         world.drive_until(|world| world.machine.conversation().text() == "Half an answ");
         let world = cancelled(world);
@@ -108,9 +108,9 @@ fn while_streaming_text() {
 #[test]
 fn while_streaming_a_call() {
     for dialect in BOTH {
-        let mut world = working(dialect).answers(Answer::Stalls(vec![
+        let mut world = working(dialect).reply(Reply::Stalled(vec![
             call("c", "work", r#"{"a":"b"}"#),
-            Say::Cut,
+            Part::Cut,
         ]));
         world.send("Hello");
         world.drive_until(|world| {
@@ -130,12 +130,12 @@ fn while_streaming_a_call() {
 fn while_tools_run_and_late_results_are_dropped() {
     for dialect in BOTH {
         let mut world = working(dialect)
-            .tool("work", |_| Work::gives("late").after(500))
-            .says([Say::Calls(vec![
-                a_call("a", "work", "{}"),
-                a_call("b", "work", "{}"),
+            .tool("work", |_| ToolReply::text("late").after(500))
+            .streams([Part::Calls(vec![
+                Call::new("a", "work", "{}"),
+                Call::new("b", "work", "{}"),
             ])]);
-        world.deaf_tools = true;
+        world.ignores_cancel = true;
         world.send("Hello");
         world.drive_to(StateKind::ExecutingTools);
         world.cancel();
@@ -159,7 +159,7 @@ fn while_tools_run_and_late_results_are_dropped() {
             world.seen.statuses("a"),
             [ToolCallStatus::Executing, ToolCallStatus::Cancelled]
         );
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -168,14 +168,14 @@ fn while_one_tool_is_done_and_another_runs() {
     let mut world = working(Dialect::OpenAiChat)
         .tool("work", |invocation| {
             if invocation.call.index == 0 {
-                Work::gives("done")
+                ToolReply::text("done")
             } else {
-                Work::never()
+                ToolReply::never()
             }
         })
-        .says([Say::Calls(vec![
-            a_call("a", "work", "{}"),
-            a_call("b", "work", "{}"),
+        .streams([Part::Calls(vec![
+            Call::new("a", "work", "{}"),
+            Call::new("b", "work", "{}"),
         ])]);
     world.send("Hello");
     world.drive_until(|world| world.seen.statuses("a").last() == Some(&ToolCallStatus::Completed));
@@ -186,7 +186,7 @@ fn while_one_tool_is_done_and_another_runs() {
 
 #[test]
 fn while_the_user_is_asked() {
-    let mut world = working(Dialect::OpenAiChat).says([call("c", "ask", "{}")]);
+    let mut world = working(Dialect::OpenAiChat).streams([call("c", "ask", "{}")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let world = cancelled(world);
@@ -203,10 +203,10 @@ fn while_the_user_is_asked() {
 #[test]
 fn while_interrupted() {
     let outcome = json!({"type": "interrupt", "interrupts": [{"id": "i", "reason": "approval", "toolCallId": "c"}]});
-    let mut world = working(Dialect::AgUi).says([
+    let mut world = working(Dialect::AgUi).streams([
         text("May I?"),
         call("c", "work", "{}"),
-        Say::Outcome(outcome),
+        Part::Outcome(outcome),
     ]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
@@ -216,7 +216,7 @@ fn while_interrupted() {
 
 #[test]
 fn when_it_is_over_already() {
-    let mut world = World::chat().says([text("Yes.")]).turn();
+    let mut world = crate::world::chat().streams([text("Yes.")]).turn();
     let before = world.machine.snapshot();
     world.cancel();
     assert_eq!(*world.outcome(), Outcome::Success);
@@ -225,8 +225,8 @@ fn when_it_is_over_already() {
 
 #[test]
 fn by_the_agent_itself() {
-    let world = World::ag_ui()
-        .says([text("I stop."), Say::Outcome(json!({"type": "cancelled"}))])
+    let world = crate::world::ag_ui()
+        .streams([text("I stop."), Part::Outcome(json!({"type": "cancelled"}))])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Cancelled);
     assert_eq!(world.machine.conversation().text(), "I stop.");
@@ -234,7 +234,7 @@ fn by_the_agent_itself() {
 
 #[test]
 fn bytes_that_come_after_it_are_dropped() {
-    let mut world = World::chat().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+    let mut world = crate::world::chat().reply(Reply::Stalled(vec![text("Half"), Part::Cut]));
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
     world.cancel();
@@ -257,8 +257,8 @@ fn bytes_that_come_after_it_are_dropped() {
 fn between_the_end_of_the_stream_and_the_tools() {
     // The calls are being stored: no tool has begun.
     let mut world = crate::durability::stored(Dialect::OpenAiChat, |_| {})
-        .tool("work", |_| Work::never())
-        .says([call("c", "work", "{}")]);
+        .tool("work", |_| ToolReply::never())
+        .streams([call("c", "work", "{}")]);
     world.store.takes = 1_000;
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
@@ -271,5 +271,5 @@ fn between_the_end_of_the_stream_and_the_tools() {
         world.seen.statuses("c").last(),
         Some(&ToolCallStatus::Cancelled)
     );
-    world.assert_legal();
+    world.assert_valid_history();
 }

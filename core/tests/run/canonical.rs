@@ -1,14 +1,14 @@
 //! The canonical form: what decides the future tells two runs apart.
 
 use crate::turn::BOTH;
-use crate::wire::text;
-use crate::world::{Answer, World};
+use crate::world::{Reply, World};
 use stepwell_core::Timestamp;
 use stepwell_core::event::Message;
 use stepwell_core::run::{EffectStage, Input, RunMachine, StateKind};
+use stepwell_testing::reply::text;
 
 fn streaming() -> World {
-    let mut world = World::chat().answers(Answer::Stalls(vec![text("Half an")]));
+    let mut world = crate::world::chat().reply(Reply::Stalled(vec![text("Half an")]));
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
     world

@@ -2,9 +2,7 @@
 
 use crate::durability::stored;
 use crate::journal::{parsed, written};
-use crate::look::legal;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::Value;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -16,11 +14,13 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{MessageId, Timestamp};
+use stepwell_testing::history::check_history;
+use stepwell_testing::reply::{Part, call, text};
 
 const LONG: usize = 4_000;
 
 pub fn guarded(window: u64, at_limit: ContextPolicy, change: impl FnOnce(&mut RunConfig)) -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.context_guard = ContextGuard {
             window: Some(window),
@@ -29,7 +29,7 @@ pub fn guarded(window: u64, at_limit: ContextPolicy, change: impl FnOnce(&mut Ru
         };
         change(config);
     })
-    .tool("work", |_| Work::gives(&"x".repeat(LONG)))
+    .tool("work", |_| ToolReply::text(&"x".repeat(LONG)))
 }
 
 fn with_history(mut world: World, messages: Vec<Message>) -> World {
@@ -95,12 +95,12 @@ fn a_first_request_that_does_not_fit_is_not_sent() {
 fn a_request_after_tools_that_does_not_fit_is_not_sent() {
     for run_ids in [RunIds::Derived, RunIds::Host] {
         let world = guarded(900, ContextPolicy::Fail, |config| config.run_ids = run_ids)
-            .says([call("c", "work", "{}")])
+            .streams([call("c", "work", "{}")])
             .turn();
         assert!(too_long(&world).is_some(), "{:?}", world.outcome());
         assert_eq!(world.seen.requests().len(), 1);
         // The result is in the history, for a new turn.
-        legal(world.messages()).expect("every call is answered");
+        check_history(world.messages()).expect("every call is answered");
         assert_eq!(world.results().len(), 1);
     }
 }
@@ -109,8 +109,8 @@ fn a_request_after_tools_that_does_not_fit_is_not_sent() {
 fn what_the_provider_counted_goes_before_an_estimate() {
     let hops = |input| {
         guarded(2_000, ContextPolicy::Fail, |_| {})
-            .says([call("c", "work", "{}"), Say::Usage { input, output: 100 }])
-            .says([text("Done.")])
+            .streams([call("c", "work", "{}"), Part::Usage { input, output: 100 }])
+            .streams([text("Done.")])
             .turn()
     };
     // 1,000 tokens of a result come on top.
@@ -123,9 +123,9 @@ fn what_the_provider_counted_goes_before_an_estimate() {
 #[test]
 fn the_count_of_the_turn_before_is_taken_too() {
     let before = guarded(100_000, ContextPolicy::Fail, |_| {})
-        .says([
+        .streams([
             text("Yes."),
-            Say::Usage {
+            Part::Usage {
                 input: 90_000,
                 output: 10,
             },
@@ -152,7 +152,7 @@ fn the_answers_share_of_the_window_is_kept_free() {
             }),
             long_history(),
         )
-        .says([text("Yes.")])
+        .streams([text("Yes.")])
         .turn()
     };
     assert_eq!(*turn(None).outcome(), Outcome::Success);
@@ -173,8 +173,8 @@ fn near_the_limit_the_model_is_warned_in_each_request_and_the_user_once() {
         }),
         long_history(),
     )
-    .says([call("c", "work", "{}")])
-    .says([text("Yes.")])
+    .streams([call("c", "work", "{}")])
+    .streams([text("Yes.")])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(warned(&world), 1);
@@ -194,7 +194,7 @@ fn near_the_limit_the_model_is_warned_in_each_request_and_the_user_once() {
     );
     // Far from it nothing is said.
     let far = guarded(100_000, ContextPolicy::Fail, |_| {})
-        .says([text("Yes.")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!((warned(&far), system(&far.seen.requests()[0])), (0, ""));
 }
@@ -202,19 +202,19 @@ fn near_the_limit_the_model_is_warned_in_each_request_and_the_user_once() {
 #[test]
 fn the_provider_may_be_left_to_decide() {
     let world = with_history(guarded(1_000, ContextPolicy::Send, |_| {}), long_history())
-        .says([text("Yes.")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(warned(&world), 1);
 }
 
 fn model(name: &str, length: usize) -> World {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.endpoint.provider = "openai".to_owned();
         config.endpoint.model = name.to_owned();
     });
     with_history(world, vec![Message::user("old", "x".repeat(length))])
-        .says([text("Yes.")])
+        .streams([text("Yes.")])
         .turn()
 }
 
@@ -240,7 +240,7 @@ fn newest(overflow: &stepwell_core::run::ContextOverflow) -> (Vec<MessageId>, Op
 #[test]
 fn the_host_leaves_out_what_does_not_fit_and_the_history_stays_whole() {
     let mut world = with_history(guarded(1_000, ContextPolicy::Trim, |_| {}), long_history())
-        .says([text("Yes.")]);
+        .streams([text("Yes.")]);
     world.trims.push_back(newest);
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Success);
@@ -271,8 +271,8 @@ fn what_was_left_out_stays_out_for_the_rest_of_the_turn() {
         }),
         long_history(),
     )
-    .says([call("c", "work", "{}")])
-    .says([text("Yes.")]);
+    .streams([call("c", "work", "{}")])
+    .streams([text("Yes.")]);
     world.runs.push_back("run-2".into());
     world.trims.push_back(newest);
     let world = world.turn();
@@ -317,10 +317,10 @@ fn a_host_that_keeps_all_or_cannot_ends_the_turn() {
 fn the_question_can_be_cancelled_restored_and_revived_while_the_host_trims() {
     let asked = || {
         let mut world = with_history(guarded(1_000, ContextPolicy::Trim, |_| {}), long_history())
-            .answers(Answer::Never);
+            .reply(Reply::Silent);
         world.send("Go on");
         // The host's answer is not entered.
-        world.agenda.clear();
+        world.scheduled.clear();
         world
     };
     let effect = EffectId::Trim { hop: 0 };
@@ -367,9 +367,9 @@ fn the_host_is_asked_only_when_what_came_before_is_stored() {
         config.context_guard.window = Some(900);
         config.context_guard.at_limit = ContextPolicy::Trim;
     })
-    .tool("work", |_| Work::gives(&"x".repeat(LONG)))
-    .says([call("c", "work", "{}")])
-    .answers(Answer::Never);
+    .tool("work", |_| ToolReply::text(&"x".repeat(LONG)))
+    .streams([call("c", "work", "{}")])
+    .reply(Reply::Silent);
     world.store.takes = 100;
     world.send("Go on");
     world.drive_until(|world| {
@@ -389,9 +389,9 @@ fn the_host_is_asked_only_when_what_came_before_is_stored() {
 fn a_trimmed_turn_replays_and_can_be_redacted() {
     let mut world = guarded(1_700, ContextPolicy::Trim, |_| {})
         .journaled()
-        .says([call("a", "work", "{}")])
-        .says([call("b", "work", "{\"n\":1}")])
-        .says([text("Yes.")]);
+        .streams([call("a", "work", "{}")])
+        .streams([call("b", "work", "{\"n\":1}")])
+        .streams([text("Yes.")]);
     let first_out: crate::world::Trim = |overflow| {
         let ids = overflow.messages.iter().skip(3);
         (
@@ -418,7 +418,7 @@ fn a_trimmed_turn_replays_and_can_be_redacted() {
 #[test]
 fn a_conversation_that_is_far_from_the_window_leaves_nothing_in_the_snapshot() {
     let snapshot = |window| {
-        let mut world = guarded(window, ContextPolicy::Send, |_| {}).answers(Answer::Never);
+        let mut world = guarded(window, ContextPolicy::Send, |_| {}).reply(Reply::Silent);
         world.send("Go on");
         world.machine.snapshot()
     };

@@ -1,8 +1,7 @@
 //! How long a conversation is, token by token, and where exactly the bars are.
 
 use crate::context::guarded;
-use crate::wire::{Say, call, text};
-use crate::world::{Work, World, config, offer};
+use crate::world::{ToolReply, World, config, offer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -13,6 +12,7 @@ use stepwell_core::run::{
     RunEvent, RunMachine, Start,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
 fn messages(messages: Value) -> Vec<Message> {
     serde_json::from_value(messages).expect("messages of AG-UI")
@@ -20,7 +20,7 @@ fn messages(messages: Value) -> Vec<Message> {
 
 /// A run that is sent five tokens, the message's own included, after this history.
 fn after(history: Vec<Message>, change: impl FnOnce(&mut RunConfig)) -> World {
-    let mut world = World::with(Dialect::OpenAiChat, change).says([text("Yes.")]);
+    let mut world = crate::world::with(Dialect::OpenAiChat, change).streams([text("Yes.")]);
     let history = Conversation::new(history);
     world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
     world.send("And?");
@@ -194,10 +194,10 @@ fn an_answer_that_takes_the_whole_window_is_the_providers_business() {
 fn what_the_model_said_is_counted_once() {
     // The provider counted the answer; 4,000 bytes of a result come on top.
     let world = guarded(2_000, ContextPolicy::Fail, |_| {})
-        .says([
+        .streams([
             text(&"y".repeat(4_000)),
             call("c", "work", "{}"),
-            Say::Usage {
+            Part::Usage {
                 input: 1_500,
                 output: 100,
             },
@@ -215,8 +215,8 @@ fn each_provider_counts_what_is_cached_and_thought_in_its_own_way() {
         "prompt_tokens_details": {"cached_tokens": 300},
         "completion_tokens_details": {"reasoning_tokens": 40},
     }});
-    let before = World::chat()
-        .says([text("Yes."), Say::Raw(format!("data: {usage}\n\n"))])
+    let before = crate::world::chat()
+        .streams([text("Yes."), Part::Raw(format!("data: {usage}\n\n"))])
         .turn();
     let history = before.machine.conversation();
     for (dialect, tokens) in [
@@ -248,21 +248,21 @@ fn each_provider_counts_what_is_cached_and_thought_in_its_own_way() {
 /// By as much as the estimate of the whole was wrong, that of the rest is thought to be wrong.
 #[test]
 fn what_is_left_is_measured_by_what_the_provider_counted() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let tool = Tool::new("work", "Works.").parameters(json!({"type": "object"}));
         offer(config, tool);
         config.context_guard.window = Some(2_000);
         config.context_guard.at_limit = ContextPolicy::Trim;
     })
-    .tool("work", |_| Work::gives(&"x".repeat(400)))
-    .says([
+    .tool("work", |_| ToolReply::text(&"x".repeat(400)))
+    .streams([
         call("c", "work", "{}"),
-        Say::Usage {
+        Part::Usage {
             input: 2_000,
             output: 0,
         },
     ])
-    .says([text("Done.")]);
+    .streams([text("Done.")]);
     let history = vec![Message::user("old", "x".repeat(4_000))];
     world.machine = RunMachine::new(
         Arc::clone(&world.config),

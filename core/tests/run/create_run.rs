@@ -1,7 +1,6 @@
 //! Backends that create runs first.
 
-use crate::wire::{call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::Value;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
@@ -10,15 +9,16 @@ use stepwell_core::run::{
     Effect, EffectId, Failure, Input, Outcome, Output, RunEvent, RunIds, Start,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{call, text};
 
 fn world() -> World {
-    World::with(Dialect::AgUi, |config| {
+    crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.run_ids = RunIds::Host;
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([call("c", "work", "{}")])
-    .says([text("Done.")])
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([call("c", "work", "{}")])
+    .streams([text("Done.")])
 }
 
 #[test]
@@ -137,6 +137,6 @@ fn a_run_that_cannot_be_created_fails_the_turn_and_keeps_the_results() {
     };
     assert_eq!(*world.outcome(), Outcome::Failed { failure });
     assert_eq!(world.result(), "ok");
-    assert!(world.hands.is_empty());
-    world.assert_legal();
+    assert!(world.given.is_empty());
+    world.assert_valid_history();
 }

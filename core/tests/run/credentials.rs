@@ -3,8 +3,7 @@
 
 use crate::journal::{parsed, written};
 use crate::turn::secret_numbers;
-use crate::wire::{call, text};
-use crate::world::{Answer, World, offer};
+use crate::world::{Reply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
@@ -14,22 +13,23 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{Timestamp, provider};
+use stepwell_testing::reply::{call, text};
 
 fn asking() -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         config.credentials = Credentials::Host;
     })
 }
 
-fn refuses(status: u16) -> Answer {
-    Answer::Refuses(Refusal {
+fn refuses(status: u16) -> Reply {
+    Reply::Refused(Refusal {
         status,
         ..Refusal::default()
     })
 }
 
 fn keys(mut world: World, keys: &[&'static str]) -> World {
-    world.keys.extend(keys.iter().copied().map(Ok));
+    world.credentials.extend(keys.iter().copied().map(Ok));
     world
 }
 
@@ -55,14 +55,14 @@ fn failed(world: &World) -> &Failure {
 
 #[test]
 fn the_host_is_asked_before_each_request() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.credentials = Credentials::Host;
         offer(config, Tool::new("work", "Works."));
     });
     let world = keys(world, &["one", "two"])
-        .tool("work", |_| crate::world::Work::gives("done"))
-        .says([call("call-1", "work", "{}")])
-        .says([text("Yes.")])
+        .tool("work", |_| crate::world::ToolReply::text("done"))
+        .streams([call("call-1", "work", "{}")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(sent(&world), ["Bearer one", "Bearer two"]);
     assert_eq!(
@@ -80,8 +80,8 @@ fn the_host_is_asked_before_each_request() {
 #[test]
 fn after_a_401_it_is_asked_once_more() {
     let world = keys(asking(), &["old", "new"])
-        .answers(refuses(401))
-        .says([text("Yes.")])
+        .reply(refuses(401))
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(sent(&world), ["Bearer old", "Bearer new"]);
     assert_eq!(
@@ -99,8 +99,8 @@ fn after_a_401_it_is_asked_once_more() {
 #[test]
 fn a_second_401_fails_the_turn() {
     let world = keys(asking(), &["old", "old too", "never"])
-        .answers(refuses(401))
-        .answers(refuses(401))
+        .reply(refuses(401))
+        .reply(refuses(401))
         .turn();
     assert_eq!(sent(&world).len(), 2);
     assert!(matches!(failed(&world), Failure::Api { error } if error.status == 401));
@@ -108,7 +108,7 @@ fn a_second_401_fails_the_turn() {
 
 #[test]
 fn with_a_key_of_the_endpoint_a_401_fails_as_it_did() {
-    let world = World::chat().answers(refuses(401)).turn();
+    let world = crate::world::chat().reply(refuses(401)).turn();
     assert_eq!(world.seen.effect_names(), ["open open:0:0"]);
     assert!(matches!(failed(&world), Failure::Api { .. }));
 }
@@ -117,9 +117,9 @@ fn with_a_key_of_the_endpoint_a_401_fails_as_it_did() {
 fn a_401_is_no_try_and_a_try_is_no_401() {
     let mut world = keys(asking(), &["a", "b", "c", "d", "e"]);
     for status in [503, 401, 503, 503] {
-        world = world.answers(refuses(status));
+        world = world.reply(refuses(status));
     }
-    let world = world.says([text("Yes.")]).turn();
+    let world = world.streams([text("Yes.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success, "four tries count");
     let rejected: Vec<_> = world
         .seen
@@ -135,7 +135,7 @@ fn a_401_is_no_try_and_a_try_is_no_401() {
 #[test]
 fn without_credentials_the_turn_fails_with_the_hosts_words() {
     let mut world = asking();
-    world.keys.push_back(Err("nobody has signed in"));
+    world.credentials.push_back(Err("nobody has signed in"));
     let world = world.turn();
     let message = "nobody has signed in".to_owned();
     assert_eq!(*failed(&world), Failure::NotAuthorized { message });
@@ -146,7 +146,7 @@ fn without_credentials_the_turn_fails_with_the_hosts_words() {
 
 #[test]
 fn a_host_that_does_not_answer_is_waited_for_so_long_and_no_longer() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.credentials = Credentials::Host;
         config.timeouts.credentials = Some(Duration::from_secs(5));
     });
@@ -203,7 +203,7 @@ fn cancelled_while_it_asks_the_host_stops_and_nothing_goes_out() {
 
 #[test]
 fn without_a_network_it_is_asked_when_there_is_one() {
-    let mut world = asking().says([text("Yes.")]);
+    let mut world = asking().streams([text("Yes.")]);
     world.send("Go on");
     world.input(Input::NetworkLost).expect("any time");
     let effect = EffectId::Authorize { hop: 0, attempt: 0 };
@@ -211,7 +211,7 @@ fn without_a_network_it_is_asked_when_there_is_one() {
     let answer = Input::NotAuthorized { effect, message };
     world.input(answer).expect("it was asked for");
     assert_eq!(world.machine.state(), StateKind::Waiting);
-    world.keys.push_back(Ok("now"));
+    world.credentials.push_back(Ok("now"));
     world.input(Input::NetworkAvailable).expect("any time");
     world.drive();
     assert_eq!(sent(&world), ["Bearer now"]);
@@ -220,7 +220,7 @@ fn without_a_network_it_is_asked_when_there_is_one() {
 /// I1: no timer without a reason.
 #[test]
 fn a_401_without_a_network_waits_for_it_and_is_not_called_silence() {
-    let mut world = keys(asking(), &["old", "new"]).answers(Answer::Never);
+    let mut world = keys(asking(), &["old", "new"]).reply(Reply::Silent);
     world.send("Go on");
     world.drive_until(|world| sent(world).len() == 1);
     world.input(Input::NetworkLost).expect("any time");
@@ -235,7 +235,7 @@ fn a_401_without_a_network_waits_for_it_and_is_not_called_silence() {
     world.wait(40_000);
     world.input(Input::Timeout).expect("any time");
     assert_eq!(world.machine.state(), StateKind::Opening);
-    let mut world = world.says([text("Yes.")]);
+    let mut world = world.streams([text("Yes.")]);
     world.input(Input::NetworkAvailable).expect("any time");
     world.drive();
     assert_eq!(sent(&world), ["Bearer old", "Bearer new"]);
@@ -244,15 +244,15 @@ fn a_401_without_a_network_waits_for_it_and_is_not_called_silence() {
 
 #[test]
 fn a_run_that_comes_back_asks_its_new_host() {
-    let mut world = keys(asking(), &["old"]).answers(Answer::Never);
+    let mut world = keys(asking(), &["old"]).reply(Reply::Silent);
     world.send("Go on");
     world.drive_until(|world| world.seen.requests().len() == 1);
     let snapshot = world.machine.snapshot();
     assert!(!snapshot.contains("old"));
     let config = Arc::clone(&world.config);
     let machine = RunMachine::revive(&snapshot, config, Timestamp(world.now));
-    world.keys.push_back(Ok("new"));
-    world.provider.push_back(Answer::Says(vec![text("Yes.")]));
+    world.credentials.push_back(Ok("new"));
+    world.replies.push_back(Reply::Complete(vec![text("Yes.")]));
     world.take_over(machine.expect("it was just written"));
     world.drive();
     assert_eq!(sent(&world), ["Bearer old", "Bearer new"]);
@@ -266,7 +266,7 @@ fn a_run_that_asked_its_host_goes_on_with_one_that_has_a_key() {
     let snapshot = world.machine.snapshot();
     let config = Arc::new(crate::world::config(Dialect::OpenAiChat));
     let machine = RunMachine::revive(&snapshot, config, Timestamp(world.now));
-    let mut world = world.says([text("Yes.")]);
+    let mut world = world.streams([text("Yes.")]);
     world.take_over(machine.expect("it was just written"));
     world.drive();
     assert_eq!(sent(&world), ["Bearer sk-secret"]);
@@ -276,9 +276,9 @@ fn a_run_that_asked_its_host_goes_on_with_one_that_has_a_key() {
 fn i04_a_restore_after_every_input_changes_nothing() {
     let run = |restores| {
         let mut world = keys(asking(), &["a", "b", "c"]);
-        world = world.answers(refuses(401)).answers(refuses(503));
+        world = world.reply(refuses(401)).reply(refuses(503));
         world.restores = restores;
-        world.says([text("Yes.")]).turn()
+        world.streams([text("Yes.")]).turn()
     };
     let (plain, restored) = (run(false), run(true));
     assert_eq!(restored.seen.outputs, plain.seen.outputs);
@@ -289,8 +289,8 @@ fn i04_a_restore_after_every_input_changes_nothing() {
 fn a_journal_has_no_key_and_replays() {
     let mut world = keys(asking(), &["sk-one", "sk-two"])
         .journaled()
-        .answers(refuses(401))
-        .says([text("Yes.")])
+        .reply(refuses(401))
+        .streams([text("Yes.")])
         .turn();
     let text = written(&mut world);
     assert!(text.contains("authorized") && !text.contains("sk-"));
@@ -325,12 +325,12 @@ fn a_key_goes_where_the_provider_wants_it() {
             .expect("it is there")
             .endpoint_for_host(None, "m", None, None)
             .expect("no key is needed here");
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             config.endpoint = endpoint;
             config.credentials = Credentials::Host;
         });
-        world.keys.push_back(Ok("of-now"));
-        world = world.answers(Answer::Never);
+        world.credentials.push_back(Ok("of-now"));
+        world = world.reply(Reply::Silent);
         world.send("Go on");
         world.drive_until(|world| !world.seen.requests().is_empty());
         let sent = world.seen.effects().find_map(|(_, effect)| match effect {
@@ -351,12 +351,12 @@ fn with_the_endpoints_own_key_nothing_is_asked() {
 
 #[test]
 fn the_silence_of_the_model_begins_with_its_request() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.credentials = Credentials::Host;
         config.retry.attempts = 1;
     });
-    world.keys.push_back(Ok("a"));
-    let mut world = world.answers(Answer::Never);
+    world.credentials.push_back(Ok("a"));
+    let mut world = world.reply(Reply::Silent);
     world.send("Go on");
     world.wait(40_000);
     world.drive();

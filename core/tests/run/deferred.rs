@@ -1,7 +1,6 @@
 //! Tools whose result comes in minutes or days.
 
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
@@ -12,26 +11,27 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{Tool, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 const CALL: EffectId = EffectId::Tool(CallKey { hop: 0, index: 0 });
 const DAYS: u64 = 3 * 24 * 3_600_000;
 
 /// A turn whose only call runs.
 fn ordering(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("order", "Orders something."));
         offer(config, Tool::new("work", "Works."));
         config.timeouts.tool = Some(Duration::from_secs(30));
         config.timeouts.turn = Some(Duration::from_secs(60));
         change(config);
     })
-    .tool("order", |_| Work::never())
-    .tool("work", |_| Work::gives("worked"))
-    .says([call("c", "order", "{}")])
-    .says([text("It has arrived.")]);
+    .tool("order", |_| ToolReply::never())
+    .tool("work", |_| ToolReply::text("worked"))
+    .streams([call("c", "order", "{}")])
+    .streams([text("It has arrived.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
-    world.drive_until(|world| world.hands.contains(&CALL));
+    world.drive_until(|world| world.given.contains(&CALL));
     world
 }
 
@@ -66,7 +66,7 @@ fn a_deferred_call_rests_without_a_clock_and_its_result_wakes_the_turn() {
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.result(), "delivered");
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -134,17 +134,17 @@ fn that_a_call_was_deferred_is_stored() {
 
 #[test]
 fn the_turns_clock_runs_while_a_sibling_runs_and_stands_while_only_the_deferred_is_awaited() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("order", "Orders something."));
         offer(config, Tool::new("hang", "Hangs."));
         config.timeouts.tool = None;
         config.timeouts.turn = Some(Duration::from_secs(60));
     })
-    .tool("order", |_| Work::never())
-    .tool("hang", |_| Work::never())
-    .says([Say::Calls(vec![
-        a_call("a", "order", "{}"),
-        a_call("b", "hang", "{}"),
+    .tool("order", |_| ToolReply::never())
+    .tool("hang", |_| ToolReply::never())
+    .streams([Part::Calls(vec![
+        Call::new("a", "order", "{}"),
+        Call::new("b", "hang", "{}"),
     ])]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
@@ -171,7 +171,7 @@ fn the_turns_clock_runs_while_a_sibling_runs_and_stands_while_only_the_deferred_
         })
         .expect("late is no mistake");
     assert_eq!(world.seen.dropped(), [CALL]);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_deferred_call_can_be_stopped_alone_and_with_the_turn() {
     let mut world = deferring(|_| {});
     world.cancel();
     assert_eq!(*world.outcome(), Outcome::Cancelled);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]

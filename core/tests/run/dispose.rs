@@ -3,8 +3,7 @@
 use crate::durability::stored;
 use crate::interrupts::asks;
 use crate::misuse;
-use crate::wire::{Say, a_call, body, call, text};
-use crate::world::{Answer, Work, World, config, offer};
+use crate::world::{Reply, ToolReply, World, config, offer};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
@@ -16,10 +15,11 @@ use stepwell_core::run::{
     Started, StateKind,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, body, call, text};
 
 fn worlds() -> Vec<(StateKind, World)> {
     let mut worlds = misuse::worlds();
-    let mut asking = World::ag_ui().says([text("Which?"), asks(&["a"])]);
+    let mut asking = crate::world::ag_ui().streams([text("Which?"), asks(&["a"])]);
     asking.send("Hello");
     asking.drive_to(StateKind::Interrupted);
     worlds.push((StateKind::Interrupted, asking));
@@ -53,7 +53,7 @@ fn in_every_state_what_is_live_is_stopped_and_nothing_else_comes_out() {
         };
         assert_eq!(stops, expected, "{state}");
         assert_eq!(world.seen.outputs.len() - outputs, stops.len(), "{state}");
-        assert!(world.hands.is_empty(), "{state}");
+        assert!(world.given.is_empty(), "{state}");
         assert_eq!(
             (world.machine.poll_timeout(), world.machine.timeout_reason()),
             (None, None),
@@ -65,7 +65,7 @@ fn in_every_state_what_is_live_is_stopped_and_nothing_else_comes_out() {
 #[test]
 fn inputs_after_it_change_nothing_and_say_so() {
     for (state, mut world) in worlds() {
-        let live = world.hands.iter().next().copied();
+        let live = world.given.iter().next().copied();
         let outcome = world.machine.outcome().cloned();
         dispose(&mut world);
         let snapshot = world.machine.snapshot();
@@ -123,12 +123,12 @@ fn no_end_of_the_turn_is_said() {
 
 #[test]
 fn another_host_goes_on_with_the_turn() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("look", "Looks.").idempotent());
     })
-    .tool("look", |_| Work::gives("seen").after(500))
-    .says([text("Let me see."), call("c", "look", "{}")])
-    .says([text("Done.")]);
+    .tool("look", |_| ToolReply::text("seen").after(500))
+    .streams([text("Let me see."), call("c", "look", "{}")])
+    .streams([text("Done.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     assert_eq!(dispose(&mut world), ["cancel tool:0:0"]);
@@ -137,15 +137,15 @@ fn another_host_goes_on_with_the_turn() {
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.seen.invocations().len(), 2);
     assert_eq!(world.seen.ends(), 1);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn a_tool_that_was_stopped_so_is_not_run_again_elsewhere() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
-        .tool("work", |_| Work::gives("ok").after(500))
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .tool("work", |_| ToolReply::text("ok").after(500))
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.send("Hello");
     world.drive_until(|world| !world.seen.invocations().is_empty());
     dispose(&mut world);
@@ -157,7 +157,7 @@ fn a_tool_that_was_stopped_so_is_not_run_again_elsewhere() {
 
 #[test]
 fn an_approval_that_is_being_asked_for_is_asked_for_no_longer() {
-    let mut world = stored(Dialect::OpenAiChat, |_| {}).says([call("c", "ask", "{}")]);
+    let mut world = stored(Dialect::OpenAiChat, |_| {}).streams([call("c", "ask", "{}")]);
     world.send("Hello");
     world.drive();
     assert_eq!(dispose(&mut world), ["cancel approve:0:0"]);
@@ -206,9 +206,9 @@ fn the_typed_face_takes_the_run_and_leaves_a_snapshot() {
     let Opened::Streaming(mut run) = run.opened(ticket, Some("text/event-stream"), now) else {
         panic!("the request is out")
     };
-    let says = [Say::Calls(vec![
-        a_call("a", "work", "{}"),
-        a_call("b", "work", "{}"),
+    let says = [Part::Calls(vec![
+        Call::new("a", "work", "{}"),
+        Call::new("b", "work", "{}"),
     ])];
     let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), now);
     let Ended::ExecutingTools(mut run) = run.end(now) else {
@@ -230,7 +230,7 @@ fn the_typed_face_takes_the_run_and_leaves_a_snapshot() {
 
 #[test]
 fn a_stream_is_closed_and_its_text_stays_readable() {
-    let mut world = World::chat().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+    let mut world = crate::world::chat().reply(Reply::Stalled(vec![text("Half"), Part::Cut]));
     world.send("Hello");
     world.drive_until(|world| world.machine.conversation().text() == "Half");
     assert_eq!(dispose(&mut world), ["close open:0:0"]);

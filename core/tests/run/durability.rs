@@ -1,8 +1,7 @@
 //! Blocks, writes, and what waits for them.
 
 use crate::turn::{BOTH, secret_number};
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -13,23 +12,24 @@ use stepwell_core::run::{
     StateKind, TurnOptions, TurnStatus,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, call, text};
 
 pub fn stored(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         config.durability = Durability::Blocks { attempts: 3 };
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         offer(config, secret_number());
         change(config);
     })
-    .tool("work", |_| Work::gives("ok"))
-    .tool("ask", |_| Work::gives("did it"))
+    .tool("work", |_| ToolReply::text("ok"))
+    .tool("ask", |_| ToolReply::text("did it"))
 }
 
 fn turn_with_a_tool(dialect: Dialect) -> World {
     stored(dialect, |_| {})
-        .says([text("Let me see."), call("c", "work", "{}")])
-        .says([text("Done.")])
+        .streams([text("Let me see."), call("c", "work", "{}")])
+        .streams([text("Done.")])
 }
 
 pub fn kinds(world: &World) -> Vec<&'static str> {
@@ -89,7 +89,7 @@ fn every_block_is_stored_once_and_in_sequence() {
 fn reasoning_is_stored_as_a_block_of_its_own() {
     for dialect in BOTH {
         let world = stored(dialect, |_| {})
-            .says([Say::Reasoning("Hm, well.".to_owned()), text("Yes.")])
+            .streams([Part::Reasoning("Hm, well.".to_owned()), text("Yes.")])
             .turn();
         assert_eq!(kinds(&world), ["reasoning", "text"]);
         let content = &world.store.blocks[0].content;
@@ -103,9 +103,9 @@ fn reasoning_is_stored_as_a_block_of_its_own() {
 #[test]
 fn a_call_with_the_id_of_an_earlier_one_is_stored_with_its_own_result_alone() {
     let world = stored(Dialect::OpenAiChat, |_| {})
-        .says([call("c", "work", "{\"n\":1}")])
-        .says([call("c", "work", "{\"n\":2}")])
-        .says([text("Done.")])
+        .streams([call("c", "work", "{\"n\":1}")])
+        .streams([call("c", "work", "{\"n\":2}")])
+        .streams([text("Done.")])
         .turn();
     let round = ["tool_use", "tool_result"];
     assert_eq!(kinds(&world), [&round[..], &round, &["text"]].concat());
@@ -148,7 +148,7 @@ fn of_a_thread_whose_messages_the_backend_names_anew_only_the_turn_is_stored() {
         said("m", "assistant", "An answer."),
     ];
     let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": messages});
-    let mut world = stored(Dialect::AgUi, |_| {}).says([Say::Event(snapshot)]);
+    let mut world = stored(Dialect::AgUi, |_| {}).streams([Part::Event(snapshot)]);
     world.machine = RunMachine::new(
         Arc::clone(&world.config),
         "thread".into(),
@@ -192,7 +192,7 @@ fn what_comes_before_the_last_words_of_the_user_is_stored_too() {
     // The agent may begin on its own.
     let first = Some(Message::user("user-1", "Go on"));
     for (message, theirs) in [(first, 1), (None, 2)] {
-        let mut world = stored(Dialect::AgUi, |_| {}).says(said.clone().map(Say::Event));
+        let mut world = stored(Dialect::AgUi, |_| {}).streams(said.clone().map(Part::Event));
         let start = Start {
             run_id: "run-1".into(),
             parent_run_id: None,
@@ -253,8 +253,8 @@ fn the_next_hop_opens_only_once_the_results_are_stored() {
 #[test]
 fn a_granted_approval_is_stored_before_its_tool_runs() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
-        .says([call("c", "ask", "{}")])
-        .says([text("Done.")]);
+        .streams([call("c", "ask", "{}")])
+        .streams([text("Done.")]);
     world.store.takes = 1_000;
     world.decisions.push_back(Decision::Granted);
     world.send("Hello");
@@ -277,13 +277,13 @@ fn store_latency_is_not_tool_time() {
 fn results_are_stored_as_they_finish_and_sent_in_order() {
     let world = stored(Dialect::OpenAiChat, |_| {})
         .tool("work", |invocation| {
-            Work::gives("ok").after(100 - 50 * u64::from(invocation.call.index))
+            ToolReply::text("ok").after(100 - 50 * u64::from(invocation.call.index))
         })
-        .says([Say::Calls(vec![
-            a_call("a", "work", "{}"),
-            a_call("b", "work", "{}"),
+        .streams([Part::Calls(vec![
+            Call::new("a", "work", "{}"),
+            Call::new("b", "work", "{}"),
         ])])
-        .says([text("Done.")])
+        .streams([text("Done.")])
         .turn();
     let stored: Vec<_> = world
         .store
@@ -295,7 +295,7 @@ fn results_are_stored_as_they_finish_and_sent_in_order() {
         })
         .collect();
     assert_eq!(stored, ["b", "a"]);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn a_write_that_always_fails_ends_the_turn_and_nothing_hangs() {
         6,
         "three tries, and three for the turn's end"
     );
-    assert!(world.hands.is_empty());
+    assert!(world.given.is_empty());
 }
 
 #[test]
@@ -390,10 +390,10 @@ fn a_hop_that_waited_for_a_write_never_opens_after_a_cancel() {
 #[test]
 fn text_of_a_broken_answer_is_stored() {
     for says in [
-        vec![text("Half an"), Say::Cut],
-        vec![text("Half an"), Say::Error("gone".into())],
+        vec![text("Half an"), Part::Cut],
+        vec![text("Half an"), Part::Error("gone".into())],
     ] {
-        let world = stored(Dialect::OpenAiChat, |_| {}).says(says).turn();
+        let world = stored(Dialect::OpenAiChat, |_| {}).streams(says).turn();
         assert_eq!(texts(&world), "Half an");
         assert_eq!(world.store.status, Some(TurnStatus::Failed));
     }
@@ -409,7 +409,7 @@ fn a_cancel_before_the_turn_began_stores_nothing() {
 
 #[test]
 fn a_turn_without_a_word_is_closed_all_the_same() {
-    let world = stored(Dialect::OpenAiChat, |_| {}).says([]).turn();
+    let world = stored(Dialect::OpenAiChat, |_| {}).streams([]).turn();
     assert_eq!(world.store.status, Some(TurnStatus::Complete));
     assert!(world.store.blocks.is_empty());
 }
@@ -417,8 +417,8 @@ fn a_turn_without_a_word_is_closed_all_the_same() {
 #[test]
 fn what_was_said_before_an_interrupt_is_not_stored_again_after_it() {
     let mut world = stored(Dialect::AgUi, |_| {})
-        .says([text("Which one?"), crate::interrupts::asks(&["a"])])
-        .says([text("Thanks.")]);
+        .streams([text("Which one?"), crate::interrupts::asks(&["a"])])
+        .streams([text("Thanks.")]);
     world.send("Hello");
     world.drive();
     world
@@ -431,9 +431,9 @@ fn what_was_said_before_an_interrupt_is_not_stored_again_after_it() {
 #[test]
 fn what_the_backend_answered_itself_is_stored_too() {
     let world = stored(Dialect::AgUi, |_| {})
-        .says([
+        .streams([
             call("c", "work", "{}"),
-            Say::Answer {
+            Part::Answer {
                 call: "c".into(),
                 content: "theirs".into(),
             },
@@ -447,12 +447,12 @@ fn what_the_backend_answered_itself_is_stored_too() {
 
 #[test]
 fn each_call_that_the_backend_answered_is_stored_with_its_own_answer() {
-    let answer = |call: &str, content: &str| Say::Answer {
+    let answer = |call: &str, content: &str| Part::Answer {
         call: call.to_owned(),
         content: content.to_owned(),
     };
     let world = stored(Dialect::AgUi, |_| {})
-        .says([
+        .streams([
             call("a", "work", "{}"),
             call("b", "work", "{}"),
             answer("a", "first"),
@@ -484,26 +484,26 @@ fn what_a_messages_snapshot_brought_is_stored() {
         {"id": "m", "role": "assistant", "content": "All at once."},
     ]});
     let world = stored(Dialect::AgUi, |_| {})
-        .says([Say::Event(snapshot)])
+        .streams([Part::Event(snapshot)])
         .turn();
     assert_eq!(texts(&world), "All at once.");
 }
 
 #[test]
 fn without_a_store_nothing_is_written_and_nothing_waits() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([call("c", "work", "{}")])
-    .says([text("Done.")])
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([call("c", "work", "{}")])
+    .streams([text("Done.")])
     .turn();
     assert!(world.store.writes.is_empty());
 }
 
 #[test]
 fn the_last_write_comes_after_the_turn_is_over_and_is_tried_again() {
-    let mut world = stored(Dialect::OpenAiChat, |_| {}).says([text("Yes.")]);
+    let mut world = stored(Dialect::OpenAiChat, |_| {}).streams([text("Yes.")]);
     world.send("Hello");
     world.drive_to(StateKind::Completed);
     world.store.failures = 1;

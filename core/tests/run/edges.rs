@@ -3,8 +3,7 @@
 use crate::durability::stored;
 use crate::interrupts::{answer, asks};
 use crate::limits::greedy;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use stepwell_core::run::{
     statechart_mermaid,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
+use stepwell_testing::reply::{Part, call, text};
 
 /// One short life for each edge.
 fn lives() -> Vec<World> {
@@ -34,118 +34,124 @@ fn lives() -> Vec<World> {
             .expect("all are answered");
     };
     let working = || {
-        World::with(Dialect::AgUi, |config| {
+        crate::world::with(Dialect::AgUi, |config| {
             offer(config, Tool::new("work", "Works."));
             config.timeouts.turn = Some(Duration::from_secs(30));
             config.retry.first_delay = Duration::from_secs(50);
             config.retry.max_delay = Duration::from_secs(50);
         })
-        .tool("work", |_| Work::never())
+        .tool("work", |_| ToolReply::never())
     };
     let typed = || {
-        World::with(Dialect::OpenAiChat, |config| {
+        crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             let output = OutputType::new("Any", json!({})).expect("a type");
             config.output = Some(output.mode(OutputMode::Tool).decoded_by_host(true));
         })
-        .tool("work", |_| Work::gives("ok"))
+        .tool("work", |_| ToolReply::text("ok"))
     };
     use StateKind::{
         Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Waiting,
     };
     life(
-        World::chat().answers(Answer::Unreachable).says([text("x")]),
+        crate::world::chat()
+            .reply(Reply::Unreachable)
+            .streams([text("x")]),
         Waiting,
         go_on,
     );
-    life(World::chat().answers(Answer::Never), Opening, cancel);
-    life(World::chat().answers(Answer::Unreachable), Waiting, cancel);
+    life(crate::world::chat().reply(Reply::Silent), Opening, cancel);
     life(
-        World::chat().answers(Answer::Stalls(vec![])),
+        crate::world::chat().reply(Reply::Unreachable),
+        Waiting,
+        cancel,
+    );
+    life(
+        crate::world::chat().reply(Reply::Stalled(vec![])),
         Streaming,
         cancel,
     );
     life(
-        working().says([call("c", "work", "{}")]),
+        working().streams([call("c", "work", "{}")]),
         ExecutingTools,
         cancel,
     );
-    life(working().says([asks(&["a"])]), Interrupted, cancel);
+    life(working().streams([asks(&["a"])]), Interrupted, cancel);
     // The turn's clock strikes.
-    life(working().answers(Answer::Never), Opening, go_on);
-    life(working().answers(Answer::Unreachable), Waiting, go_on);
+    life(working().reply(Reply::Silent), Opening, go_on);
+    life(working().reply(Reply::Unreachable), Waiting, go_on);
     life(
-        working().answers(Answer::Stalls(vec![text("x"), Say::Cut])),
+        working().reply(Reply::Stalled(vec![text("x"), Part::Cut])),
         Streaming,
         go_on,
     );
     life(
-        working().says([call("c", "work", "{}")]),
+        working().streams([call("c", "work", "{}")]),
         ExecutingTools,
         go_on,
     );
     // Calls that are answered at once, and calls that run.
     life(
         working()
-            .says([call("c", "invented", "{}")])
-            .says([text("x")]),
+            .streams([call("c", "invented", "{}")])
+            .streams([text("x")]),
         Streaming,
         go_on,
     );
     life(greedy(LimitPolicy::Complete), ExecutingTools, go_on);
-    let mut ending = World::with(Dialect::OpenAiChat, |config| {
+    let mut ending = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.continue_after_tools = false;
     });
-    ending = ending.tool("work", |_| Work::gives("ok"));
+    ending = ending.tool("work", |_| ToolReply::text("ok"));
     life(
-        ending.says([call("c", "work", "{}")]),
+        ending.streams([call("c", "work", "{}")]),
         ExecutingTools,
         go_on,
     );
     // The user's answers.
     life(
-        working().says([asks(&["a"])]).says([text("x")]),
+        working().streams([asks(&["a"])]).streams([text("x")]),
         Interrupted,
         resume,
     );
     life(
-        working().says([call("c", "work", "{}"), asks(&["a"])]),
+        working().streams([call("c", "work", "{}"), asks(&["a"])]),
         Interrupted,
         resume,
     );
     let limited = |mut world: World| {
         let mut config = (*world.config).clone();
         config.limits.max_tool_rounds = 0;
-        world = World::with(Dialect::AgUi, |c| *c = config);
+        world = crate::world::with(Dialect::AgUi, |c| *c = config);
         world
     };
     life(
-        limited(working()).says([call("c", "work", "{}"), asks(&["a"])]),
+        limited(working()).streams([call("c", "work", "{}"), asks(&["a"])]),
         Interrupted,
         resume,
     );
     // A store that fails while the user is asked.
-    let mut failing = stored(Dialect::AgUi, |_| {}).says([text("x"), asks(&["a"])]);
+    let mut failing = stored(Dialect::AgUi, |_| {}).streams([text("x"), asks(&["a"])]);
     failing.store.failures = 3;
     failing.store.takes = 1_000;
     life(failing, Interrupted, go_on);
     // A stream that showed nothing breaks.
     life(
-        World::chat()
-            .answers(Answer::Breaks(vec![Say::Heartbeat, Say::Cut]))
-            .says([text("x")]),
+        crate::world::chat()
+            .reply(Reply::Broken(vec![Part::Heartbeat, Part::Cut]))
+            .streams([text("x")]),
         Waiting,
         go_on,
     );
     // Another network.
-    let changing = World::with(Dialect::OpenAiChat, |config| {
+    let changing = crate::world::with(Dialect::OpenAiChat, |config| {
         config.device.network_change = NetworkChangePolicy::Reopen;
     });
     life(
         changing
-            .answers(Answer::Stalls(vec![Say::Heartbeat, Say::Cut]))
-            .says([text("x")]),
+            .reply(Reply::Stalled(vec![Part::Heartbeat, Part::Cut]))
+            .streams([text("x")]),
         Streaming,
         |world| {
             world
@@ -155,7 +161,9 @@ fn lives() -> Vec<World> {
     );
     // A host that died had shown something.
     life(
-        World::chat().answers(Answer::Never).says([text("x")]),
+        crate::world::chat()
+            .reply(Reply::Silent)
+            .streams([text("x")]),
         Opening,
         |world| {
             let shown = AssistantMessage {
@@ -168,8 +176,8 @@ fn lives() -> Vec<World> {
         },
     );
     // The host decodes the answer: it takes it, refuses it, lets tools run beside it, or says nothing.
-    let answers = |says: &[Say]| {
-        typed().says(
+    let answers = |says: &[Part]| {
+        typed().streams(
             [call("f", "final_result", "{}")]
                 .into_iter()
                 .chain(says.iter().cloned()),
@@ -178,7 +186,7 @@ fn lives() -> Vec<World> {
     let mut taken = answers(&[]);
     taken.decodes.push_back(|_| Ok(()));
     life(taken, Decoding, go_on);
-    let mut refused = answers(&[]).says([text("{}")]);
+    let mut refused = answers(&[]).streams([text("{}")]);
     refused.decodes.push_back(|_| Err("no".to_owned()));
     refused.decodes.push_back(|_| Ok(()));
     life(refused, Decoding, go_on);
@@ -191,29 +199,41 @@ fn lives() -> Vec<World> {
     let hooked = |mut world: World| {
         let mut config = (*world.config).clone();
         config.hooks = vec![HookSpec::new("guard", [HookMoment::AfterAnswer])];
-        let hooked = World::with(config.endpoint.dialect, |c| *c = config);
+        let hooked = crate::world::with(config.endpoint.dialect, |c| *c = config);
         world.machine = hooked.machine;
         world.config = hooked.config;
         world
     };
     let (calls, unknown) = (call("c", "work", "{}"), call("c", "invented", "{}"));
-    life(hooked(working()).says([text("x"), calls]), Reviewing, go_on);
-    let then = hooked(working()).says([text("x"), unknown]);
-    life(then.says([text("x")]), Reviewing, go_on);
     life(
-        hooked(working()).says([text("x"), asks(&["a"])]),
+        hooked(working()).streams([text("x"), calls]),
+        Reviewing,
+        go_on,
+    );
+    let then = hooked(working()).streams([text("x"), unknown]);
+    life(then.streams([text("x")]), Reviewing, go_on);
+    life(
+        hooked(working()).streams([text("x"), asks(&["a"])]),
         Reviewing,
         go_on,
     );
     let mut typed = hooked(answers(&[]));
     typed.decodes.push_back(|_| Ok(()));
     life(typed, Reviewing, go_on);
-    life(hooked(World::chat()).says([text("x")]), Reviewing, go_on);
-    life(hooked(World::chat()).says([text("x")]), Reviewing, cancel);
-    let mut silent = hooked(working()).says([text("x")]);
+    life(
+        hooked(crate::world::chat()).streams([text("x")]),
+        Reviewing,
+        go_on,
+    );
+    life(
+        hooked(crate::world::chat()).streams([text("x")]),
+        Reviewing,
+        cancel,
+    );
+    let mut silent = hooked(working()).streams([text("x")]);
     silent.hooks.push_back(Box::new(|_| None));
     life(silent, Reviewing, go_on);
-    let mut idle = World::chat();
+    let mut idle = crate::world::chat();
     idle.cancel();
     lives.push(idle);
     lives

@@ -1,11 +1,11 @@
 //! An answer without text, call or media, and what the policy makes of it.
 
-use crate::wire::{call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::{EmptyAnswerPolicy, Incomplete, Outcome, ProblemKind, RunConfig};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{call, text};
 
 const SSE: &str = "text/event-stream";
 
@@ -94,7 +94,7 @@ fn world(provider: &str, set: impl FnOnce(&mut RunConfig)) -> World {
     };
     let provider = provider::find(name).expect("a provider of the table");
     let endpoint = provider.endpoint(api, "a-model", Some("http://localhost"), Some("k".into()));
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         config.endpoint = endpoint.expect("nothing is missing");
         set(config);
     })
@@ -104,21 +104,21 @@ const EMPTY: Outcome = Outcome::Incomplete {
     reason: Incomplete::Empty,
 };
 
-fn nothing() -> Answer {
-    Answer::Says(Vec::new())
+fn nothing() -> Reply {
+    Reply::Complete(Vec::new())
 }
 
 #[test]
 fn an_empty_answer_is_no_success_in_any_dialect() {
     for (provider, media_type, body) in empty_bodies() {
         let world = world(provider, |_| {})
-            .answers(Answer::Body(Some(media_type), body.clone().into_bytes()))
+            .reply(Reply::Body(Some(media_type), body.clone().into_bytes()))
             .turn();
         assert_eq!(*world.outcome(), EMPTY, "{provider}: {body}");
         assert_eq!(world.seen.requests().len(), 1, "{provider}");
         let problem = world.outcome().problem().expect("it is no success");
         assert_eq!(problem.kind, ProblemKind::EmptyAnswer);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -128,7 +128,7 @@ fn accepts_an_empty_answer_if_the_app_says_so() {
         let world = world(provider, |config| {
             config.retry.empty_answer = EmptyAnswerPolicy::Accept;
         })
-        .answers(Answer::Body(Some(media_type), body.into_bytes()))
+        .reply(Reply::Body(Some(media_type), body.into_bytes()))
         .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{provider}");
         assert_eq!(world.seen.requests().len(), 1, "{provider}");
@@ -138,12 +138,12 @@ fn accepts_an_empty_answer_if_the_app_says_so() {
 #[test]
 fn asks_once_more_with_a_note_that_no_history_keeps() {
     for (provider, media_type, body) in empty_bodies() {
-        let empty = || Answer::Body(Some(media_type), body.clone().into_bytes());
+        let empty = || Reply::Body(Some(media_type), body.clone().into_bytes());
         let world = world(provider, |config| {
             config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         })
-        .answers(empty())
-        .answers(empty())
+        .reply(empty())
+        .reply(empty())
         .turn();
         assert_eq!(*world.outcome(), EMPTY, "{provider}: {body}");
         let requests = world.seen.requests();
@@ -152,20 +152,20 @@ fn asks_once_more_with_a_note_that_no_history_keeps() {
         assert!(!carries_note(0) && carries_note(1), "{provider}");
         let messages = format!("{:?}", world.machine.conversation().messages());
         assert!(!messages.contains("was empty"), "{messages}");
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn asking_once_more_may_help_and_leaves_the_note_behind() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         offer(config, Tool::new("clock", "The time."));
     })
-    .tool("clock", |_| Work::gives("noon"))
-    .answers(nothing())
-    .says([call("c", "clock", "{}")])
-    .says([text("It is noon.")])
+    .tool("clock", |_| ToolReply::text("noon"))
+    .reply(nothing())
+    .streams([call("c", "clock", "{}")])
+    .streams([text("It is noon.")])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let requests = world.seen.requests();
@@ -175,14 +175,14 @@ fn asking_once_more_may_help_and_leaves_the_note_behind() {
 
 #[test]
 fn asks_once_in_a_turn_not_once_in_a_hop() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         offer(config, Tool::new("clock", "The time."));
     })
-    .tool("clock", |_| Work::gives("noon"))
-    .answers(nothing())
-    .says([call("c", "clock", "{}")])
-    .answers(nothing())
+    .tool("clock", |_| ToolReply::text("noon"))
+    .reply(nothing())
+    .streams([call("c", "clock", "{}")])
+    .reply(nothing())
     .turn();
     assert_eq!(*world.outcome(), EMPTY);
     assert_eq!(world.seen.requests().len(), 3);
@@ -190,11 +190,11 @@ fn asks_once_in_a_turn_not_once_in_a_hop() {
 
 #[test]
 fn does_not_ask_once_more_beyond_the_budget() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         config.limits.max_tokens = Some(0);
     })
-    .answers(nothing())
+    .reply(nothing())
     .turn();
     assert_eq!(*world.outcome(), EMPTY);
     assert_eq!(world.seen.requests().len(), 1);
@@ -203,7 +203,7 @@ fn does_not_ask_once_more_beyond_the_budget() {
 /// An agent may have done its work by state, or by events of its own.
 #[test]
 fn an_agents_run_is_never_empty() {
-    let world = World::ag_ui().answers(nothing()).turn();
+    let world = crate::world::ag_ui().reply(nothing()).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
 }
 
@@ -211,7 +211,7 @@ fn an_agents_run_is_never_empty() {
 fn a_reason_of_the_providers_counts_before_emptiness() {
     let body = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
     let world = world("openai-compatible", |_| {})
-        .answers(Answer::Body(Some(SSE), body.as_bytes().to_vec()))
+        .reply(Reply::Body(Some(SSE), body.as_bytes().to_vec()))
         .turn();
     let reason = Incomplete::Length;
     assert_eq!(*world.outcome(), Outcome::Incomplete { reason });

@@ -1,16 +1,16 @@
 //! What goes wrong between the machine and the model.
 
 use crate::turn::BOTH;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Cut, Work, World, offer};
+use crate::world::{Cut, Reply, ToolReply, World, offer};
 use std::time::Duration;
 use stepwell_core::dialect::{ApiErrorKind, Dialect};
 use stepwell_core::provider;
 use stepwell_core::run::{Failure, Outcome, Refusal, RunEvent};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
-fn refusal(status: u16, body: &str) -> Answer {
-    Answer::Refuses(Refusal {
+fn refusal(status: u16, body: &str) -> Reply {
+    Reply::Refused(Refusal {
         status,
         retry_after: None,
         body: body.as_bytes().to_vec(),
@@ -28,20 +28,20 @@ fn failure(world: &World) -> &Failure {
 #[test]
 fn a_stream_cut_in_the_middle_is_truncated_and_its_text_kept() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .says([text("Half an answ"), Say::Cut])
+        let world = crate::world::of(dialect)
+            .streams([text("Half an answ"), Part::Cut])
             .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
         assert_eq!(world.machine.conversation().text(), "Half an answ");
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn a_stream_cut_within_a_frame_is_truncated() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .says([text("Half"), Say::Raw("data: {\"cho".into()), Say::Cut])
+        let world = crate::world::of(dialect)
+            .streams([text("Half"), Part::Raw("data: {\"cho".into()), Part::Cut])
             .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
         assert_eq!(world.machine.conversation().text(), "Half");
@@ -51,10 +51,10 @@ fn a_stream_cut_within_a_frame_is_truncated() {
 #[test]
 fn a_stream_cut_with_calls_abandons_them_and_the_history_stays_legal() {
     for dialect in BOTH {
-        let world = World::with(dialect, |config| {
+        let world = crate::world::with(dialect, |config| {
             offer(config, Tool::new("clock", "The time."));
         })
-        .says([text("Let me see."), call("c", "clock", "{}"), Say::Cut])
+        .streams([text("Let me see."), call("c", "clock", "{}"), Part::Cut])
         .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
         assert!(
@@ -62,7 +62,7 @@ fn a_stream_cut_with_calls_abandons_them_and_the_history_stays_legal() {
             "a call of a broken answer is not run"
         );
         assert!(world.result().contains("broke off"));
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -72,14 +72,14 @@ fn a_stream_of_lines_that_is_cut_is_truncated_however_its_first_line_came() {
     for size in [1, 5, 1_000] {
         let provider = provider::find("ollama").expect("a provider of the table");
         let endpoint = provider.endpoint(None, "a-model", Some("http://localhost"), None);
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             config.endpoint = endpoint.expect("nothing is missing");
         });
         world.cut = Cut::Every(size);
         let line = r#"{"model":"m","message":{"role":"assistant","content":"Half"},"done":false}"#;
         let body = format!("{line}\n").into_bytes();
         let world = world
-            .answers(Answer::Body(Some("application/x-ndjson"), body))
+            .reply(Reply::Body(Some("application/x-ndjson"), body))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated, "{size}");
         assert_eq!(world.machine.conversation().text(), "Half");
@@ -89,8 +89,8 @@ fn a_stream_of_lines_that_is_cut_is_truncated_however_its_first_line_came() {
 #[test]
 fn a_connection_that_breaks_after_the_first_event_is_not_tried_again() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .answers(Answer::Breaks(vec![text("Half"), Say::Cut]))
+        let world = crate::world::of(dialect)
+            .reply(Reply::Broken(vec![text("Half"), Part::Cut]))
             .turn();
         assert!(
             matches!(failure(&world), Failure::Connection { message } if message == "connection reset")
@@ -103,8 +103,8 @@ fn a_connection_that_breaks_after_the_first_event_is_not_tried_again() {
 #[test]
 fn a_connection_that_breaks_after_the_end_was_said_does_no_harm() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .answers(Answer::Breaks(vec![text("All of it")]))
+        let world = crate::world::of(dialect)
+            .reply(Reply::Broken(vec![text("All of it")]))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
     }
@@ -113,9 +113,9 @@ fn a_connection_that_breaks_after_the_end_was_said_does_no_harm() {
 #[test]
 fn no_connection_is_tried_again() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .answers(Answer::Unreachable)
-            .says([text("Yes.")])
+        let world = crate::world::of(dialect)
+            .reply(Reply::Unreachable)
+            .streams([text("Yes.")])
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(
@@ -128,8 +128,8 @@ fn no_connection_is_tried_again() {
 #[test]
 fn an_empty_body_is_truncated_after_the_last_attempt() {
     for dialect in BOTH {
-        let mut world = World::of(dialect);
-        world.otherwise = Some(Answer::Body(Some("text/event-stream"), Vec::new()));
+        let mut world = crate::world::of(dialect);
+        world.fallback_reply = Some(Reply::Body(Some("text/event-stream"), Vec::new()));
         let world = world.turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
         assert_eq!(world.seen.requests().len(), 4);
@@ -139,7 +139,9 @@ fn an_empty_body_is_truncated_after_the_last_attempt() {
 #[test]
 fn a_lost_stream_without_an_event_is_tried_again_with_the_same_request() {
     use stepwell_core::run::{EffectId, Input, StateKind};
-    let mut world = World::ag_ui().answers(Answer::Never).says([text("Yes.")]);
+    let mut world = crate::world::ag_ui()
+        .reply(Reply::Silent)
+        .streams([text("Yes.")]);
     world.send("Hello");
     let effect = EffectId::Open { hop: 0, attempt: 0 };
     world
@@ -169,8 +171,8 @@ fn a_lost_stream_without_an_event_is_tried_again_with_the_same_request() {
 
 #[test]
 fn a_401_fails_at_once_and_says_that_the_key_is_at_fault() {
-    let world = World::chat()
-        .answers(refusal(
+    let world = crate::world::chat()
+        .reply(refusal(
             401,
             r#"{"error":{"message":"bad key","code":"invalid_api_key"}}"#,
         ))
@@ -187,13 +189,13 @@ fn a_401_fails_at_once_and_says_that_the_key_is_at_fault() {
 
 #[test]
 fn a_429_waits_as_long_as_it_is_told() {
-    let mut world = World::chat()
-        .answers(Answer::Refuses(Refusal {
+    let mut world = crate::world::chat()
+        .reply(Reply::Refused(Refusal {
             status: 429,
             retry_after: Some(Duration::from_secs(30)),
             body: Vec::new(),
         }))
-        .says([text("Yes.")]);
+        .streams([text("Yes.")]);
     world.send("Hello");
     let begin = world.now;
     world.drive();
@@ -216,7 +218,7 @@ fn a_retry_after_beyond_the_policy_fails_instead_of_waiting() {
         retry_after: Some(Duration::from_secs(3600)),
         body: Vec::new(),
     };
-    let world = World::chat().answers(Answer::Refuses(answer)).turn();
+    let world = crate::world::chat().reply(Reply::Refused(answer)).turn();
     assert!(matches!(failure(&world), Failure::Api { error } if error.status == 429));
     assert_eq!(world.seen.requests().len(), 1);
 }
@@ -224,28 +226,28 @@ fn a_retry_after_beyond_the_policy_fails_instead_of_waiting() {
 #[test]
 fn a_retry_after_of_just_what_the_policy_allows_is_waited_for() {
     let refusal = |seconds| {
-        Answer::Refuses(Refusal {
+        Reply::Refused(Refusal {
             status: 429,
             retry_after: Some(Duration::from_secs(seconds)),
             body: Vec::new(),
         })
     };
-    let world = World::chat()
-        .answers(refusal(120))
-        .says([text("Yes.")])
+    let world = crate::world::chat()
+        .reply(refusal(120))
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
-    let world = World::chat()
-        .answers(refusal(121))
-        .says([text("Yes.")])
+    let world = crate::world::chat()
+        .reply(refusal(121))
+        .streams([text("Yes.")])
         .turn();
     assert!(matches!(failure(&world), Failure::Api { .. }));
 }
 
 #[test]
 fn a_500_is_tried_again_with_growing_pauses_and_in_the_end_fails() {
-    let mut world = World::chat();
-    world.otherwise = Some(refusal(500, "oops"));
+    let mut world = crate::world::chat();
+    world.fallback_reply = Some(refusal(500, "oops"));
     let world = world.turn();
     assert!(
         matches!(failure(&world), Failure::Api { error } if error.status == 500 && error.message == "oops")
@@ -268,16 +270,16 @@ fn a_500_is_tried_again_with_growing_pauses_and_in_the_end_fails() {
 
 /// The pauses of the hop `hop` of a run whose jitter is a half.
 fn pauses(hop: usize, seed: u64) -> Vec<u64> {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("clock", "The time."));
         config.retry.jitter = 0.5;
         config.retry.seed = seed;
     })
-    .tool("clock", |_| Work::gives("noon"));
+    .tool("clock", |_| ToolReply::text("noon"));
     for round in 0..hop {
-        world = world.says([call(&format!("c{round}"), "clock", "{}")]);
+        world = world.streams([call(&format!("c{round}"), "clock", "{}")]);
     }
-    world.otherwise = Some(Answer::Unreachable);
+    world.fallback_reply = Some(Reply::Unreachable);
     let world = world.turn();
     let pauses = world.seen.events().filter_map(|event| match event {
         RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
@@ -324,11 +326,11 @@ fn the_pauses_are_those_of_the_turn_the_hop_the_attempt_and_the_seed() {
 
 #[test]
 fn a_pause_doubles_up_to_the_longest() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.retry.attempts = 6;
         config.retry.max_delay = Duration::from_millis(500);
     });
-    world.otherwise = Some(Answer::Unreachable);
+    world.fallback_reply = Some(Reply::Unreachable);
     let world = world.turn();
     let pauses = world.seen.events().filter_map(|event| match event {
         RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
@@ -345,7 +347,9 @@ fn an_html_body_fails_and_shows_its_beginning() {
         None,
     ] {
         let page = b"<!doctype html><title>Please sign in</title>".to_vec();
-        let world = World::chat().answers(Answer::Body(media_type, page)).turn();
+        let world = crate::world::chat()
+            .reply(Reply::Body(media_type, page))
+            .turn();
         match failure(&world) {
             Failure::UnexpectedBody { excerpt, .. } => assert!(excerpt.contains("Please sign in")),
             other => panic!("{media_type:?}: {other:?}"),
@@ -357,7 +361,9 @@ fn an_html_body_fails_and_shows_its_beginning() {
 fn a_json_error_with_status_200_is_that_error() {
     for media_type in [Some("application/json"), Some("text/event-stream"), None] {
         let body = br#"{"error":{"message":"no credit left","type":"billing"}}"#.to_vec();
-        let world = World::chat().answers(Answer::Body(media_type, body)).turn();
+        let world = crate::world::chat()
+            .reply(Reply::Body(media_type, body))
+            .turn();
         match failure(&world) {
             Failure::Api { error } => assert_eq!(error.message, "no credit left"),
             other => panic!("{media_type:?}: {other:?}"),
@@ -369,8 +375,8 @@ fn a_json_error_with_status_200_is_that_error() {
 fn a_body_that_is_no_stream_and_has_no_end_is_closed() {
     let mut page = b"<html>".to_vec();
     page.resize(1 << 20, b' ');
-    let world = World::chat()
-        .answers(Answer::Body(Some("text/html"), page))
+    let world = crate::world::chat()
+        .reply(Reply::Body(Some("text/html"), page))
         .turn();
     assert!(matches!(failure(&world), Failure::UnexpectedBody { .. }));
     assert!(
@@ -383,8 +389,12 @@ fn a_body_that_is_no_stream_and_has_no_end_is_closed() {
 
 #[test]
 fn heartbeats_alone_are_truncated_after_the_last_attempt() {
-    let mut world = World::chat();
-    world.otherwise = Some(Answer::Says(vec![Say::Heartbeat, Say::Heartbeat, Say::Cut]));
+    let mut world = crate::world::chat();
+    world.fallback_reply = Some(Reply::Complete(vec![
+        Part::Heartbeat,
+        Part::Heartbeat,
+        Part::Cut,
+    ]));
     let world = world.turn();
     assert_eq!(world.seen.requests().len(), 4);
     assert_eq!(*world.outcome(), Outcome::Truncated);
@@ -393,8 +403,8 @@ fn heartbeats_alone_are_truncated_after_the_last_attempt() {
 #[test]
 fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .says([text("Half"), Say::Error("overloaded".into())])
+        let world = crate::world::of(dialect)
+            .streams([text("Half"), Part::Error("overloaded".into())])
             .turn();
         assert!(
             matches!(failure(&world), Failure::Reported { error, .. } if error.message == "overloaded")
@@ -407,8 +417,8 @@ fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
 #[test]
 fn the_words_of_an_error_in_the_stream_say_whether_to_try_again_may_help() {
     for (words, may_help) in [("overloaded", true), ("the prompt is too long", false)] {
-        let mut world = World::ag_ui();
-        world.otherwise = Some(Answer::Says(vec![Say::Error(words.into())]));
+        let mut world = crate::world::ag_ui();
+        world.fallback_reply = Some(Reply::Complete(vec![Part::Error(words.into())]));
         let world = world.turn();
         assert_eq!(failure(&world).is_transient(), may_help, "{words}");
     }
@@ -418,15 +428,15 @@ fn the_words_of_an_error_in_the_stream_say_whether_to_try_again_may_help() {
 fn an_error_in_the_stream_abandons_the_calls_and_loses_no_delta() {
     // All in one chunk, so that the end comes while the deltas still wait for the host. The text comes after the
     // call, so that the call's result goes in before it.
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("clock", "The time."));
     });
     world.cut = Cut::Whole;
     let world = world
-        .says([
+        .streams([
             call("c", "clock", "{}"),
             text("after the call"),
-            Say::Error("gone".into()),
+            Part::Error("gone".into()),
         ])
         .turn();
     assert_eq!(world.seen.streamed_text(), "after the call");
@@ -437,10 +447,10 @@ fn an_error_in_the_stream_abandons_the_calls_and_loses_no_delta() {
 #[test]
 fn what_is_not_json_ends_the_stream_and_keeps_what_came_before() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .says([
+        let world = crate::world::of(dialect)
+            .streams([
                 text("Half"),
-                Say::Raw("data: {nonsense}\n\n".into()),
+                Part::Raw("data: {nonsense}\n\n".into()),
                 text("more"),
             ])
             .turn();
@@ -457,30 +467,30 @@ fn what_is_not_json_ends_the_stream_and_keeps_what_came_before() {
 fn events_in_a_wrong_order_are_a_protocol_error() {
     let orphan =
         serde_json::json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "none", "delta": "x"});
-    let world = World::ag_ui()
-        .says([text("Half"), Say::Event(orphan)])
+    let world = crate::world::ag_ui()
+        .streams([text("Half"), Part::Event(orphan)])
         .turn();
     assert!(matches!(failure(&world), Failure::Stream { message } if message.contains("O7")));
 }
 
 #[test]
 fn nothing_is_left_running_after_a_failure() {
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("clock", "The time."));
     })
-    .tool("clock", |_| Work::gives("noon"));
-    world.otherwise = Some(Answer::Says(vec![text("x"), Say::Error("gone".into())]));
+    .tool("clock", |_| ToolReply::text("noon"));
+    world.fallback_reply = Some(Reply::Complete(vec![text("x"), Part::Error("gone".into())]));
     let world = world.turn();
-    assert!(world.hands.is_empty());
+    assert!(world.given.is_empty());
     assert_eq!(world.machine.poll_timeout(), None);
 }
 
 #[test]
 fn a_wait_that_only_the_body_asks_for_is_kept_too() {
     let body = r#"{"error":{"message":"Rate limit reached. Please try again in 7.66s.","code":"rate_limit_exceeded"}}"#;
-    let mut world = World::chat()
-        .answers(refusal(429, body))
-        .says([text("Yes.")]);
+    let mut world = crate::world::chat()
+        .reply(refusal(429, body))
+        .streams([text("Yes.")]);
     world.send("Hello");
     let begin = world.now;
     world.drive();
@@ -491,14 +501,14 @@ fn a_wait_that_only_the_body_asks_for_is_kept_too() {
 #[test]
 fn a_quota_that_is_used_up_is_not_tried_again_and_an_overload_is() {
     let used_up = r#"{"error":{"message":"You exceeded your current quota.","type":"insufficient_quota","code":"insufficient_quota"}}"#;
-    let world = World::chat().answers(refusal(429, used_up)).turn();
+    let world = crate::world::chat().reply(refusal(429, used_up)).turn();
     assert_eq!(failure(&world).kind(), Some(ApiErrorKind::RateLimit));
     assert_eq!(world.seen.requests().len(), 1);
     let overloaded =
         r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    let world = World::chat()
-        .answers(refusal(529, overloaded))
-        .says([text("Yes.")])
+    let world = crate::world::chat()
+        .reply(refusal(529, overloaded))
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.seen.requests().len(), 2);

@@ -2,8 +2,7 @@
 
 use crate::durability::kinds;
 use crate::turn::secret_numbers;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Look, Work, World, offer};
+use crate::world::{Hook, Reply, ToolReply, World, offer};
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::conversation::{Conversation, ToolCallStatus};
@@ -16,10 +15,11 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Part, call, text};
 
 /// A world whose hooks are asked at these moments, one for each.
 fn asking(moments: &[HookMoment]) -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         let parameters = json!({"type": "object", "properties": {"to": {"type": "string"}}});
         offer(config, Tool::new("work", "Works.").parameters(parameters));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
@@ -27,14 +27,20 @@ fn asking(moments: &[HookMoment]) -> World {
             |(at, moment): (usize, &HookMoment)| HookSpec::new(format!("hook-{at}"), [*moment]);
         config.hooks = moments.iter().enumerate().map(hook).collect();
     })
-    .tool("work", |call| Work::gives(&call.arguments.raw))
-    .tool("ask", |_| Work::gives("asked"))
+    .tool("work", |call| ToolReply::text(&call.arguments.raw))
+    .tool("ask", |_| ToolReply::text("asked"))
 }
 
-impl World {
+trait Hooked {
+    fn hook(self, look: impl FnMut(&HookSubject) -> Option<HookAnswer> + 'static) -> Self;
+    fn until_it_looks(self) -> Self;
+    fn hook_says(self, answer: HookAnswer) -> Self;
+}
+
+impl Hooked for World {
     /// The next hook that is asked says this.
     fn hook(mut self, look: impl FnMut(&HookSubject) -> Option<HookAnswer> + 'static) -> Self {
-        let look: Look = Box::new(look);
+        let look: Hook = Box::new(look);
         self.hooks.push_back(look);
         self
     }
@@ -43,7 +49,7 @@ impl World {
     fn until_it_looks(mut self) -> Self {
         self.send("Go on");
         let looks = |id: &EffectId| matches!(id, EffectId::Hook { .. });
-        while !(self.hands.iter().any(looks) && self.agenda.is_empty()) {
+        while !(self.given.iter().any(looks) && self.scheduled.is_empty()) {
             assert!(self.step(), "no hook is asked");
         }
         self
@@ -85,8 +91,8 @@ const RESULT: HookMoment = HookMoment::AfterTool;
 #[test]
 fn each_moment_is_asked_in_its_place_and_nothing_else_changes() {
     let world = asking(&HookMoment::ALL)
-        .says([text("Hm."), call("call-1", "work", "{}")])
-        .says([text("Yes.")])
+        .streams([text("Hm."), call("call-1", "work", "{}")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(
         world.seen.effect_names(),
@@ -104,8 +110,8 @@ fn each_moment_is_asked_in_its_place_and_nothing_else_changes() {
     );
     assert_eq!(*world.outcome(), Outcome::Success);
     let without = asking(&[])
-        .says([text("Hm."), call("call-1", "work", "{}")])
-        .says([text("Yes.")])
+        .streams([text("Hm."), call("call-1", "work", "{}")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(world.messages(), without.messages());
     assert_eq!(world.seen.requests(), without.seen.requests());
@@ -122,8 +128,8 @@ fn several_hooks_are_asked_in_their_order_and_see_what_was_changed() {
             assert_eq!(call.arguments.value, json!({"to": "Ada"}));
             Some(HookAnswer::arguments(&json!({"to": "Bob"})))
         })
-        .says([call("call-1", "work", r#"{"to":"Eve"}"#)])
-        .says([text("Yes.")])
+        .streams([call("call-1", "work", r#"{"to":"Eve"}"#)])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(
         world.result(),
@@ -139,8 +145,8 @@ fn a_request_is_sent_as_a_hook_changes_it_and_the_history_stays() {
             instructions: Some("Be brief.".to_owned()),
             messages: Some(vec![Message::user("user-1", "What is ***?")]),
         })
-        .answers(Answer::Unreachable)
-        .says([text("Yes.")])
+        .reply(Reply::Unreachable)
+        .streams([text("Yes.")])
         .turn();
     let requests = world.seen.requests();
     assert_eq!(requests.len(), 2, "asked once, tried twice");
@@ -177,14 +183,14 @@ fn a_refused_answer_ends_the_turn_and_is_not_sent_again() {
             };
             Some(HookAnswer::refuse(format!("it says {}", answer.text)))
         })
-        .says([text("The secret."), call("call-1", "work", "{}")])
+        .streams([text("The secret."), call("call-1", "work", "{}")])
         .turn();
     assert_eq!(refused(&world).2, "it says The secret.");
     assert!(
         world.seen.invocations().is_empty(),
         "nothing follows from it"
     );
-    world.assert_legal();
+    world.assert_valid_history();
     // The user has read it; the next turn's model does not.
     assert_eq!(world.machine.conversation().text(), "The secret.");
     let history = Conversation::new(world.messages().to_vec());
@@ -206,7 +212,7 @@ fn a_refused_answer_ends_the_turn_and_is_not_sent_again() {
 #[test]
 fn what_no_hook_could_look_at_is_not_sent_again() {
     let broken = asking(&[ANSWER])
-        .answers(Answer::Breaks(vec![text("The sec"), Say::Cut]))
+        .reply(Reply::Broken(vec![text("The sec"), Part::Cut]))
         .turn();
     let marked = |world: &World| match world.messages().last() {
         Some(Message::Assistant(said)) => said
@@ -217,7 +223,7 @@ fn what_no_hook_could_look_at_is_not_sent_again() {
     };
     assert!(marked(&broken));
     let mut cancelled = asking(&[ANSWER])
-        .says([text("The secret.")])
+        .streams([text("The secret.")])
         .hook(|_| None)
         .until_it_looks();
     assert_eq!(cancelled.machine.state(), StateKind::Reviewing);
@@ -225,7 +231,7 @@ fn what_no_hook_could_look_at_is_not_sent_again() {
     assert_eq!(*cancelled.outcome(), Outcome::Cancelled);
     assert!(marked(&cancelled));
     let without = asking(&[])
-        .answers(Answer::Breaks(vec![text("The sec"), Say::Cut]))
+        .reply(Reply::Broken(vec![text("The sec"), Part::Cut]))
         .turn();
     assert!(!marked(&without));
 }
@@ -234,8 +240,8 @@ fn what_no_hook_could_look_at_is_not_sent_again() {
 fn a_refused_call_is_told_to_the_model_and_the_user_is_not_asked() {
     let world = asking(&[CALL])
         .hook_says(HookAnswer::refuse("not from here"))
-        .says([call("call-1", "ask", "{}")])
-        .says([text("Then not.")])
+        .streams([call("call-1", "ask", "{}")])
+        .streams([text("Then not.")])
         .turn();
     assert_eq!(world.result(), "the call was not run: not from here");
     assert_eq!(told(&world), [("hook-0", "not from here")]);
@@ -255,7 +261,7 @@ fn a_refused_call_is_told_to_the_model_and_the_user_is_not_asked() {
 fn the_user_is_asked_about_the_arguments_that_a_hook_gives() {
     let world = asking(&[CALL])
         .hook_says(HookAnswer::arguments(&json!({"n": 7})))
-        .says([call("call-1", "ask", "{}")])
+        .streams([call("call-1", "ask", "{}")])
         .turn();
     let asked = world.seen.effects().find_map(|(_, effect)| match effect {
         Effect::AskApproval { invocation } => Some(invocation.arguments.value.clone()),
@@ -268,7 +274,7 @@ fn the_user_is_asked_about_the_arguments_that_a_hook_gives() {
 fn arguments_of_a_hook_that_do_not_fit_fail_the_turn() {
     let world = asking(&[CALL])
         .hook_says(HookAnswer::arguments(&json!({"to": 7})))
-        .says([call("call-1", "work", "{}")])
+        .streams([call("call-1", "work", "{}")])
         .turn();
     let (hook, moment, reason) = refused(&world);
     assert_eq!((&*hook, moment), ("hook-0", CALL));
@@ -276,21 +282,21 @@ fn arguments_of_a_hook_that_do_not_fit_fail_the_turn() {
         reason.contains("do not fit") && reason.contains("to"),
         "{reason}"
     );
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn a_result_is_told_as_a_hook_changes_it_or_withheld() {
     let world = asking(&[RESULT])
         .hook_says(HookAnswer::result("***"))
-        .says([call("call-1", "work", "{}")])
-        .says([text("Yes.")])
+        .streams([call("call-1", "work", "{}")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(world.result(), "***");
     let world = asking(&[RESULT])
         .hook_says(HookAnswer::refuse("it has a card's number"))
-        .says([call("call-1", "work", "{}")])
-        .says([text("Yes.")])
+        .streams([call("call-1", "work", "{}")])
+        .streams([text("Yes.")])
         .turn();
     assert_eq!(
         world.result(),
@@ -306,7 +312,7 @@ fn a_hook_that_fails_ends_the_turn_at_each_moment() {
             .hook_says(HookAnswer::Failed {
                 message: "no such table".to_owned(),
             })
-            .says([text("Hm."), call("call-1", "work", "{}")])
+            .streams([text("Hm."), call("call-1", "work", "{}")])
             .turn();
         let expected = (
             "hook-0".to_owned(),
@@ -314,7 +320,7 @@ fn a_hook_that_fails_ends_the_turn_at_each_moment() {
             "it failed: no such table".to_owned(),
         );
         assert_eq!(refused(&world), expected);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -323,7 +329,7 @@ fn a_hook_that_does_not_answer_is_waited_for_so_long_and_no_longer() {
     for moment in HookMoment::ALL {
         let mut world = asking(&[moment])
             .hook(|_| None)
-            .says([text("Hm."), call("call-1", "work", "{}")])
+            .streams([text("Hm."), call("call-1", "work", "{}")])
             .until_it_looks();
         assert!(
             matches!(world.machine.timeout_reason(), Some(TimerKey::Hook(place)) if place.moment() == moment)
@@ -334,7 +340,7 @@ fn a_hook_that_does_not_answer_is_waited_for_so_long_and_no_longer() {
             refused(&world),
             ("hook-0".to_owned(), moment, "it took too long".to_owned())
         );
-        assert!(world.hands.is_empty(), "the hook is told to stop");
+        assert!(world.given.is_empty(), "the hook is told to stop");
     }
 }
 
@@ -342,7 +348,7 @@ fn a_hook_that_does_not_answer_is_waited_for_so_long_and_no_longer() {
 fn an_answer_that_changes_something_else_is_a_mistake() {
     let mut world = asking(&[ANSWER])
         .hook(|_| None)
-        .says([text("Hm.")])
+        .streams([text("Hm.")])
         .until_it_looks();
     let effect = EffectId::Hook {
         place: HookPlace::Answer { hop: 0 },
@@ -359,8 +365,8 @@ fn a_call_that_is_stopped_is_asked_about_no_more() {
     for moment in [CALL, RESULT] {
         let mut world = asking(&[moment])
             .hook(|_| None)
-            .says([call("call-1", "work", "{}")])
-            .says([text("Yes.")])
+            .streams([call("call-1", "work", "{}")])
+            .streams([text("Yes.")])
             .until_it_looks();
         world
             .input(Input::CancelCall { call: call_key })
@@ -374,14 +380,14 @@ fn a_call_that_is_stopped_is_asked_about_no_more() {
 #[test]
 fn a_run_that_comes_back_asks_again_what_was_not_answered() {
     for moment in HookMoment::ALL {
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works.").idempotent());
             config.durability = Durability::Blocks { attempts: 1 };
             config.hooks = vec![HookSpec::new("guard", [moment])];
         })
-        .tool("work", |_| Work::gives("done"))
+        .tool("work", |_| ToolReply::text("done"))
         .hook(|_| None)
-        .says([text("Hm."), call("call-1", "work", "{}")]);
+        .streams([text("Hm."), call("call-1", "work", "{}")]);
         world = world.until_it_looks();
         let snapshot = world.machine.snapshot();
         let revived =
@@ -401,18 +407,18 @@ fn a_run_that_comes_back_asks_again_what_was_not_answered() {
 /// What the hook passed is stored before the tool begins: after a crash the tool is not begun again.
 #[test]
 fn i07_a_call_that_hooks_let_pass_begins_once_that_is_stored() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.durability = Durability::Blocks { attempts: 1 };
         config.hooks = vec![HookSpec::new("guard", [CALL])];
     })
-    .tool("work", |_| Work::gives("done").after(1_000))
+    .tool("work", |_| ToolReply::text("done").after(1_000))
     .hook_says(HookAnswer::arguments(&json!({"to": "Bob"})))
-    .says([call("call-1", "work", "{}")])
-    .says([text("Yes.")]);
+    .streams([call("call-1", "work", "{}")])
+    .streams([text("Yes.")]);
     world.send("Go on");
     let key = CallKey { hop: 0, index: 0 };
-    world.drive_until(|world| world.hands.contains(&EffectId::Tool(key)));
+    world.drive_until(|world| world.given.contains(&EffectId::Tool(key)));
     let snapshot = world.store.snapshot.clone().expect("stored");
     let revived = RunMachine::revive(&snapshot, Arc::clone(&world.config), Timestamp(world.now));
     let mut revived = revived.expect("readable");
@@ -434,7 +440,7 @@ fn i07_a_call_that_hooks_let_pass_begins_once_that_is_stored() {
 fn other_hooks_than_before_are_said() {
     let world = asking(&[ANSWER])
         .hook(|_| None)
-        .says([text("Hm.")])
+        .streams([text("Hm.")])
         .until_it_looks();
     let mut config = (*world.config).clone();
     config.hooks.clear();

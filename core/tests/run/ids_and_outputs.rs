@@ -1,13 +1,13 @@
 //! Ids, and the events that the host gets.
 
 use crate::turn::{BOTH, secret_numbers};
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Cut, Work, World, offer};
+use crate::world::{Cut, Reply, ToolReply, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Event;
 use stepwell_core::run::{EffectId, HookPlace, RunEvent};
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, RunId};
+use stepwell_testing::reply::{Part, call, text};
 
 #[test]
 fn the_same_turn_gives_the_same_outputs_and_ids() {
@@ -52,8 +52,8 @@ fn a_turn_has_the_run_id_of_its_first_hop() {
 #[test]
 fn the_deltas_of_a_chunk_come_as_one_event_with_all_of_their_text() {
     for dialect in BOTH {
-        let mut world =
-            World::of(dialect).says([text("One text that comes in two deltas: ünïcødé.")]);
+        let mut world = crate::world::of(dialect)
+            .streams([text("One text that comes in two deltas: ünïcødé.")]);
         world.cut = Cut::Whole;
         let world = world.turn();
         let deltas: Vec<_> = world
@@ -87,12 +87,12 @@ fn interleaved_arguments_come_out_whole_for_each_call() {
 
 #[test]
 fn text_is_said_to_have_ended_before_its_tools_run() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([text("First."), call("c", "work", "{}")])
-    .says([text("Then.")])
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([text("First."), call("c", "work", "{}")])
+    .streams([text("Then.")])
     .turn();
     let events: Vec<_> = world.seen.events().collect();
     let end = events
@@ -108,7 +108,9 @@ fn text_is_said_to_have_ended_before_its_tools_run() {
 fn odd_things_in_a_stream_are_said_and_stop_nothing() {
     let odd =
         serde_json::json!({"type": "STATE_DELTA", "delta": [{"op": "remove", "path": "/nothing"}]});
-    let world = World::ag_ui().says([Say::Event(odd), text("Yes.")]).turn();
+    let world = crate::world::ag_ui()
+        .streams([Part::Event(odd), text("Yes.")])
+        .turn();
     assert_eq!(world.machine.conversation().text(), "Yes.");
     assert_eq!(world.seen.warnings().len(), 1);
 }
@@ -151,9 +153,9 @@ fn an_effects_id_survives_being_written_and_read() {
 
 #[test]
 fn what_a_request_holds_in_secret_is_not_printed() {
-    let world = World::chat()
-        .answers(Answer::Unreachable)
-        .says([text("Yes.")])
+    let world = crate::world::chat()
+        .reply(Reply::Unreachable)
+        .streams([text("Yes.")])
         .turn();
     let printed = format!("{:?} {:?}", world.seen.outputs, world.machine);
     assert!(!printed.contains("sk-secret"));

@@ -1,13 +1,13 @@
 //! The agent asks the user, and goes on with the answers.
 
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::json;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{ResumeEntry, ResumeStatus};
 use stepwell_core::run::{Input, Misuse, Outcome, ResumeError, RunEvent, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
 pub fn answer(id: &str) -> ResumeEntry {
     ResumeEntry {
@@ -19,21 +19,21 @@ pub fn answer(id: &str) -> ResumeEntry {
     }
 }
 
-pub fn asks(ids: &[&str]) -> Say {
+pub fn asks(ids: &[&str]) -> Part {
     let interrupts: Vec<_> = ids
         .iter()
         .map(|id| json!({"id": id, "reason": "question"}))
         .collect();
-    Say::Outcome(json!({"type": "interrupt", "interrupts": interrupts}))
+    Part::Outcome(json!({"type": "interrupt", "interrupts": interrupts}))
 }
 
 fn asking(ids: &[&str]) -> World {
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.timeouts.turn = Some(Duration::from_secs(60));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([text("Which one?"), asks(ids)]);
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([text("Which one?"), asks(ids)]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     world
@@ -57,7 +57,7 @@ fn the_turn_rests_until_the_user_answers() {
 
 #[test]
 fn all_answers_go_with_the_next_request() {
-    let mut world = asking(&["a", "b"]).says([text("Thanks.")]);
+    let mut world = asking(&["a", "b"]).streams([text("Thanks.")]);
     world
         .input(Input::Resume(vec![answer("b"), answer("a")]))
         .expect("all are answered");
@@ -72,10 +72,10 @@ fn all_answers_go_with_the_next_request() {
 #[test]
 fn the_answers_go_again_with_a_retry_and_not_with_the_hop_after() {
     let mut world = asking(&["a"])
-        .answers(Answer::Unreachable)
-        .answers(Answer::Unreachable)
-        .says([call("c", "work", "{}")])
-        .says([text("Thanks.")]);
+        .reply(Reply::Unreachable)
+        .reply(Reply::Unreachable)
+        .streams([call("c", "work", "{}")])
+        .streams([text("Thanks.")]);
     world
         .input(Input::Resume(vec![answer("a")]))
         .expect("all are answered");
@@ -93,8 +93,8 @@ fn the_answers_go_again_with_a_retry_and_not_with_the_hop_after() {
 fn the_answers_survive_a_stream_that_was_opened_and_showed_nothing() {
     use stepwell_core::run::EffectId;
     let mut world = asking(&["a"])
-        .answers(Answer::Never)
-        .says([text("Thanks.")]);
+        .reply(Reply::Silent)
+        .streams([text("Thanks.")]);
     world
         .input(Input::Resume(vec![answer("a")]))
         .expect("all are answered");
@@ -152,12 +152,12 @@ fn two_answers_to_one_question_are_a_mistake() {
 
 #[test]
 fn calls_of_an_interrupted_hop_run_once_the_user_has_answered() {
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([call("c", "work", "{}"), asks(&["a"])])
-    .says([text("Done.")]);
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([call("c", "work", "{}"), asks(&["a"])])
+    .streams([text("Done.")]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     assert!(world.seen.invocations().is_empty());
@@ -168,15 +168,15 @@ fn calls_of_an_interrupted_hop_run_once_the_user_has_answered() {
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.result(), "ok");
     assert_eq!(world.seen.requests()[1]["resume"][0]["interruptId"], "a");
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn the_call_that_a_question_is_about_is_left_to_the_agent() {
     let outcome = json!({"type": "interrupt", "interrupts": [{"id": "i", "reason": "approval", "toolCallId": "c"}]});
-    let mut world = World::ag_ui()
-        .says([call("c", "their_tool", "{}"), Say::Outcome(outcome)])
-        .says([text("Done.")]);
+    let mut world = crate::world::ag_ui()
+        .streams([call("c", "their_tool", "{}"), Part::Outcome(outcome)])
+        .streams([text("Done.")]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     world
@@ -189,7 +189,7 @@ fn the_call_that_a_question_is_about_is_left_to_the_agent() {
 
 #[test]
 fn the_turns_clock_stands_still_for_the_user() {
-    let mut world = asking(&["a"]).answers(Answer::Never);
+    let mut world = asking(&["a"]).reply(Reply::Silent);
     world.wait(3_600_000);
     world.input(Input::Timeout).expect("time passes");
     assert_eq!(world.machine.state(), StateKind::Interrupted);

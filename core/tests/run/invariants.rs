@@ -1,93 +1,78 @@
 //! The invariants of the design, by number, as properties.
 
 use crate::cases::cases;
-use crate::mad::{Mad, presses, settings};
 use crate::turn::BOTH;
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Cut, Work, World, offer};
+use crate::world::{Cut, Reply, ToolReply, World, offer};
 use proptest::prelude::*;
-use stepwell_core::run::{Output, RunEvent};
+use stepwell_core::run::{Output, RunEvent, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::chaos::{Action, CRASH_STATES, Chaos, Twin, actions};
+use stepwell_testing::reply::{Call, Part, call, text};
+use stepwell_testing::settings;
 
 fn three_calls(delays: [u64; 3]) -> World {
-    World::chat_with_work()
+    chat_with_work()
         .tool("work", move |invocation| {
             let index = invocation.call.index as usize;
-            Work::gives(&format!("result {index}")).after(delays[index])
+            ToolReply::text(&format!("result {index}")).after(delays[index])
         })
-        .says([
+        .streams([
             text("See: "),
-            Say::Calls(vec![
-                a_call("a", "work", "{}"),
-                a_call("b", "work", "{}"),
-                a_call("c", "work", "{}"),
+            Part::Calls(vec![
+                Call::new("a", "work", "{}"),
+                Call::new("b", "work", "{}"),
+                Call::new("c", "work", "{}"),
             ]),
         ])
-        .says([text("Done.")])
+        .streams([text("Done.")])
 }
 
-impl World {
-    fn chat_with_work() -> Self {
-        Self::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
-            offer(config, Tool::new("work", "Works."));
-        })
+fn chat_with_work() -> World {
+    crate::world::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+}
+
+/// The run after these actions.
+fn after(mut chaos: Chaos, actions: &[Action]) -> Chaos {
+    for action in actions {
+        chaos.apply(*action);
     }
+    chaos
 }
 
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// I1, I2, I7, I8, I9, I12 are checked after every press, and once all is quiet.
+    /// All invariants are checked after every action, and once all is quiet.
     #[test]
-    fn i01_any_input_sequence_ends_or_waits_for_someone(setting in settings(), presses in presses()) {
-        let mut mad = Mad::new(setting);
-        for press in presses {
-            mad.press(press);
-        }
-        mad.calm_down();
-        mad.check_end();
+    fn i01_any_input_sequence_ends_or_waits_for_someone(setting in settings(), actions in actions()) {
+        after(Chaos::new(setting.config()), &actions).finish()?;
     }
 
     #[test]
-    fn i02_the_end_is_the_end(setting in settings(), before in presses(), after in presses()) {
-        let mut mad = Mad::new(setting);
-        mad.checks = false;
-        for press in before {
-            mad.press(press);
-        }
-        mad.calm_down();
-        let over = mad.machine.outcome().cloned();
-        let history = mad.machine.conversation().messages().to_vec();
-        if over.is_some() {
-            for press in after {
-                mad.press(press);
-            }
-            prop_assert_eq!(mad.machine.outcome().cloned(), over);
-            prop_assert_eq!(mad.machine.conversation().messages(), history);
-        }
+    fn i02_the_end_is_the_end(setting in settings(), before in actions(), later in actions()) {
+        let mut chaos = after(Chaos::new(setting.config()), &before);
+        chaos.finish()?;
+        after(chaos, &later).finish()?;
     }
 
     #[test]
-    fn i05_machines_of_one_canonical_form_have_one_future(setting in settings(), presses in presses()) {
-        let mut mad = Mad::new(setting);
-        (mad.checks, mad.has_twin) = (false, true);
-        for press in presses {
-            mad.press(press);
-        }
+    fn i03_the_size_of_the_chunks_changes_nothing(setting in settings(), actions in actions(), size in 1..40usize) {
+        let chaos = Chaos::new(setting.config()).twin(Twin::Cut(size));
+        after(chaos, &actions).finish()?;
     }
 
     #[test]
-    fn i04_a_restore_after_every_input_changes_nothing(setting in settings(), presses in presses()) {
-        let mut plain = Mad::new(setting);
-        let mut restored = Mad::new(setting);
-        (plain.checks, restored.checks) = (false, false);
-        restored.restores = true;
-        for press in presses {
-            plain.press(press);
-            restored.press(press);
-            prop_assert_eq!(plain.machine.snapshot(), restored.machine.snapshot());
-        }
-        prop_assert_eq!(plain.outputs, restored.outputs);
+    fn i04_a_restore_after_every_input_changes_nothing(setting in settings(), actions in actions()) {
+        let chaos = Chaos::new(setting.config()).twin(Twin::Restored);
+        after(chaos, &actions).finish()?;
+    }
+
+    #[test]
+    fn i05_machines_of_one_canonical_form_have_one_future(setting in settings(), actions in actions()) {
+        let chaos = Chaos::new(setting.config()).twin(Twin::Cloned);
+        after(chaos, &actions).finish()?;
     }
 }
 
@@ -98,15 +83,15 @@ proptest! {
     fn i03_cutting_the_bytes_changes_neither_events_nor_conversation(seed: u64, size in 1usize..200, dialect in 0..2usize) {
         let dialect = BOTH[dialect];
         let world = |cut| {
-            let mut world = World::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
+            let mut world = crate::world::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
                 .seed(seed)
-                .tool("work", |invocation| Work::gives(&invocation.arguments.raw))
-                .says([
-                    Say::Reasoning("Hm, größer?".into()),
+                .tool("work", |invocation| ToolReply::text(&invocation.arguments.raw))
+                .streams([
+                    Part::Reasoning("Hm, größer?".into()),
                     text("Läßt sich machen: 🙂. "),
-                    Say::Calls(vec![a_call("a", "work", r#"{"x":"🙂"}"#), a_call("b", "work", "null")]),
+                    Part::Calls(vec![Call::new("a", "work", r#"{"x":"🙂"}"#), Call::new("b", "work", "null")]),
                 ])
-                .says([text("Done."), Say::Usage { input: 1, output: 2 }]);
+                .streams([text("Done."), Part::Usage { input: 1, output: 2 }]);
             world.cut = cut;
             world.turn()
         };
@@ -136,24 +121,24 @@ proptest! {
                 2 => ("ask", "{}"),
                 _ => ("work", "{}"),
             };
-            a_call(&format!("c{index}"), name, arguments)
+            Call::new(&format!("c{index}"), name, arguments)
         });
         let fates = fates.clone();
         let count = fates.len();
-        let mut world = World::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             offer(config, Tool::new("ask", "Asks.").requires_approval());
         })
-        .says([Say::Calls(calls.collect())])
-        .says([text("Done.")])
+        .streams([Part::Calls(calls.collect())])
+        .streams([text("Done.")])
         .tool("work", move |invocation| match fates[invocation.call.index as usize] {
-            3 => Work::fails("no"),
-            4 => Work::never(),
-            _ => Work::gives("yes"),
+            3 => ToolReply::failure("no"),
+            4 => ToolReply::never(),
+            _ => ToolReply::text("yes"),
         });
         world.decisions.extend(vec![stepwell_core::run::Decision::Denied { reason: None }; count]);
         let world = world.turn();
-        world.assert_legal();
+        world.assert_valid_history();
         let ids: Vec<_> = world.results().into_iter().map(|(id, _)| id).collect();
         let asked: Vec<_> = (0..count).map(|index| format!("c{index}")).collect();
         prop_assert_eq!(&ids, &asked);
@@ -167,22 +152,22 @@ proptest! {
     fn i09_hops_stay_within_the_limit(limit in 0..6u32, policy in 0..3usize, hops in 0..8usize) {
         use stepwell_core::run::LimitPolicy;
         let policy = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp][policy];
-        let mut world = World::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             config.limits.max_tool_rounds = limit;
             config.limits.at_limit = policy;
             config.limits.repeats = None;
         })
-        .tool("work", |_| Work::gives("ok"));
+        .tool("work", |_| ToolReply::text("ok"));
         for _ in 0..hops {
-            world = world.says([call("c", "work", "{}")]);
+            world = world.streams([call("c", "work", "{}")]);
         }
-        world.otherwise = Some(Answer::Says(vec![text("Done.")]));
+        world.fallback_reply = Some(Reply::Complete(vec![text("Done.")]));
         let world = world.turn();
         let extra = u32::from(policy == LimitPolicy::SumUp);
         prop_assert!(world.machine.hop() <= limit + extra);
         prop_assert!(world.seen.invocations().len() <= limit as usize);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 
     #[test]
@@ -202,7 +187,7 @@ proptest! {
     #[test]
     fn i12_after_a_cancel_nothing_begins_and_there_is_one_end(delays in [1..90u64, 1..90, 1..90], at in 0..60usize) {
         let mut world = three_calls(delays);
-        world.deaf_tools = true;
+        world.ignores_cancel = true;
         world.send("Hello");
         for _ in 0..at {
             world.step();
@@ -213,7 +198,7 @@ proptest! {
         world.drive();
         prop_assert_eq!(world.seen.requests().len() + world.seen.invocations().len(), begun);
         prop_assert_eq!(world.seen.ends(), 1);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 
     #[test]
@@ -226,7 +211,7 @@ proptest! {
 
 /// A generator that never comes anywhere would let everything pass.
 #[test]
-fn mad_runs_come_everywhere() {
+fn chaos_comes_everywhere() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     use std::collections::BTreeSet;
@@ -234,27 +219,28 @@ fn mad_runs_come_everywhere() {
     let mut states = BTreeSet::new();
     let mut ends = BTreeSet::new();
     let mut told = BTreeSet::new();
+    let mut crashed_in = BTreeSet::new();
     for _ in 0..400 {
-        let strategy = (settings(), presses());
-        let tree = strategy
+        let tree = (settings(), actions())
             .new_tree(&mut runner)
             .expect("the strategy gives values");
-        let (setting, presses) = tree.current();
-        let mut mad = Mad::new(setting);
-        mad.checks = false;
-        for press in presses {
-            mad.press(press);
-            states.insert((mad.machine.state(), mad.machine.hop().min(2)));
+        let (setting, actions) = tree.current();
+        let mut chaos = Chaos::new(setting.storing().config());
+        for action in actions {
+            chaos.apply(action);
+            let machine = chaos.machine();
+            states.insert((machine.state(), machine.hop().min(2)));
         }
-        mad.calm_down();
-        told.extend(mad.outputs.iter().filter_map(|output| match output {
+        chaos.settle();
+        crashed_in.extend(chaos.crashes().iter().copied());
+        told.extend(chaos.outputs().iter().filter_map(|output| match output {
             Output::Event(RunEvent::SteeringTaken { .. }) => Some("steering taken"),
             Output::Event(RunEvent::SteeringRefused { .. }) => Some("steering refused"),
             Output::Event(RunEvent::WaitingForNetwork { .. }) => Some("waiting for network"),
             Output::Event(RunEvent::StreamResumed { .. }) => Some("stream resumed"),
             _ => None,
         }));
-        let end = format!("{:?}", mad.machine.outcome());
+        let end = format!("{:?}", chaos.machine().outcome());
         let word = |c: char| c == '{' || c == '(' || c == ')';
         let words = end
             .split(word)
@@ -265,4 +251,17 @@ fn mad_runs_come_everywhere() {
     assert_eq!(told.len(), 4, "{told:?}");
     assert!(states.len() >= 15, "{states:?}");
     assert!(ends.len() >= 10, "{ends:?}");
+    assert!(
+        crashed_in.iter().any(|(_, in_tool)| *in_tool),
+        "{crashed_in:?}"
+    );
+    // Questions of an agent, failures after something was stored, and answers that the host decodes are rare.
+    for state in CRASH_STATES {
+        let is_rare = matches!(
+            state,
+            StateKind::Interrupted | StateKind::Waiting | StateKind::Decoding
+        );
+        let is_hit = crashed_in.iter().any(|(hit, _)| *hit == state);
+        assert!(is_hit || is_rare, "no crash in {state}: {crashed_in:?}");
+    }
 }

@@ -1,14 +1,14 @@
 //! A client that joins a run of an agent: a snapshot has the beginning of what the stream then continues.
 
 use crate::rejoin::followed;
-use crate::wire::{Say, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::Outcome;
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, text};
 
 const ARGUMENTS: &str = r#"{"city":"Rome"}"#;
 
@@ -40,15 +40,15 @@ pub fn appended(world: &World) -> BTreeMap<String, String> {
 }
 
 fn turn(events: &[Value], restores: bool) -> World {
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.partial_arguments = true;
     })
-    .tool("work", |call| Work::gives(&call.arguments.raw));
+    .tool("work", |call| ToolReply::text(&call.arguments.raw));
     world.restores = restores;
     world
-        .says(events.iter().cloned().map(Say::Event))
-        .says([text("Done.")])
+        .streams(events.iter().cloned().map(Part::Event))
+        .streams([text("Done.")])
         .turn()
 }
 

@@ -2,10 +2,8 @@
 
 use crate::cases::cases;
 use crate::durability::stored;
-use crate::mad::{Mad, presses, settings};
 use crate::turn::{BOTH, secret_numbers};
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -18,6 +16,9 @@ use stepwell_core::journal::{
 };
 use stepwell_core::run::{EffectId, Input, Output, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::chaos::{Chaos, actions};
+use stepwell_testing::reply::{Call, Part, call, text};
+use stepwell_testing::settings;
 
 /// Closes the journal of a world, and gives it.
 pub fn written(world: &mut World) -> String {
@@ -46,37 +47,33 @@ proptest! {
     #[test]
     fn i05_a_replay_gives_the_same_effects_events_and_digest(
         setting in settings(),
-        presses in presses(),
+        actions in actions(),
         restores: bool,
-        crashes in prop::collection::vec(0..80usize, 0..3),
         closed: bool,
     ) {
-        let mut mad = Mad::new(setting).journaled();
-        (mad.checks, mad.restores) = (false, restores);
-        for (at, press) in presses.into_iter().enumerate() {
-            if crashes.contains(&at) {
-                mad.crash();
-            }
-            mad.press(press);
+        let mut chaos = Chaos::new(setting.config()).journaled().restored(restores);
+        for action in actions {
+            chaos.apply(action);
         }
-        let mut journal = mad.journal.take().expect("it writes one");
+        prop_assert_eq!(chaos.violation(), None);
+        let mut journal = chaos.take_journal().expect("it writes one");
         if closed {
-            journal.end(&mad.machine);
+            journal.end(chaos.machine());
         }
         let text = journal.take_lines();
         let journal = parsed(&text);
         prop_assert_eq!(journal.to_text(), text, "what is read is what was written");
         let replayed = journal.replay().map_err(|differs| TestCaseError::fail(differs.to_string()))?;
-        let effects: Vec<_> = mad.outputs.iter().filter_map(|output| match output {
+        let effects: Vec<_> = chaos.outputs().iter().filter_map(|output| match output {
             Output::Effect(id, effect) if !is_told_only(effect) => Some(*id),
             _ => None,
         }).collect();
-        let events = mad.outputs.iter().filter(|output| matches!(output, Output::Event(_))).count();
+        let events = chaos.outputs().iter().filter(|output| matches!(output, Output::Event(_))).count();
         prop_assert_eq!(replayed.effects, effects);
         prop_assert_eq!(replayed.events, events);
-        prop_assert_eq!(replayed.outcome.as_ref(), mad.machine.outcome());
-        prop_assert_eq!(replayed.digest, Digest::of_run(&mad.machine));
-        prop_assert_eq!(replayed.states.last().copied(), Some(mad.machine.state()));
+        prop_assert_eq!(replayed.outcome.as_ref(), chaos.machine().outcome());
+        prop_assert_eq!(replayed.digest, Digest::of_run(chaos.machine()));
+        prop_assert_eq!(replayed.states.last().copied(), Some(chaos.machine().state()));
     }
 
     /// A journal that is cut off anywhere is read as far as it goes, and what is read replays.
@@ -147,10 +144,10 @@ fn a_journal_replays_without_the_labels_of_the_apps_own_code() {
         offer(config, Tool::new("labelled", "Works.").label(label));
     });
     let mut world = world
-        .tool("labelled", |_| Work::gives("ok"))
+        .tool("labelled", |_| ToolReply::text("ok"))
         .journaled()
-        .says([call("c", "labelled", "{}")])
-        .says([text("Done.")])
+        .streams([call("c", "labelled", "{}")])
+        .streams([text("Done.")])
         .turn();
     let journal = parsed(&written(&mut world));
     journal.replay().expect("nothing has changed");
@@ -219,12 +216,12 @@ fn a_journal_is_lines_of_json_with_stable_names() {
 
 #[test]
 fn what_is_stopped_is_named_like_all_else() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::never())
+    .tool("work", |_| ToolReply::never())
     .journaled()
-    .says([call("c", "work", "{}")]);
+    .streams([call("c", "work", "{}")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     world.cancel();
@@ -237,12 +234,12 @@ fn what_is_stopped_is_named_like_all_else() {
 
 #[test]
 fn a_journal_holds_no_key() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let header = ("x-team".to_owned(), "sk-team".to_owned());
         config.endpoint.headers.push(header);
         config.endpoint.base_url = "http://me:sk-password@localhost/v1?token=sk-token".to_owned();
     });
-    world = world.journaled().says([text("Yes.")]).turn();
+    world = world.journaled().streams([text("Yes.")]).turn();
     let text = written(&mut world);
     assert!(!text.contains("sk-"), "{text}");
     parsed(&text).replay().expect("a key changes nothing");
@@ -250,7 +247,9 @@ fn a_journal_holds_no_key() {
 
 #[test]
 fn a_character_that_is_cut_comes_back() {
-    let mut world = World::chat().journaled().says([text("größer 🙂")]);
+    let mut world = crate::world::chat()
+        .journaled()
+        .streams([text("größer 🙂")]);
     world.cut = crate::world::Cut::Every(1);
     let mut world = world.turn();
     let replayed = parsed(&written(&mut world)).replay().expect("the same");
@@ -262,13 +261,13 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
     for die_after in 1.. {
         let mut world = stored(Dialect::OpenAiChat, |_| {})
             .journaled()
-            .says([Say::Calls(vec![
-                a_call("a", "work", "{}"),
-                a_call("b", "work", "{}"),
+            .streams([Part::Calls(vec![
+                Call::new("a", "work", "{}"),
+                Call::new("b", "work", "{}"),
             ])])
-            .says([call("c", "work", "{}")])
-            .says([text("Done.")]);
-        world.otherwise = Some(Answer::Says(vec![text("Done.")]));
+            .streams([call("c", "work", "{}")])
+            .streams([text("Done.")]);
+        world.fallback_reply = Some(Reply::Complete(vec![text("Done.")]));
         world.send("Hello");
         let mut died = false;
         while world.step() {
@@ -309,8 +308,8 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
 fn a_run_that_comes_back_from_an_earlier_write_is_replayed_from_that_one() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
         .journaled()
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.send("Hello");
     world.drive_until(|world| world.store.writes.len() == 1);
     let before = world.store.clone();
@@ -355,7 +354,7 @@ fn a_journal_may_begin_with_a_stored_run_and_a_changed_configuration() {
 
 #[test]
 fn a_refused_input_is_refused_again() {
-    let mut world = World::chat().journaled().says([text("Yes.")]);
+    let mut world = crate::world::chat().journaled().streams([text("Yes.")]);
     let effect = EffectId::Open { hop: 0, attempt: 0 };
     world.send("Hello");
     let ended = Input::Ended { effect };
@@ -475,10 +474,10 @@ fn what_cannot_be_read_is_refused_with_its_line_and_advice() {
 
 #[test]
 fn a_huge_journal_is_read_and_lived_through() {
-    let mut world = World::chat().journaled();
+    let mut world = crate::world::chat().journaled();
     world.cut = crate::world::Cut::Every(64);
     let long: String = "Wörter und mehr. ".repeat(8_000);
-    world = world.says([Say::Text(long.clone()), text(&long)]);
+    world = world.streams([Part::Text(long.clone()), text(&long)]);
     world.send("Hello");
     world.drive_bounded(100_000);
     let text = written(&mut world);
@@ -492,7 +491,7 @@ fn a_huge_journal_is_read_and_lived_through() {
 fn the_history_that_a_run_begins_on_is_in_its_journal() {
     let mut first = secret_numbers(Dialect::AgUi).turn();
     let history = first.machine.conversation().clone();
-    let mut world = World::ag_ui().says([text("Yes.")]);
+    let mut world = crate::world::ag_ui().streams([text("Yes.")]);
     let config = Arc::clone(&world.config);
     world.machine = stepwell_core::run::RunMachine::new(config, "thread".into(), history.clone());
     let mut world = world.journaled();
@@ -546,12 +545,15 @@ fn keep_journals() {
     keep("ag-ui-two-tools.jsonl", turn(Dialect::AgUi));
     let mut world = stored(Dialect::OpenAiChat, |_| {})
         .journaled()
-        .answers(Answer::Unreachable)
-        .says([
+        .reply(Reply::Unreachable)
+        .streams([
             text("May I?"),
-            Say::Calls(vec![a_call("a", "ask", "{}"), a_call("b", "gone", "{")]),
+            Part::Calls(vec![
+                Call::new("a", "ask", "{}"),
+                Call::new("b", "gone", "{"),
+            ]),
         ])
-        .says([text("Then not.")]);
+        .streams([text("Then not.")]);
     let reason = Some("not now".to_owned());
     let denied = stepwell_core::run::Decision::Denied { reason };
     world.decisions.push_back(denied);

@@ -2,8 +2,7 @@
 
 use crate::cases::cases;
 use crate::interrupts::{answer, asks};
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use proptest::prelude::*;
 use serde_json::json;
 use std::time::Duration;
@@ -14,17 +13,21 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Usd};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 /// A model that never stops asking, under a limit of two rounds.
 pub fn greedy(policy: LimitPolicy) -> World {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 2;
         config.limits.at_limit = policy;
         config.limits.repeats = None;
     })
-    .tool("work", |_| Work::gives("ok"));
-    world.otherwise = Some(Answer::Says(vec![text("more "), call("c", "work", "{}")]));
+    .tool("work", |_| ToolReply::text("ok"));
+    world.fallback_reply = Some(Reply::Complete(vec![
+        text("more "),
+        call("c", "work", "{}"),
+    ]));
     world
 }
 
@@ -42,7 +45,7 @@ fn the_default_is_to_complete_and_say_that_the_limit_was_reached() {
     assert_eq!(world.seen.invocations().len(), 2);
     assert_eq!(world.machine.conversation().text(), "more more more ");
     assert!(world.results()[2].1.contains("tool rounds, 2"));
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -53,16 +56,16 @@ fn it_may_fail_instead() {
     };
     assert_eq!(*world.outcome(), Outcome::Failed { failure });
     assert_eq!(world.seen.invocations().len(), 2);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn it_may_let_the_model_sum_up_without_tools() {
     let mut world = greedy(LimitPolicy::SumUp);
     for _ in 0..3 {
-        world = world.says([call("c", "work", "{}")]);
+        world = world.streams([call("c", "work", "{}")]);
     }
-    let world = world.says([text("In short: enough.")]).turn();
+    let world = world.streams([text("In short: enough.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.machine.conversation().text(), "In short: enough.");
     let requests = world.seen.requests();
@@ -72,7 +75,7 @@ fn it_may_let_the_model_sum_up_without_tools() {
         "the last hop offers none"
     );
     assert_eq!(world.seen.invocations().len(), 2);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn the_providers_own_tools_are_left_out_too_when_the_model_is_to_sum_up() {
         ("parallel_tool_calls", json!(false)),
         ("top_k", json!(7)),
     ];
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 0;
         config.limits.at_limit = LimitPolicy::SumUp;
@@ -91,8 +94,8 @@ fn the_providers_own_tools_are_left_out_too_when_the_model_is_to_sum_up() {
         let own = own.map(|(name, value)| (name.to_owned(), value));
         config.settings.extra = own.collect();
     });
-    let world = world.says([call("c", "work", "{}")]);
-    let world = world.says([text("In short: enough.")]).turn();
+    let world = world.streams([call("c", "work", "{}")]);
+    let world = world.streams([text("In short: enough.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let requests = world.seen.requests();
     for (name, value) in &fields[1..] {
@@ -109,13 +112,13 @@ fn a_model_that_asks_for_tools_when_it_is_to_sum_up_is_stopped() {
     let world = greedy(LimitPolicy::SumUp).turn();
     assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 3);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn rounds_in_which_no_tool_ran_count_too() {
     let mut world = greedy(LimitPolicy::Complete);
-    world.otherwise = Some(Answer::Says(vec![call("c", "invented", "{}")]));
+    world.fallback_reply = Some(Reply::Complete(vec![call("c", "invented", "{}")]));
     let world = world.turn();
     assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 2);
@@ -123,43 +126,48 @@ fn rounds_in_which_no_tool_ran_count_too() {
 
 #[test]
 fn a_limit_of_none_runs_no_tool() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 0;
     });
-    world.otherwise = Some(Answer::Says(vec![call("c", "work", "{}")]));
+    world.fallback_reply = Some(Reply::Complete(vec![call("c", "work", "{}")]));
     let world = world.turn();
     assert_eq!(*world.outcome(), rounds(0));
     assert!(world.seen.invocations().is_empty());
 }
 
 fn without_continuation(policy: LimitPolicy) -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.continue_after_tools = false;
         config.limits.at_limit = policy;
     })
-    .tool("work", |_| Work::gives("ok"))
+    .tool("work", |_| ToolReply::text("ok"))
 }
 
 #[test]
 fn without_continuation_the_turn_ends_with_the_results_of_its_first_round() {
     let world = without_continuation(LimitPolicy::Complete);
-    let calls = vec![a_call("a", "work", "{}"), a_call("b", "work", "{\"b\":1}")];
-    let world = world.says([text("Let me see."), Say::Calls(calls)]).turn();
+    let calls = vec![
+        Call::new("a", "work", "{}"),
+        Call::new("b", "work", "{\"b\":1}"),
+    ];
+    let world = world
+        .streams([text("Let me see."), Part::Calls(calls)])
+        .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.seen.invocations().len(), 2);
     assert_eq!(world.seen.requests().len(), 1, "no hop follows");
     let results = world.results();
     let results: Vec<_> = results.iter().map(|(_, result)| result.as_str()).collect();
     assert_eq!(results, ["ok", "ok"]);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn without_continuation_calls_that_are_refused_end_the_turn_too() {
     let world = without_continuation(LimitPolicy::Complete);
-    let world = world.says([call("a", "invented", "{}")]).turn();
+    let world = world.streams([call("a", "invented", "{}")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.seen.requests().len(), 1);
     assert_eq!(world.results().len(), 1);
@@ -170,26 +178,26 @@ fn without_continuation_there_is_no_hop_to_sum_up() {
     let mut world = without_continuation(LimitPolicy::SumUp);
     let mut config = (*world.config).clone();
     config.limits.max_tool_rounds = 0;
-    world = World::with(Dialect::OpenAiChat, |c| *c = config);
-    let world = world.says([call("a", "work", "{}")]).turn();
+    world = crate::world::with(Dialect::OpenAiChat, |c| *c = config);
+    let world = world.streams([call("a", "work", "{}")]).turn();
     assert_eq!(*world.outcome(), rounds(0));
     assert_eq!(world.seen.requests().len(), 1);
 }
 
 #[test]
 fn the_limit_holds_after_an_interrupt() {
-    let mut world = World::with(Dialect::AgUi, |config| {
+    let mut world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 0;
     })
-    .says([call("c", "work", "{}"), asks(&["a"])]);
+    .streams([call("c", "work", "{}"), asks(&["a"])]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     world
         .input(Input::Resume(vec![answer("a")]))
         .expect("all are answered");
     assert_eq!(*world.outcome(), rounds(0));
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 /// A model that never stops asking, each time for something else.
@@ -198,25 +206,25 @@ fn busy(change: impl FnOnce(&mut stepwell_core::run::Limits)) -> World {
 }
 
 fn busy_with(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 100;
         change(config);
     })
-    .tool("work", |_| Work::gives("ok").after(1_000));
+    .tool("work", |_| ToolReply::text("ok").after(1_000));
     for round in 0..20 {
         let arguments = format!("{{\"round\":{round}}}");
         let calls = [
-            a_call(&format!("a{round}"), "work", &arguments),
-            a_call(
+            Call::new(&format!("a{round}"), "work", &arguments),
+            Call::new(
                 &format!("b{round}"),
                 "work",
                 &format!("{{\"b\":{arguments}}}"),
             ),
         ];
-        world = world.says([
-            Say::Calls(calls.to_vec()),
-            Say::Usage {
+        world = world.streams([
+            Part::Calls(calls.to_vec()),
+            Part::Usage {
                 input: 30,
                 output: 10,
             },
@@ -231,7 +239,7 @@ fn a_tool_call_budget_stops_the_turn_before_the_round_that_would_break_it() {
     let limit = TurnLimit::MaxToolCalls { max: 5 };
     assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
     assert_eq!(world.seen.invocations().len(), 4);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -240,7 +248,7 @@ fn a_token_budget_stops_the_turn_when_it_is_used_up() {
     let limit = TurnLimit::MaxTokens { max: 100 };
     assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
     assert_eq!(world.machine.hop(), 2, "40 and 40 are below it, 120 is not");
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 /// 30 tokens in and 10 out: a round costs 50 millionths of a dollar.
@@ -282,8 +290,8 @@ fn a_cost_budget_stops_the_turn_when_it_is_spent() {
             config.limits.max_cost = Some(usd("0.00012"));
             config.limits.at_limit = policy;
         });
-        world.provider.truncate(3);
-        let world = world.says([text("In short: enough.")]).turn();
+        world.replies.truncate(3);
+        let world = world.streams([text("In short: enough.")]).turn();
         assert_eq!(*world.outcome(), outcome);
         assert_eq!(world.machine.usage().cost, Some(usd("0.00015")));
         let hop = if policy == LimitPolicy::SumUp { 3 } else { 2 };
@@ -292,7 +300,7 @@ fn a_cost_budget_stops_the_turn_when_it_is_spent() {
             hop,
             "50 and 100 are below it, 150 is not"
         );
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -312,7 +320,7 @@ fn a_model_without_a_price_has_no_cost_and_its_limit_is_said_to_be_none() {
 #[test]
 fn what_the_provider_says_an_answer_cost_wins_over_the_price() {
     let mut world = priced(|_| {});
-    world.provider.clear();
+    world.replies.clear();
     let usage = json!({ "prompt_tokens": 30, "completion_tokens": 10, "cost": 0.25 });
     let body = [
         json!({ "choices": [{ "delta": { "content": "Hi." }, "finish_reason": "stop" }] }),
@@ -322,7 +330,7 @@ fn what_the_provider_says_an_answer_cost_wins_over_the_price() {
         .iter()
         .map(|data| format!("data: {data}\n\n"))
         .collect();
-    let world = world.says([Say::Raw(body)]).turn();
+    let world = world.streams([Part::Raw(body)]).turn();
     assert_eq!(world.machine.usage().cost, Some(usd("0.25")));
 }
 
@@ -332,7 +340,7 @@ fn a_wall_time_budget_stops_the_turn_between_its_rounds() {
     let limit = TurnLimit::MaxDuration { max_ms: 2_500 };
     assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
     assert_eq!(world.machine.hop(), 3, "a round takes a second");
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -341,8 +349,8 @@ fn a_budget_may_end_in_a_summary_or_a_failure_that_names_it() {
         limits.max_tool_calls = Some(1);
         limits.at_limit = LimitPolicy::SumUp;
     });
-    world.provider.truncate(1);
-    let world = world.says([text("In short: enough.")]).turn();
+    world.replies.truncate(1);
+    let world = world.streams([text("In short: enough.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert!(world.results()[0].1.contains("tool calls, 1"));
     assert!(world.seen.requests()[1].get("tools").is_none());
@@ -372,14 +380,14 @@ fn a_limit_that_was_named_stays_the_one_named_when_the_summary_asks_for_tools() 
 
 #[test]
 fn the_users_time_does_not_count_towards_the_wall_time_budget() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_duration = Some(Duration::from_secs(10));
     })
-    .tool("ask", |_| Work::gives("ok"))
-    .says([call("a", "ask", "{}")])
-    .says([call("b", "ask", r#"{"again":true}"#)])
-    .says([text("Done.")]);
+    .tool("ask", |_| ToolReply::text("ok"))
+    .streams([call("a", "ask", "{}")])
+    .streams([call("b", "ask", r#"{"again":true}"#)])
+    .streams([text("Done.")]);
     world.send("Hello");
     for hop in 0..2 {
         world.drive_until(|world| {
@@ -398,22 +406,22 @@ fn the_users_time_does_not_count_towards_the_wall_time_budget() {
 
 #[test]
 fn the_time_before_the_user_was_asked_counts_towards_the_wall_time_budget() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_duration = Some(Duration::from_millis(2_500));
     })
-    .tool("work", |_| Work::gives("ok").after(2_000))
-    .tool("ask", |_| Work::gives("ok").after(1_000))
-    .says([call("a", "work", "{}")])
-    .says([call("b", "ask", "{}")])
-    .says([call("c", "work", "{}")]);
+    .tool("work", |_| ToolReply::text("ok").after(2_000))
+    .tool("ask", |_| ToolReply::text("ok").after(1_000))
+    .streams([call("a", "work", "{}")])
+    .streams([call("b", "ask", "{}")])
+    .streams([call("c", "work", "{}")]);
     world.decisions.push_back(Decision::Granted);
     let world = world.turn();
     let limit = TurnLimit::MaxDuration { max_ms: 2_500 };
     assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
     assert_eq!(world.seen.invocations().len(), 2);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 proptest! {
@@ -425,11 +433,11 @@ proptest! {
     ) {
         let mut world = priced(|_| {});
         world.restores = restores;
-        world.provider.clear();
+        world.replies.clear();
         let last = counted.len() - 1;
         for (hop, &(input, output)) in counted.iter().enumerate() {
             let what = if hop == last { text("Done.") } else { call(&format!("c{hop}"), "work", &format!("{{\"n\":{hop}}}")) };
-            world = world.says([what, Say::Usage { input, output }]);
+            world = world.streams([what, Part::Usage { input, output }]);
         }
         world.send("Hello");
         let mut known = Usd::ZERO;

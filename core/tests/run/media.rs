@@ -1,19 +1,19 @@
 //! What the user attaches, or a tool gives back, and the provider does not take.
 
-use crate::wire::{call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, MessageContent};
 use stepwell_core::run::{Failure, Input, Outcome, ProblemKind, Start};
 use stepwell_core::tool::{Tool, ToolOutput};
+use stepwell_testing::reply::{call, text};
 
 fn world() -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         config.endpoint.quirks.media.documents = false;
         offer(config, Tool::new("read", "Reads."));
     })
-    .tool("read", |_| Work {
+    .tool("read", |_| ToolReply {
         result: Some(Ok(ToolOutput {
             content: content(&document()),
         })),
@@ -66,7 +66,7 @@ fn bytes_that_are_no_base64_are_refused_before_the_request() {
         ("<svg/>", false),
         ("QQ==é", false),
     ] {
-        let mut world = World::with(Dialect::OpenAiChat, |_| {}).says([text("A dog.")]);
+        let mut world = crate::world::with(Dialect::OpenAiChat, |_| {}).streams([text("A dog.")]);
         let image = json!({"type": "image", "source": {"type": "data", "value": value, "mimeType": "image/png"}});
         let said = json!({"id": "m-1", "role": "user", "content": content(&image)});
         let said: Message = serde_json::from_value(said).expect("a message");
@@ -90,9 +90,9 @@ fn bytes_that_are_no_base64_are_refused_before_the_request() {
 #[test]
 fn of_what_a_tool_gave_back_the_app_is_told_once() {
     let world = world()
-        .says([call("a", "read", "{}")])
-        .says([call("b", "work", "{}")])
-        .says([text("Well.")])
+        .streams([call("a", "read", "{}")])
+        .streams([call("b", "work", "{}")])
+        .streams([text("Well.")])
         .turn();
     assert_eq!(world.outcome(), &Outcome::Success);
     assert_eq!(world.seen.requests().len(), 3);
@@ -107,8 +107,8 @@ fn of_what_a_tool_gave_back_the_app_is_told_once() {
 #[test]
 fn what_is_attached_to_a_message_typed_meanwhile_is_told_in_words() {
     let mut world = world()
-        .says([call("a", "work", "{}")])
-        .says([text("Well.")]);
+        .streams([call("a", "work", "{}")])
+        .streams([text("Well.")]);
     world.send("Go on");
     world.drive_until(|world| world.seen.requests().len() == 1);
     world

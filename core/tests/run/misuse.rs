@@ -1,12 +1,12 @@
 //! The host's own mistakes: named, and without consequence.
 
-use crate::wire::{call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{EffectId, Input, Misuse, RunConfig, Start, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{call, text};
 
 fn start() -> Input<'static> {
     Input::Start(Box::new(Start::new(
@@ -38,22 +38,22 @@ pub fn worlds() -> Vec<(StateKind, World)> {
 /// The same with a configuration that `change` makes of the default one.
 pub fn worlds_with(change: &dyn Fn(&mut RunConfig)) -> Vec<(StateKind, World)> {
     let stalled = |answer| {
-        World::with(Dialect::OpenAiChat, |config| {
+        crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             change(config);
         })
-        .tool("work", |_| Work::never())
-        .answers(answer)
+        .tool("work", |_| ToolReply::never())
+        .reply(answer)
     };
     let answers = [
-        (StateKind::Opening, Answer::Never),
-        (StateKind::Streaming, Answer::Stalls(vec![text("x")])),
-        (StateKind::Waiting, Answer::Unreachable),
+        (StateKind::Opening, Reply::Silent),
+        (StateKind::Streaming, Reply::Stalled(vec![text("x")])),
+        (StateKind::Waiting, Reply::Unreachable),
         (
             StateKind::ExecutingTools,
-            Answer::Says(vec![call("c", "work", "{}")]),
+            Reply::Complete(vec![call("c", "work", "{}")]),
         ),
-        (StateKind::Completed, Answer::Says(vec![text("x")])),
+        (StateKind::Completed, Reply::Complete(vec![text("x")])),
     ];
     let mut worlds: Vec<_> = answers
         .into_iter()
@@ -64,7 +64,7 @@ pub fn worlds_with(change: &dyn Fn(&mut RunConfig)) -> Vec<(StateKind, World)> {
             (state, world)
         })
         .collect();
-    worlds.push((StateKind::Idle, World::chat()));
+    worlds.push((StateKind::Idle, crate::world::chat()));
     worlds
 }
 
@@ -119,7 +119,7 @@ fn to_answer_an_effect_with_the_answer_to_another_kind_is_a_mistake() {
 
 #[test]
 fn the_body_of_a_stream_that_was_not_opened_is_a_mistake() {
-    let mut world = World::chat().answers(Answer::Never);
+    let mut world = crate::world::chat().reply(Reply::Silent);
     world.send("Hello");
     let effect = EffectId::Open { hop: 0, attempt: 0 };
     let misuse = mistake(
@@ -156,7 +156,7 @@ fn an_answer_to_what_was_never_asked_is_dropped_and_said_so() {
 
 #[test]
 fn opened_twice_is_dropped_the_second_time() {
-    let mut world = World::chat().answers(Answer::Stalls(vec![text("x")]));
+    let mut world = crate::world::chat().reply(Reply::Stalled(vec![text("x")]));
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
     let effect = EffectId::Open { hop: 0, attempt: 0 };

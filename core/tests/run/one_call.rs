@@ -1,26 +1,26 @@
 //! The user stops one call of several.
 
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use stepwell_core::CallKey;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Decision, Effect, EffectId, Input, Misuse, Outcome, RunEvent, StateKind};
 use stepwell_core::tool::{Tool, ToolFailureKind};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 fn key(index: u32) -> CallKey {
     CallKey { hop: 0, index }
 }
 
 fn two_calls() -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("slow", "Takes long."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("slow", |_| Work::never())
-    .tool("ask", |_| Work::gives("asked"))
-    .tool("work", |_| Work::gives("worked").after(50))
+    .tool("slow", |_| ToolReply::never())
+    .tool("ask", |_| ToolReply::text("asked"))
+    .tool("work", |_| ToolReply::text("worked").after(50))
 }
 
 fn cancelled_kind(world: &World, id: &str) -> Option<ToolFailureKind> {
@@ -34,12 +34,12 @@ fn cancelled_kind(world: &World, id: &str) -> Option<ToolFailureKind> {
 #[test]
 fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
     let mut world = two_calls()
-        .says([Say::Calls(vec![
-            a_call("a", "slow", "{}"),
-            a_call("b", "work", "{}"),
+        .streams([Part::Calls(vec![
+            Call::new("a", "slow", "{}"),
+            Call::new("b", "work", "{}"),
         ])])
-        .says([text("Done.")]);
-    world.deaf_tools = true;
+        .streams([text("Done.")]);
+    world.ignores_cancel = true;
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     world
@@ -61,7 +61,7 @@ fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
     let results = world.results();
     assert!(results[0].1.contains("the user stopped this call"));
     assert_eq!(results[1], ("b".to_owned(), "worked".to_owned()));
-    world.assert_legal();
+    world.assert_valid_history();
     // What the tool still gives is dropped.
     let late = EffectId::Tool(key(0));
     let before = world.machine.snapshot();
@@ -79,8 +79,8 @@ fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
 #[test]
 fn the_last_one_stopped_lets_the_turn_go_on() {
     let mut world = two_calls()
-        .says([call("a", "slow", "{}")])
-        .says([text("Then not.")]);
+        .streams([call("a", "slow", "{}")])
+        .streams([text("Then not.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     world
@@ -94,8 +94,8 @@ fn the_last_one_stopped_lets_the_turn_go_on() {
 #[test]
 fn a_call_that_waits_for_the_user_can_be_stopped_too() {
     let mut world = two_calls()
-        .says([call("a", "ask", "{}")])
-        .says([text("Then not.")]);
+        .streams([call("a", "ask", "{}")])
+        .streams([text("Then not.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     world
@@ -117,12 +117,12 @@ fn a_call_that_waits_for_the_user_can_be_stopped_too() {
 #[test]
 fn a_call_stopped_while_the_answer_still_comes_is_never_run() {
     let mut world = two_calls();
-    world.provider.push_back(crate::world::Answer::Says(vec![
+    world.replies.push_back(crate::world::Reply::Complete(vec![
         call("a", "slow", "{}"),
         call("b", "work", "{}"),
         text("Both, please."),
     ]));
-    let mut world = world.says([text("Done.")]);
+    let mut world = world.streams([text("Done.")]);
     world.send("Hello");
     world.drive_until(|world| world.machine.conversation().call_by_id("b").is_some());
     assert_eq!(world.machine.state(), StateKind::Streaming);
@@ -147,14 +147,14 @@ fn a_call_stopped_while_the_answer_still_comes_is_never_run() {
         cancelled_kind(&world, "a"),
         Some(ToolFailureKind::Cancelled)
     );
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn stopping_a_call_that_is_done_or_never_was_changes_nothing_and_says_so() {
     let mut world = two_calls()
-        .says([call("a", "work", "{}")])
-        .says([text("Done.")]);
+        .streams([call("a", "work", "{}")])
+        .streams([text("Done.")]);
     let misuse = world.input(Input::CancelCall { call: key(0) });
     assert!(
         matches!(misuse, Err(Misuse::WrongState { .. })),

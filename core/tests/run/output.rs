@@ -1,8 +1,6 @@
 //! Typed answers.
 
-use crate::look::legal;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Cut, Work, World, offer};
+use crate::world::{Cut, Reply, ToolReply, World, offer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +12,8 @@ use stepwell_core::run::{
     RunEvent, RunMachine, StateKind, TimerKey,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
+use stepwell_testing::history::check_history;
+use stepwell_testing::reply::{Part, call, text};
 
 fn trip() -> OutputType {
     let schema = json!({"type": "object", "properties": {
@@ -22,11 +22,11 @@ fn trip() -> OutputType {
 }
 
 fn world(dialect: Dialect, output: OutputType) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("look", "Looks."));
         config.output = Some(output);
     })
-    .tool("look", |_| Work::gives("seen"))
+    .tool("look", |_| ToolReply::text("seen"))
 }
 
 fn in_words() -> World {
@@ -78,7 +78,7 @@ fn shown(outputs: &[Output]) -> Vec<Value> {
 #[track_caller]
 fn is_legal(world: &World) {
     let messages = world.machine.conversation().messages();
-    legal(messages).unwrap_or_else(|fault| panic!("{fault}: {messages:#?}"));
+    check_history(messages).unwrap_or_else(|fault| panic!("{fault}: {messages:#?}"));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn an_answer_in_words_is_read_out_of_them() {
         format!("Here it is:\n```json\n{FITS}\n```\nGood?"),
         format!("The [answer] is {FITS}, I hope."),
     ] {
-        let world = in_words().says([text(&said)]).turn();
+        let world = in_words().streams([text(&said)]).turn();
         assert_eq!(world.machine.outcome(), Some(&Outcome::Success), "{said}");
         assert_eq!(world.machine.output(), Some(&value()), "{said}");
         assert_eq!(world.machine.conversation().text(), said);
@@ -101,8 +101,8 @@ fn an_answer_in_words_is_read_out_of_them() {
 
 #[test]
 fn an_answer_natively_is_held_to_its_schema_by_the_provider() {
-    let world = World::with(Dialect::OpenAiChat, |config| config.output = Some(trip()));
-    let world = world.says([text(FITS)]).turn();
+    let world = crate::world::with(Dialect::OpenAiChat, |config| config.output = Some(trip()));
+    let world = world.streams([text(FITS)]).turn();
     assert_eq!(world.machine.output(), Some(&value()));
     let form = &world.seen.requests()[0]["response_format"];
     assert_eq!(form["json_schema"]["name"], "Trip", "{form}");
@@ -114,8 +114,8 @@ fn the_final_tool_is_never_run_and_its_arguments_are_the_answer() {
     for dialect in [Dialect::OpenAiChat, Dialect::AgUi] {
         let world = world(dialect, trip().mode(OutputMode::Tool));
         let world = world
-            .says([text("Let me see."), call("c", "look", "{}")])
-            .says([text("There."), call("f", "final_result", FITS)])
+            .streams([text("Let me see."), call("c", "look", "{}")])
+            .streams([text("There."), call("f", "final_result", FITS)])
             .turn();
         assert_eq!(world.machine.outcome(), Some(&Outcome::Success));
         assert_eq!(world.machine.output(), Some(&value()));
@@ -135,9 +135,9 @@ fn the_final_tool_is_never_run_and_its_arguments_are_the_answer() {
 #[test]
 fn an_answer_that_does_not_fit_is_asked_for_again_with_the_path_and_the_reason() {
     let world = in_words()
-        .says([text(MISFIT)])
-        .says([text("I would rather not.")])
-        .says([text(FITS)])
+        .streams([text(MISFIT)])
+        .streams([text("I would rather not.")])
+        .streams([text(FITS)])
         .turn();
     assert_eq!(world.machine.output(), Some(&value()));
     let refused = refusals(&world);
@@ -162,9 +162,9 @@ fn an_answer_that_does_not_fit_is_asked_for_again_with_the_path_and_the_reason()
 #[test]
 fn a_final_call_that_does_not_fit_has_a_result_that_says_why() {
     let world = by_tool()
-        .says([call("f", "final_result", MISFIT)])
-        .says([call("g", "final_result", r#"{"city": "Ber"#)])
-        .says([call("h", "final_result", FITS)])
+        .streams([call("f", "final_result", MISFIT)])
+        .streams([call("g", "final_result", r#"{"city": "Ber"#)])
+        .streams([call("h", "final_result", FITS)])
         .turn();
     assert_eq!(world.machine.output(), Some(&value()));
     is_legal(&world);
@@ -189,7 +189,7 @@ fn so_often_and_no_more() {
         (in_words(), text(MISFIT)),
         (by_tool(), call("f", "final_result", MISFIT)),
     ] {
-        world.otherwise = Some(Answer::Says(vec![said]));
+        world.fallback_reply = Some(Reply::Complete(vec![said]));
         let world = world.turn();
         let Some(Outcome::Failed {
             failure: Failure::OutputInvalid { reason, text },
@@ -207,17 +207,17 @@ fn so_often_and_no_more() {
 
 #[test]
 fn a_cut_answer_and_a_refusal_are_not_asked_for_again() {
-    let cut = Say::Raw(
+    let cut = Part::Raw(
         "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"city\\\":\"}}]}\n\n\
          data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n"
             .to_owned(),
     );
-    let refused = Say::Raw(
+    let refused = Part::Raw(
         "data: {\"choices\":[{\"delta\":{\"refusal\":\"No.\"}}]}\n\n\
          data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
             .to_owned(),
     );
-    let cut_call = Say::Raw(
+    let cut_call = Part::Raw(
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"f\",\"function\":{\"name\":\"final_result\",\"arguments\":\"{\\\"city\"}}]}}]}\n\n\
          data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n"
             .to_owned(),
@@ -227,7 +227,7 @@ fn a_cut_answer_and_a_refusal_are_not_asked_for_again() {
         (in_words(), refused, Incomplete::Refusal),
         (by_tool(), cut_call, Incomplete::Length),
     ] {
-        let world = world.says([said, Say::Cut]).turn();
+        let world = world.streams([said, Part::Cut]).turn();
         assert_eq!(
             world.machine.outcome(),
             Some(&Outcome::Incomplete { reason })
@@ -240,7 +240,7 @@ fn a_cut_answer_and_a_refusal_are_not_asked_for_again() {
 #[test]
 fn tools_beside_the_answer_are_run_and_end_the_turn() {
     let world = by_tool()
-        .says([call("f", "final_result", FITS), call("c", "look", "{}")])
+        .streams([call("f", "final_result", FITS), call("c", "look", "{}")])
         .turn();
     assert_eq!(world.machine.output(), Some(&value()));
     assert_eq!(world.seen.invocations().len(), 1);
@@ -248,8 +248,8 @@ fn tools_beside_the_answer_are_run_and_end_the_turn() {
     is_legal(&world);
     // One that does not fit goes on when they are done.
     let world = by_tool()
-        .says([call("f", "final_result", MISFIT), call("c", "look", "{}")])
-        .says([
+        .streams([call("f", "final_result", MISFIT), call("c", "look", "{}")])
+        .streams([
             call("g", "final_result", FITS),
             call("h", "final_result", "{}"),
         ])
@@ -268,7 +268,7 @@ fn what_the_user_types_meanwhile_is_answered_first() {
             call("g", "final_result", r#"{"city":"Oslo","days":1}"#),
         ),
     ] {
-        world = world.says([first]).says([last]);
+        world = world.streams([first]).streams([last]);
         world.send("Go on");
         world.drive_to(StateKind::Streaming);
         let typed = Message::user("typed", "Rather Oslo");
@@ -288,17 +288,17 @@ fn what_the_user_types_meanwhile_is_answered_first() {
 
 #[test]
 fn the_final_tool_is_on_offer_where_the_turn_sums_up() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("look", "Looks."));
         config.output = Some(trip().mode(OutputMode::Tool));
         config.limits.max_tool_rounds = 1;
         config.limits.at_limit = LimitPolicy::SumUp;
     })
-    .tool("look", |_| Work::gives("seen"));
+    .tool("look", |_| ToolReply::text("seen"));
     for id in ["a", "b"] {
-        world = world.says([call(id, "look", &format!("{{\"at\":\"{id}\"}}"))]);
+        world = world.streams([call(id, "look", &format!("{{\"at\":\"{id}\"}}"))]);
     }
-    let world = world.says([call("f", "final_result", FITS)]).turn();
+    let world = world.streams([call("f", "final_result", FITS)]).turn();
     assert_eq!(world.machine.output(), Some(&value()));
     let tools = &world.seen.requests()[2]["tools"];
     assert_eq!(tools.as_array().unwrap().len(), 1, "{tools}");
@@ -320,7 +320,7 @@ fn the_hosts_decoder_has_the_last_word() {
             Err("`days` is more than there are (at /days)".to_owned())
         });
         world.decodes.push_back(|_| Ok(()));
-        world.otherwise = Some(Answer::Says(vec![said]));
+        world.fallback_reply = Some(Reply::Complete(vec![said]));
         let world = world.turn();
         assert_eq!(world.machine.output(), Some(&value()));
         assert_eq!(
@@ -333,7 +333,7 @@ fn the_hosts_decoder_has_the_last_word() {
 
 #[test]
 fn a_host_that_never_decodes_ends_the_turn_and_the_text_is_kept() {
-    let mut world = decoded(OutputMode::Prompt).says([text(FITS)]);
+    let mut world = decoded(OutputMode::Prompt).streams([text(FITS)]);
     world.send("Go on");
     world.drive_to(StateKind::Decoding);
     assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Output));
@@ -351,12 +351,12 @@ fn a_host_that_never_decodes_ends_the_turn_and_the_text_is_kept() {
 
 #[test]
 fn the_host_is_asked_again_after_a_restart_and_only_what_is_stored_is_asked_for() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.output = Some(trip().mode(OutputMode::Tool).decoded_by_host(true));
         config.durability = Durability::Blocks { attempts: 2 };
         config.timeouts.tool = Some(Duration::from_secs(5));
     })
-    .says([call("f", "final_result", FITS)]);
+    .streams([call("f", "final_result", FITS)]);
     world.send("Go on");
     world.drive_to(StateKind::Decoding);
     let effect = EffectId::Output { hop: 0 };
@@ -396,7 +396,7 @@ fn a_type_of_any_root_comes_out_as_it_is() {
         ),
     ] {
         let world = world(Dialect::OpenAiChat, cities.clone().mode(mode));
-        let world = world.says([said]).turn();
+        let world = world.streams([said]).turn();
         assert_eq!(world.machine.output(), Some(&json!(["Bergen", "Oslo"])));
         assert_eq!(
             shown(&world.seen.outputs),
@@ -418,7 +418,7 @@ fn however_the_bytes_are_cut_and_wherever_it_is_stored_the_same_is_shown() {
             let mut world = world(Dialect::OpenAiChat, trip().mode(mode));
             world.cut = cut;
             world.restores = restores;
-            let world = world.says([answer.clone()]).turn();
+            let world = world.streams([answer.clone()]).turn();
             assert_eq!(world.machine.output(), Some(&value()));
             shown(&world.seen.outputs)
         };
@@ -443,7 +443,7 @@ fn a_bracket_that_was_no_beginning_may_stand_at_the_end_of_a_piece() {
         text("note] {\"city\":\"Ber"),
         text("gen\",\"days\":3} [2]"),
     ];
-    let world = world.says(said).turn();
+    let world = world.streams(said).turn();
     assert_eq!(world.machine.output(), Some(&value()));
     assert_eq!(shown(&world.seen.outputs), [value()]);
 }
@@ -451,7 +451,7 @@ fn a_bracket_that_was_no_beginning_may_stand_at_the_end_of_a_piece() {
 #[test]
 fn what_a_provider_cannot_do_is_said_so_and_done_otherwise() {
     let world = world(Dialect::AgUi, trip().mode(OutputMode::Native));
-    let world = world.says([call("f", "final_result", FITS)]).turn();
+    let world = world.streams([call("f", "final_result", FITS)]).turn();
     assert_eq!(world.machine.output(), Some(&value()));
     let warned = world.seen.events().any(|event| {
         matches!(event, RunEvent::Warning { message }

@@ -1,7 +1,6 @@
 //! How many tools run side by side.
 
-use crate::wire::{Say, a_call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
@@ -11,6 +10,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Call, Part, text};
 
 fn tool(index: u32) -> EffectId {
     EffectId::Tool(CallKey { hop: 0, index })
@@ -18,25 +18,25 @@ fn tool(index: u32) -> EffectId {
 
 /// Four calls of a tool that takes 20 seconds and may take 30.
 fn world(room: u32, change: impl FnOnce(&mut RunConfig)) -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_parallel_tools = room;
         config.limits.repeats = None;
         config.timeouts.tool = Some(Duration::from_secs(30));
         change(config);
     })
-    .tool("work", |_| Work::gives("done").after(20_000))
-    .says([Say::Calls(
+    .tool("work", |_| ToolReply::text("done").after(20_000))
+    .streams([Part::Calls(
         ["a", "b", "c", "d"]
-            .map(|id| a_call(id, "work", "{}"))
+            .map(|id| Call::new(id, "work", "{}"))
             .to_vec(),
     )])
-    .says([text("All done.")])
+    .streams([text("All done.")])
 }
 
 fn running(world: &World) -> Vec<EffectId> {
     world
-        .hands
+        .given
         .iter()
         .copied()
         .filter(|id| matches!(id, EffectId::Tool(_)))
@@ -64,7 +64,7 @@ fn calls_beyond_the_room_wait_in_their_order_and_waiting_is_not_their_own_time()
             .map(|invocation| invocation.call.index)
             .collect();
         assert_eq!(order, [0, 1, 2, 3]);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -128,23 +128,23 @@ fn a_turn_that_is_cancelled_stops_what_runs_and_never_begins_what_waits() {
     let names = world.seen.effect_names();
     let stopped = names.iter().filter(|name| name.starts_with("cancel tool"));
     assert_eq!(stopped.count(), 2);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn a_granted_call_waits_for_room_too() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_parallel_tools = 1;
     })
-    .tool("work", |_| Work::gives("done").after(20_000))
-    .tool("ask", |_| Work::gives("allowed"))
-    .says([Say::Calls(vec![
-        a_call("a", "ask", "{}"),
-        a_call("b", "work", "{}"),
+    .tool("work", |_| ToolReply::text("done").after(20_000))
+    .tool("ask", |_| ToolReply::text("allowed"))
+    .streams([Part::Calls(vec![
+        Call::new("a", "ask", "{}"),
+        Call::new("b", "work", "{}"),
     ])])
-    .says([text("All done.")]);
+    .streams([text("All done.")]);
     world.send("Hello");
     world.drive_until(|world| running(world) == [tool(1)]);
     let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
@@ -181,7 +181,7 @@ fn over_a_crash_what_waited_is_run_and_what_ran_is_unknown() {
         assert_eq!(texts[2..], ["done", "done"], "{durability:?}");
         let runs = world.seen.invocations().len();
         assert_eq!(runs, 4, "each call once; {durability:?}");
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 

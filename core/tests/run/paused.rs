@@ -1,7 +1,7 @@
 //! Answers that the provider has only paused, for its own tools came to the limit of their rounds.
 
 use crate::limits::rounds;
-use crate::world::{Answer, Then, World};
+use crate::world::{Ending, Reply, World};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
@@ -9,7 +9,7 @@ use stepwell_core::provider;
 use stepwell_core::run::{Incomplete, Input, LimitPolicy, Outcome, RunConfig, RunMachine};
 
 /// A stream of these blocks, each whole, that ends for this reason.
-fn answer(blocks: &[Value], stop_reason: &str) -> Answer {
+fn answer(blocks: &[Value], stop_reason: &str) -> Reply {
     let mut events = vec![json!({"type": "message_start", "message": {"model": "m"}})];
     for (index, block) in blocks.iter().enumerate() {
         events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
@@ -18,7 +18,7 @@ fn answer(blocks: &[Value], stop_reason: &str) -> Answer {
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop_reason}}));
     events.push(json!({"type": "message_stop"}));
     let frames = events.iter().map(|event| format!("data: {event}\n\n"));
-    Answer::Stream(frames.collect::<String>().into_bytes(), Then::Ends)
+    Reply::Bytes(frames.collect::<String>().into_bytes(), Ending::Complete)
 }
 
 fn said(text: &str) -> Value {
@@ -33,8 +33,8 @@ fn found(id: &str) -> Value {
     json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []})
 }
 
-fn world(setup: impl FnOnce(&mut RunConfig), answers: impl IntoIterator<Item = Answer>) -> World {
-    let mut world = World::with(Dialect::Anthropic, |config| {
+fn world(setup: impl FnOnce(&mut RunConfig), answers: impl IntoIterator<Item = Reply>) -> World {
+    let mut world = crate::world::with(Dialect::Anthropic, |config| {
         let anthropic = provider::find("anthropic").expect("the table has it");
         let address = Some("http://localhost/v1");
         config.endpoint = anthropic
@@ -45,7 +45,7 @@ fn world(setup: impl FnOnce(&mut RunConfig), answers: impl IntoIterator<Item = A
         config.limits.max_tool_rounds = 2;
         setup(config);
     });
-    world.provider.extend(answers);
+    world.replies.extend(answers);
     world
 }
 
@@ -75,7 +75,7 @@ fn it_is_sent_back_as_it_came_and_goes_on() {
         json!({"role": "assistant", "content": first}),
         "nothing is said behind it"
     );
-    world.assert_legal();
+    world.assert_valid_history();
     // The user's next question finds it as one answer.
     let whole = [&first[..], &second[..]].concat();
     let history = world.machine.conversation().clone();
@@ -89,12 +89,12 @@ fn it_is_sent_back_as_it_came_and_goes_on() {
 fn each_is_a_round_of_tools_and_there_are_only_so_many() {
     let paused = || answer(&[search("s"), found("s")], "pause_turn");
     let mut world = world(|_| {}, []);
-    world.otherwise = Some(paused());
+    world.fallback_reply = Some(paused());
     let world = world.turn();
     assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 2);
     let mut world = self::world(|config| config.limits.at_limit = LimitPolicy::SumUp, []);
-    world.otherwise = Some(paused());
+    world.fallback_reply = Some(paused());
     let world = world.turn();
     assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 3, "one more, to sum up");
@@ -122,7 +122,7 @@ fn one_behind_a_compaction_goes_on_too() {
     let world = world(|_| {}, answers).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(turns(&world)[1][1]["content"], json!([compaction]));
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn one_that_ends_with_words_is_told_to_go_on() {
     let world = world(|_| {}, answers).turn();
     assert_eq!(turns(&world)[1][1]["content"], json!(first));
     assert_eq!(turns(&world)[1][2]["role"], "user");
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -165,5 +165,5 @@ fn what_the_user_types_meanwhile_is_answered_with_it() {
     let turns = turns(&world);
     assert_eq!(turns[1][1]["content"], json!([said("I look.")]));
     assert_eq!(turns[1][2]["content"], json!([said("Stop that.")]));
-    world.assert_legal();
+    world.assert_valid_history();
 }

@@ -1,7 +1,6 @@
 //! What a running tool says before its end: how far it is, what it has so far, and what it asks the user.
 
-use crate::wire::{call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{Tool, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{call, text};
 
 const CALL: CallKey = CallKey { hop: 0, index: 0 };
 const TOOL: EffectId = EffectId::Tool(CALL);
@@ -22,7 +22,7 @@ fn ask(number: u32) -> EffectId {
 
 /// A turn whose only call runs.
 fn running(idempotent: bool) -> World {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let mut tool = Tool::new("order", "Orders something.");
         tool.idempotent = idempotent;
         offer(config, tool);
@@ -31,19 +31,19 @@ fn running(idempotent: bool) -> World {
         config.timeouts.approval = Some(Duration::from_secs(600));
         config.durability = Durability::Blocks { attempts: 2 };
     })
-    .tool("order", |_| Work::never())
-    .says([call("c", "order", "{}")])
-    .says([text("Done.")]);
+    .tool("order", |_| ToolReply::never())
+    .streams([call("c", "order", "{}")])
+    .streams([text("Done.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
-    world.drive_until(|world| world.hands.contains(&TOOL));
+    world.drive_until(|world| world.given.contains(&TOOL));
     world
 }
 
 /// All that was said is stored.
 fn stored(world: &mut World) {
     let is_write = |id: &EffectId| matches!(id, EffectId::Persist { .. });
-    world.drive_until(|world| !world.hands.iter().any(is_write));
+    world.drive_until(|world| !world.given.iter().any(is_write));
 }
 
 fn asks(world: &mut World, number: u32, question: Question) {
@@ -81,7 +81,7 @@ fn finishes(world: &mut World) {
     world.input(finished).expect("it runs");
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn the_users_time_is_neither_the_tools_nor_the_turns() {
     world.wait(10_000);
     asks(&mut world, 0, "Which?".into());
     asks(&mut world, 1, "And which?".into());
-    world.drive_until(|world| world.hands.contains(&ask(1)));
+    world.drive_until(|world| world.given.contains(&ask(1)));
     let due = world.machine.timeout_reason();
     assert_eq!(due, Some(TimerKey::Question(CALL, 0)));
     world.wait(500_000);
@@ -248,7 +248,7 @@ fn the_users_time_is_neither_the_tools_nor_the_turns() {
 fn a_user_who_does_not_answer_in_time_has_declined() {
     let mut world = running(true);
     asks(&mut world, 0, "Which?".into());
-    world.drive_until(|world| world.hands.contains(&ask(0)));
+    world.drive_until(|world| world.given.contains(&ask(0)));
     world.wait(601_000);
     world.input(Input::Timeout).expect("a timer");
     stored(&mut world);
@@ -275,7 +275,7 @@ fn a_question_ends_with_its_call() {
     for how in ["cancel", "cancel call", "finish", "defer", "dispose"] {
         let mut world = running(true);
         asks(&mut world, 0, "Which?".into());
-        world.drive_until(|world| world.hands.contains(&ask(0)));
+        world.drive_until(|world| world.given.contains(&ask(0)));
         let input = match how {
             "cancel" => Input::Cancel,
             "cancel call" => Input::CancelCall { call: CALL },
@@ -307,7 +307,7 @@ fn revived(world: &mut World) {
     let now = Timestamp(world.now);
     let machine = RunMachine::revive(&snapshot, config, now).expect("readable");
     world.take_over(machine);
-    world.drive_until(|world| world.hands.contains(&TOOL));
+    world.drive_until(|world| world.given.contains(&TOOL));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_tool_that_is_run_again_is_given_the_answer_of_before() {
     // Another question at the same place is asked.
     revived(&mut world);
     asks(&mut world, 0, "Which other?".into());
-    world.drive_until(|world| world.hands.contains(&ask(0)));
+    world.drive_until(|world| world.given.contains(&ask(0)));
     assert_eq!(answers(&mut world, 0, json!("that")), Ok(()));
     finishes(&mut world);
 }

@@ -1,7 +1,6 @@
 //! DeepSeek V4 and Kimi refuse a history in which an assistant message has no `reasoning_content`, whoever wrote it.
 
-use crate::wire::{Say, call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, offer};
 use serde_json::{Value, json};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
@@ -9,6 +8,7 @@ use stepwell_core::event::Message;
 use stepwell_core::provider::Catalog;
 use stepwell_core::run::{Outcome, RunMachine};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
 /// The messages of others: of another provider with its own reasoning, and of one without any.
 fn history() -> Vec<Message> {
@@ -42,17 +42,17 @@ fn sends_reasoning_content_with_every_assistant_message() {
         let catalog = Catalog::from_json(&provider.to_string()).expect("a catalog");
         let provider = catalog.find(name).expect("it is in the catalog");
         let endpoint = provider.endpoint(None, model, None, None);
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             config.endpoint = endpoint.expect("nothing is missing");
             offer(config, Tool::new("lookup", "Looks it up."));
         })
-        .tool("lookup", |_| Work::gives("two"))
-        .says([
-            Say::Reasoning("Again.".to_owned()),
+        .tool("lookup", |_| ToolReply::text("two"))
+        .streams([
+            Part::Reasoning("Again.".to_owned()),
             call("c2", "lookup", "{}"),
         ])
-        .says([call("c3", "lookup", "{}")])
-        .says([text("It is two.")]);
+        .streams([call("c3", "lookup", "{}")])
+        .streams([text("It is two.")]);
         let config = world.config.clone();
         world.machine = RunMachine::new(config, "thread".into(), Conversation::new(history()));
         let world = world.turn();

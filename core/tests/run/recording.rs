@@ -2,8 +2,7 @@
 //! messages too.
 
 use crate::durability::stored;
-use crate::wire::{Say, text};
-use crate::world::{Cut, Work, World};
+use crate::world::{Cut, ToolReply, World};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
@@ -11,6 +10,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Outcome, RunMachine, StateKind};
 use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
+use stepwell_testing::reply::{Part, text};
 
 /// A thread in which an agent has answered before, with an activity, reasoning and a call of its own, and what its
 /// next stream says, one event in a chunk or in several.
@@ -25,7 +25,7 @@ fn later(cut: Cut, events: impl IntoIterator<Item = Value>) -> World {
         ]},
         {"id": "result", "role": "tool", "toolCallId": "old", "content": "A result."},
     ]);
-    let mut world = stored(Dialect::AgUi, |_| {}).says(events.into_iter().map(Say::Event));
+    let mut world = stored(Dialect::AgUi, |_| {}).streams(events.into_iter().map(Part::Event));
     world.cut = cut;
     let history = serde_json::from_value(history).expect("messages of AG-UI");
     world.machine = RunMachine::new(
@@ -241,7 +241,7 @@ fn calls_are_recorded_where_their_message_is() {
     let note = json!({"type": "ACTIVITY_SNAPSHOT", "messageId": "note", "activityType": "NOTE", "content": {}});
     let events = [&called("c", "m")[..], &[note]];
     let mut world = later(Cut::Whole, events.concat());
-    world = world.tool("theirs", |_| Work::gives("ok")).says([]);
+    world = world.tool("theirs", |_| ToolReply::text("ok")).streams([]);
     let blocks = contents(&world.turn());
     let kinds: Vec<_> = blocks.iter().map(|block| &block["type"]).collect();
     assert_eq!(kinds, ["tool_use", "message", "tool_result"]);
@@ -291,8 +291,8 @@ fn the_answers_of_a_call_whose_id_comes_again_are_read_back_where_they_were() {
             let events = [&events[..], &again, &rest].concat();
             let world = stored(Dialect::AgUi, |_| {});
             let world = world
-                .says(events.into_iter().map(Say::Event))
-                .says([text("Done.")])
+                .streams(events.into_iter().map(Part::Event))
+                .streams([text("Done.")])
                 .turn();
             assert_eq!(*world.outcome(), Outcome::Success);
             let blocks = world.store.blocks.iter().cloned();

@@ -1,13 +1,13 @@
 //! Models that go in a circle.
 
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{LimitPolicy, Outcome, RepeatLimit, TurnLimit};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
 fn world() -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("read", "Reads."));
         offer(config, Tool::new("write", "Writes."));
         offer(
@@ -16,9 +16,9 @@ fn world() -> World {
         );
         config.limits.max_tool_rounds = 100;
     })
-    .tool("read", |_| Work::gives("the same"))
-    .tool("write", |_| Work::gives("written"))
-    .tool("poll", |_| Work::gives("not yet"))
+    .tool("read", |_| ToolReply::text("the same"))
+    .tool("write", |_| ToolReply::text("written"))
+    .tool("poll", |_| ToolReply::text("not yet"))
 }
 
 fn ran(world: &World, name: &str) -> usize {
@@ -29,7 +29,7 @@ fn ran(world: &World, name: &str) -> usize {
 #[test]
 fn the_model_repeats_the_same_call_it_is_told_after_three_and_stopped_after_five() {
     let mut world = world();
-    world.otherwise = Some(Answer::Says(vec![
+    world.fallback_reply = Some(Reply::Complete(vec![
         text("Again. "),
         call("c", "read", r#"{"a":1,"b":2}"#),
     ]));
@@ -49,16 +49,16 @@ fn the_model_repeats_the_same_call_it_is_told_after_three_and_stopped_after_five
     assert!(results[3].contains("asked for 4 times") && results[4].contains("asked for 5 times"));
     assert!(results[5].contains("made no progress"));
     assert_eq!(results.len(), 6);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn a_model_that_takes_the_hint_goes_on() {
     let mut world = world();
     for _ in 0..4 {
-        world = world.says([call("c", "read", "{}")]);
+        world = world.streams([call("c", "read", "{}")]);
     }
-    let world = world.says([text("Then so.")]).turn();
+    let world = world.streams([text("Then so.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(ran(&world, "read"), 3);
 }
@@ -71,12 +71,12 @@ fn the_same_arguments_are_the_same_however_they_are_written() {
         r#"{ "b": [2], "a": 1 }"#,
         "{\"b\":[2],\n\"a\":1}",
     ] {
-        world = world.says([call("c", "read", arguments)]);
+        world = world.streams([call("c", "read", arguments)]);
     }
     let world = world
-        .says([call("c", "read", r#"{"a":1,"b":[2]}"#)])
-        .says([call("c", "read", r#"{"a":1,"b":[3]}"#)])
-        .says([text("Done.")])
+        .streams([call("c", "read", r#"{"a":1,"b":[2]}"#)])
+        .streams([call("c", "read", r#"{"a":1,"b":[3]}"#)])
+        .streams([text("Done.")])
         .turn();
     assert_eq!(ran(&world, "read"), 4, "three of the same, and one other");
     assert_eq!(*world.outcome(), Outcome::Success);
@@ -86,7 +86,7 @@ fn the_same_arguments_are_the_same_however_they_are_written() {
 fn going_round_over_two_tools_is_a_circle_too() {
     let mut world = world();
     for round in 0..40 {
-        world = world.says([call("c", ["read", "write"][round % 2], "{}")]);
+        world = world.streams([call("c", ["read", "write"][round % 2], "{}")]);
     }
     let world = world.turn();
     assert_eq!(
@@ -101,15 +101,15 @@ fn reading_again_what_has_changed_is_no_circle() {
     let mut version = 0;
     let mut world = world().tool("read", move |_| {
         version += 1;
-        Work::gives(&format!("version {version}"))
+        ToolReply::text(&format!("version {version}"))
     });
     for round in 0..20 {
         let arguments = format!("{{\"line\":{round}}}");
         world = world
-            .says([call("r", "read", "{}")])
-            .says([call("w", "write", &arguments)]);
+            .streams([call("r", "read", "{}")])
+            .streams([call("w", "write", &arguments)]);
     }
-    let world = world.says([text("Done.")]).turn();
+    let world = world.streams([text("Done.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!((ran(&world, "read"), ran(&world, "write")), (20, 20));
 }
@@ -118,9 +118,9 @@ fn reading_again_what_has_changed_is_no_circle() {
 fn a_repeatable_tool_may_be_asked_as_often_as_the_other_limits_let_it() {
     let mut world = world();
     for _ in 0..20 {
-        world = world.says([call("c", "poll", "{}")]);
+        world = world.streams([call("c", "poll", "{}")]);
     }
-    let world = world.says([text("At last.")]).turn();
+    let world = world.streams([text("At last.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(ran(&world, "poll"), 20);
 }
@@ -128,25 +128,25 @@ fn a_repeatable_tool_may_be_asked_as_often_as_the_other_limits_let_it() {
 #[test]
 fn calls_for_tools_that_do_not_exist_and_repeats_in_one_answer_count_too() {
     let mut world = world();
-    let answer: Vec<Say> = vec![Say::Calls(
+    let answer: Vec<Part> = vec![Part::Calls(
         (0..6)
-            .map(|index| crate::wire::a_call(&format!("c{index}"), "invented", "{}"))
+            .map(|index| stepwell_testing::reply::Call::new(&format!("c{index}"), "invented", "{}"))
             .collect(),
     )];
-    world = world.says(answer);
+    world = world.streams(answer);
     let world = world.turn();
     assert_eq!(
         world.outcome().limit().map(TurnLimit::name),
         Some("no_progress")
     );
     assert!(world.seen.invocations().is_empty());
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn the_policy_and_the_numbers_are_the_apps() {
     for (policy, fails) in [(LimitPolicy::Fail, true), (LimitPolicy::SumUp, false)] {
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("read", "Reads."));
             config.limits.at_limit = policy;
             config.limits.repeats = Some(RepeatLimit {
@@ -154,8 +154,8 @@ fn the_policy_and_the_numbers_are_the_apps() {
                 stop_after: 1,
             });
         })
-        .tool("read", |_| Work::gives("x"));
-        world.otherwise = Some(Answer::Says(vec![call("c", "read", "{}")]));
+        .tool("read", |_| ToolReply::text("x"));
+        world.fallback_reply = Some(Reply::Complete(vec![call("c", "read", "{}")]));
         let world = world.turn();
         assert_eq!(matches!(world.outcome(), Outcome::Failed { .. }), fails);
         let limit = TurnLimit::NoProgress {

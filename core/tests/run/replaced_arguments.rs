@@ -1,6 +1,6 @@
 //! Responses: a tool runs with the arguments that end its call, whatever the deltas before them were.
 
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, offer};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,9 +12,9 @@ use stepwell_core::tool::Tool;
 
 const ARGUMENTS: &str = r#"{"expression":"6*7"}"#;
 
-fn answer(frames: &[Value]) -> Answer {
+fn answer(frames: &[Value]) -> Reply {
     let frames = frames.iter().map(|frame| format!("data: {frame}\n\n"));
-    Answer::Body(Some("text/event-stream"), frames.collect::<String>().into())
+    Reply::Body(Some("text/event-stream"), frames.collect::<String>().into())
 }
 
 fn response(kind: &str, status: &str, output: &[Value]) -> Value {
@@ -55,16 +55,16 @@ fn turn(deltas: &[&str]) -> (Vec<String>, Vec<Value>) {
         Some("http://localhost"),
         Some("k".into()),
     );
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.endpoint = endpoint.expect("nothing is missing");
         offer(config, Tool::new("calculator", "Calculates."));
     })
     .tool("calculator", move |call| {
         calls.borrow_mut().push(call.arguments.raw.clone());
-        Work::gives("42")
+        ToolReply::text("42")
     })
-    .answers(answer(&frames))
-    .answers(answer(&last))
+    .reply(answer(&frames))
+    .reply(answer(&last))
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success, "{deltas:?}");
     assert_eq!(world.machine.conversation().text(), "It is 42.");

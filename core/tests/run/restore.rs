@@ -3,8 +3,7 @@
 use crate::durability::stored;
 use crate::interrupts::{answer, asks};
 use crate::turn::{BOTH, secret_numbers};
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::Value;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -18,6 +17,7 @@ use stepwell_core::run::{
 use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
 use stepwell_core::tool::{Tool, ToolRegistry};
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 /// The host dies; a new one has what the store has, and nothing in its hands.
 fn crash(world: &mut World) {
@@ -53,7 +53,7 @@ fn a_snapshot_holds_no_key() {
 
 #[test]
 fn what_is_no_snapshot_is_refused() {
-    let config = World::chat().config;
+    let config = crate::world::chat().config;
     for text in ["", "{}", "null", "{\"v\":1}", "[1,2]"] {
         let refused = RunMachine::restore(text, Arc::clone(&config));
         assert!(
@@ -78,7 +78,7 @@ fn a_snapshot_that_was_cut_off_or_damaged_is_refused_and_never_panics() {
 
 #[test]
 fn a_snapshot_of_another_version_is_refused_by_name() {
-    let world = World::chat();
+    let world = crate::world::chat();
     let snapshot = world.machine.snapshot();
     for found in [0, 2] {
         let other = snapshot.replacen("\"v\":1", &format!("\"v\":{found}"), 1);
@@ -98,15 +98,18 @@ fn a_snapshot_of_another_version_is_refused_by_name() {
 
 #[test]
 fn a_snapshot_of_another_dialect_is_refused() {
-    let refused = RunMachine::restore(&World::chat().machine.snapshot(), World::ag_ui().config);
+    let refused = RunMachine::restore(
+        &crate::world::chat().machine.snapshot(),
+        crate::world::ag_ui().config,
+    );
     assert!(matches!(refused, Err(SnapshotError::OtherDialect { .. })));
 }
 
 #[test]
 fn a_change_of_the_tools_is_said_and_a_tool_that_vanished_still_gets_an_answer() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.store.takes = 1_000;
     world.send("Hello");
     // The call is checked, but its tool has not been given out.
@@ -131,7 +134,9 @@ fn a_change_of_the_tools_is_said_and_a_tool_that_vanished_still_gets_an_answer()
 
 #[test]
 fn revived_while_opening_it_asks_again() {
-    let mut world = World::chat().answers(Answer::Never).says([text("Yes.")]);
+    let mut world = crate::world::chat()
+        .reply(Reply::Silent)
+        .streams([text("Yes.")]);
     world.send("Hello");
     let snapshot = world.machine.snapshot();
     revive(&mut world, &snapshot);
@@ -145,9 +150,9 @@ fn revived_while_opening_it_asks_again() {
 
 #[test]
 fn revived_while_waiting_it_wakes_in_time() {
-    let mut world = World::chat()
-        .answers(Answer::Unreachable)
-        .says([text("Yes.")]);
+    let mut world = crate::world::chat()
+        .reply(Reply::Unreachable)
+        .streams([text("Yes.")]);
     world.send("Hello");
     world.drive_to(StateKind::Waiting);
     let snapshot = world.machine.snapshot();
@@ -159,9 +164,9 @@ fn revived_while_waiting_it_wakes_in_time() {
 #[test]
 fn revived_in_mid_stream_what_was_shown_stays_and_the_answer_is_asked_for_anew() {
     for dialect in BOTH {
-        let mut world = World::of(dialect)
-            .answers(Answer::Stalls(vec![text("Half"), Say::Cut]))
-            .says([text("Whole.")]);
+        let mut world = crate::world::of(dialect)
+            .reply(Reply::Stalled(vec![text("Half"), Part::Cut]))
+            .streams([text("Whole.")]);
         world.send("Hello");
         world.drive_until(|world| world.machine.conversation().text() == "Half");
         let snapshot = world.machine.snapshot();
@@ -200,13 +205,13 @@ fn shown() -> Vec<Message> {
 fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
     for stands in [StateKind::Opening, StateKind::Waiting] {
         let mut world = stored(Dialect::OpenAiChat, |_| {});
-        world = world.answers(match stands {
-            StateKind::Waiting => Answer::Unreachable,
-            _ => Answer::Never,
+        world = world.reply(match stands {
+            StateKind::Waiting => Reply::Unreachable,
+            _ => Reply::Silent,
         });
         // The new host asks too, before it hears what was shown.
-        world = world.answers(Answer::Never);
-        world = world.says([text("Whole.")]);
+        world = world.reply(Reply::Silent);
+        world = world.streams([text("Whole.")]);
         world.store.takes = 1_000;
         world.send("Hello");
         world.drive_to(stands);
@@ -267,11 +272,11 @@ fn what_a_turn_that_cannot_go_on_has_shown_is_marked_and_its_calls_have_results(
 
 #[test]
 fn one_death_begins_one_hop_also_when_more_was_shown_than_stored() {
-    let mut world = World::chat()
-        .answers(Answer::Stalls(vec![text("Half")]))
+    let mut world = crate::world::chat()
+        .reply(Reply::Stalled(vec![text("Half")]))
         // The new host asks before it hears what was shown.
-        .answers(Answer::Never)
-        .says([text("Whole.")]);
+        .reply(Reply::Silent)
+        .streams([text("Whole.")]);
     world.send("Hello");
     world.drive_until(|world| world.machine.conversation().text() == "Half");
     let snapshot = world.machine.snapshot();
@@ -295,7 +300,7 @@ fn another_provider_goes_on_with_a_revived_turn() {
     let endpoint = provider.endpoint(None, "m", None, Some("key".into()));
     let endpoint = endpoint.expect("an endpoint");
     for drive_to in [StateKind::Opening, StateKind::Streaming] {
-        let mut world = World::chat().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+        let mut world = crate::world::chat().reply(Reply::Stalled(vec![text("Half"), Part::Cut]));
         world.send("Hello");
         world.drive_to(drive_to);
         if drive_to == StateKind::Streaming {
@@ -319,10 +324,10 @@ fn another_provider_goes_on_with_a_revived_turn() {
 
 #[test]
 fn the_questions_of_an_agent_that_is_gone_fail_the_turn() {
-    let mut world = World::ag_ui().says([asks(&["a"])]);
+    let mut world = crate::world::ag_ui().streams([asks(&["a"])]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
-    let other = World::chat().config;
+    let other = crate::world::chat().config;
     let machine = RunMachine::revive(&world.machine.snapshot(), other, Timestamp(world.now));
     let failure = machine.expect("it is readable").outcome().cloned();
     assert!(matches!(
@@ -335,9 +340,9 @@ fn the_questions_of_an_agent_that_is_gone_fail_the_turn() {
 
 #[test]
 fn revived_before_the_first_event_it_tries_again() {
-    let mut world = World::chat()
-        .answers(Answer::Stalls(vec![Say::Heartbeat, Say::Cut]))
-        .says([text("Yes.")]);
+    let mut world = crate::world::chat()
+        .reply(Reply::Stalled(vec![Part::Heartbeat, Part::Cut]))
+        .streams([text("Yes.")]);
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
     let snapshot = world.machine.snapshot();
@@ -350,13 +355,13 @@ fn two_kinds() -> World {
     let mut world = stored(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("look", "Looks.").idempotent());
     })
-    .tool("look", |_| Work::gives("seen").after(500))
-    .tool("work", |_| Work::gives("worked").after(500))
-    .says([Say::Calls(vec![
-        a_call("a", "work", "{}"),
-        a_call("b", "look", "{}"),
+    .tool("look", |_| ToolReply::text("seen").after(500))
+    .tool("work", |_| ToolReply::text("worked").after(500))
+    .streams([Part::Calls(vec![
+        Call::new("a", "work", "{}"),
+        Call::new("b", "look", "{}"),
     ])])
-    .says([text("Done.")]);
+    .streams([text("Done.")]);
     world.send("Hello");
     world.drive_until(|world| world.seen.invocations().len() == 2);
     world
@@ -379,14 +384,14 @@ fn revived_while_tools_run_only_the_idempotent_one_runs_again() {
     assert!(results[0].1.contains("not known"), "{results:?}");
     assert_eq!(results[1].1, "seen");
     assert_eq!(world.store.status, Some(TurnStatus::Complete));
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn the_last_write_counts_as_stored_after_a_crash_before_its_answer() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.store.takes = 1_000;
     world.send("Hello");
     world.drive_until(|world| !world.store.blocks.is_empty());
@@ -404,7 +409,7 @@ fn the_last_write_counts_as_stored_after_a_crash_before_its_answer() {
 
 #[test]
 fn a_write_that_was_not_given_out_yet_is_given_after_a_crash() {
-    let mut world = stored(Dialect::OpenAiChat, |_| {}).says([text("Yes.")]);
+    let mut world = stored(Dialect::OpenAiChat, |_| {}).streams([text("Yes.")]);
     world.send("Hello");
     world.store.failures = 1;
     world.drive_until(|world| world.store.failures == 0);
@@ -429,8 +434,8 @@ fn a_write_that_was_not_given_out_yet_is_given_after_a_crash() {
 #[test]
 fn revived_while_the_user_is_asked_it_asks_again() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
-        .says([call("c", "ask", "{}")])
-        .says([text("Done.")]);
+        .streams([call("c", "ask", "{}")])
+        .streams([text("Done.")]);
     world.send("Hello");
     world.drive();
     crash(&mut world);
@@ -455,9 +460,9 @@ fn revived_while_the_user_is_asked_it_asks_again() {
 #[test]
 fn i07_the_users_answer_to_an_agent_is_stored_before_the_tool_that_it_sets_free() {
     let mut world = stored(Dialect::AgUi, |_| {})
-        .says([call("c", "work", "{}"), asks(&["q"])])
-        .says([text("Done.")])
-        .tool("work", |_| Work::never());
+        .streams([call("c", "work", "{}"), asks(&["q"])])
+        .streams([text("Done.")])
+        .tool("work", |_| ToolReply::never());
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     world.drive();
@@ -481,9 +486,9 @@ fn i07_the_users_answer_to_an_agent_is_stored_before_the_tool_that_it_sets_free(
 
 #[test]
 fn revived_while_interrupted_it_still_asks() {
-    let mut world = World::ag_ui()
-        .says([text("Which?"), asks(&["a"])])
-        .says([text("Thanks.")]);
+    let mut world = crate::world::ag_ui()
+        .streams([text("Which?"), asks(&["a"])])
+        .streams([text("Thanks.")]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     let snapshot = world.machine.snapshot();
@@ -500,13 +505,13 @@ fn revived_while_interrupted_it_still_asks() {
 fn i07_no_tool_runs_twice_over_a_crash_at_any_write() {
     for die_after in 1.. {
         let mut world = stored(Dialect::OpenAiChat, |_| {})
-            .says([Say::Calls(vec![
-                a_call("a", "work", "{}"),
-                a_call("b", "work", "{}"),
+            .streams([Part::Calls(vec![
+                Call::new("a", "work", "{}"),
+                Call::new("b", "work", "{}"),
             ])])
-            .says([call("c", "work", "{}")])
-            .says([text("Done.")]);
-        world.otherwise = Some(Answer::Says(vec![text("Done.")]));
+            .streams([call("c", "work", "{}")])
+            .streams([text("Done.")]);
+        world.fallback_reply = Some(Reply::Complete(vec![text("Done.")]));
         world.send("Hello");
         let mut died = false;
         while world.step() {
@@ -530,7 +535,7 @@ fn i07_no_tool_runs_twice_over_a_crash_at_any_write() {
             "a call ran twice after a crash at write {die_after}"
         );
         assert!(world.machine.outcome().is_some());
-        world.assert_legal();
+        world.assert_valid_history();
         if !died {
             return;
         }
@@ -543,7 +548,9 @@ fn a_deep_state_does_not_keep_a_snapshot_from_being_read() {
     let deep = (1..127).rev().find_map(|depth| {
         let state = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let event = format!("data: {{\"type\":\"STATE_SNAPSHOT\",\"snapshot\":{state}}}\n\n");
-        let world = World::ag_ui().says([Say::Raw(event), text("Yes.")]).turn();
+        let world = crate::world::ag_ui()
+            .streams([Part::Raw(event), text("Yes.")])
+            .turn();
         (*world.outcome() == Outcome::Success).then_some(world)
     });
     let world = deep.expect("some depth is taken");
@@ -556,7 +563,7 @@ proptest::proptest! {
     fn i04_a_number_in_the_shared_state_is_the_same_after_a_restore(numbers: [f64; 32]) {
         let state = serde_json::json!({ "numbers": numbers });
         let history = stepwell_core::conversation::Conversation::default().with_shared_state(state.clone());
-        let config = World::chat().config;
+        let config = crate::world::chat().config;
         let machine = RunMachine::new(Arc::clone(&config), "thread".into(), history);
         let restored = RunMachine::restore(&machine.snapshot(), config).expect("it is a snapshot");
         proptest::prop_assert_eq!(restored.conversation().shared_state(), &state);

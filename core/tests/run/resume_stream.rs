@@ -1,8 +1,7 @@
 //! A stream that broke off is resumed, where the backend can.
 
 use crate::turn::BOTH;
-use crate::wire::{Say, call, numbered, text};
-use crate::world::{Answer, Then, Work, World, offer};
+use crate::world::{Ending, Reply, ToolReply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Timestamp;
@@ -12,18 +11,19 @@ use stepwell_core::run::{
     RunEvent, RunMachine, StateKind,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, numbered, text};
 
 fn resuming(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         config.endpoint.quirks.resumption = Resumption::LastEventId;
         config.timeouts.silence = Some(Duration::from_secs(20));
         change(config);
     })
-    .tool("work", |_| Work::gives("ok"))
+    .tool("work", |_| ToolReply::text("ok"))
 }
 
-fn says() -> Vec<Say> {
+fn says() -> Vec<Part> {
     vec![
         text("Let me see what there is."),
         call("c", "work", "{\"a\":1}"),
@@ -31,8 +31,8 @@ fn says() -> Vec<Say> {
 }
 
 /// A stream of the frames from `from` on and before `to`, and then this.
-fn part(frames: &[String], from: usize, to: usize, then: Then) -> Answer {
-    Answer::Stream(frames[from..to].concat().into_bytes(), then)
+fn part(frames: &[String], from: usize, to: usize, then: Ending) -> Reply {
+    Reply::Bytes(frames[from..to].concat().into_bytes(), then)
 }
 
 /// The `Last-Event-ID` of each request.
@@ -71,8 +71,8 @@ fn revive(world: &mut World) {
 /// The turn as it is without a break.
 fn unbroken(dialect: Dialect) -> World {
     resuming(dialect, |_| {})
-        .says(says())
-        .says([text("Done.")])
+        .streams(says())
+        .streams([text("Done.")])
         .turn()
 }
 
@@ -83,9 +83,9 @@ fn a_resumed_request_asks_again_what_was_asked_and_not_with_half_an_answer() {
         let frames = numbered(dialect, 0, &says());
         for cut in 1..frames.len() {
             let world = resuming(dialect, |_| {})
-                .answers(part(&frames, 0, cut, Then::Breaks))
-                .answers(part(&frames, cut, frames.len(), Then::Ends))
-                .says([text("Done.")])
+                .reply(part(&frames, 0, cut, Ending::Broken))
+                .reply(part(&frames, cut, frames.len(), Ending::Complete))
+                .streams([text("Done.")])
                 .turn();
             let requests = world.seen.requests();
             if requests.len() == 3 && !resumed(&world).is_empty() {
@@ -103,9 +103,9 @@ fn a_resumed_request_of_a_later_hop_asks_with_the_results_again() {
     for dialect in BOTH {
         let frames = numbered(dialect, 1, &[text("Done, all of it.")]);
         let world = resuming(dialect, |_| {})
-            .says(says())
-            .answers(part(&frames, 0, 2, Then::Breaks))
-            .answers(part(&frames, 2, frames.len(), Then::Ends))
+            .streams(says())
+            .reply(part(&frames, 0, 2, Ending::Broken))
+            .reply(part(&frames, 2, frames.len(), Ending::Complete))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         let requests = world.seen.requests();
@@ -125,9 +125,9 @@ fn a_stream_that_breaks_anywhere_goes_on_as_if_it_had_not() {
                 let mut bytes = frames[..at].concat();
                 bytes.push_str(&frames[at][..half]);
                 let mut world = resuming(dialect, |_| {})
-                    .answers(Answer::Stream(bytes.into_bytes(), Then::Breaks))
-                    .answers(part(&frames, at, frames.len(), Then::Ends))
-                    .says([text("Done.")]);
+                    .reply(Reply::Bytes(bytes.into_bytes(), Ending::Broken))
+                    .reply(part(&frames, at, frames.len(), Ending::Complete))
+                    .streams([text("Done.")]);
                 world.restores = true;
                 let world = world.turn();
                 assert_eq!(*world.outcome(), Outcome::Success, "{dialect:?} {at}");
@@ -149,8 +149,8 @@ fn a_stream_that_breaks_anywhere_goes_on_as_if_it_had_not() {
 fn the_second_attempt_is_announced_before_what_it_brings() {
     let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
     let world = resuming(Dialect::AgUi, |_| {})
-        .answers(part(&frames, 0, 3, Then::Breaks))
-        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .reply(part(&frames, 0, 3, Ending::Broken))
+        .reply(part(&frames, 3, frames.len(), Ending::Complete))
         .turn();
     let events: Vec<_> = world.seen.events().collect();
     let at = |wanted: &dyn Fn(&RunEvent) -> bool| events.iter().position(|event| wanted(event));
@@ -169,10 +169,10 @@ fn the_second_attempt_is_announced_before_what_it_brings() {
 #[test]
 fn silence_and_an_early_end_are_resumed_too() {
     let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
-    for then in [Then::Stalls, Then::Ends] {
+    for then in [Ending::Stalled, Ending::Complete] {
         let world = resuming(Dialect::AgUi, |_| {})
-            .answers(part(&frames, 0, 3, then))
-            .answers(part(&frames, 3, frames.len(), Then::Ends))
+            .reply(part(&frames, 0, 3, then))
+            .reply(part(&frames, 3, frames.len(), Ending::Complete))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{then:?}");
         assert_eq!(world.machine.conversation().text(), "One two three.");
@@ -182,8 +182,8 @@ fn silence_and_an_early_end_are_resumed_too() {
 #[test]
 fn an_early_end_that_stays_one_is_a_truncated_answer() {
     let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
-    let mut world = resuming(Dialect::AgUi, |_| {}).answers(part(&frames, 0, 3, Then::Ends));
-    world.otherwise = Some(Answer::Stream(Vec::new(), Then::Ends));
+    let mut world = resuming(Dialect::AgUi, |_| {}).reply(part(&frames, 0, 3, Ending::Complete));
+    world.fallback_reply = Some(Reply::Bytes(Vec::new(), Ending::Complete));
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Truncated);
     assert_eq!(world.seen.requests().len(), 4);
@@ -194,14 +194,14 @@ fn an_early_end_that_stays_one_is_a_truncated_answer() {
 fn refusals_and_failures_on_the_way_lose_nothing() {
     let frames = numbered(Dialect::AgUi, 0, &says());
     let mut world = resuming(Dialect::AgUi, |_| {})
-        .answers(part(&frames, 0, 3, Then::Breaks))
-        .answers(Answer::Refuses(Refusal {
+        .reply(part(&frames, 0, 3, Ending::Broken))
+        .reply(Reply::Refused(Refusal {
             status: 503,
             ..Refusal::default()
         }))
-        .answers(Answer::Unreachable)
-        .answers(part(&frames, 3, frames.len(), Then::Ends))
-        .says([text("Done.")]);
+        .reply(Reply::Unreachable)
+        .reply(part(&frames, 3, frames.len(), Ending::Complete))
+        .streams([text("Done.")]);
     world.restores = true;
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Success);
@@ -218,12 +218,12 @@ fn refusals_and_failures_on_the_way_lose_nothing() {
 fn a_second_break_goes_on_after_the_last_event_of_both() {
     let frames = numbered(Dialect::AgUi, 0, &says());
     let world = resuming(Dialect::AgUi, |_| {})
-        .answers(part(&frames, 0, 3, Then::Breaks))
+        .reply(part(&frames, 0, 3, Ending::Broken))
         // Nothing new: the id of the first attempt still counts.
-        .answers(part(&frames, 3, 3, Then::Breaks))
-        .answers(part(&frames, 3, 5, Then::Breaks))
-        .answers(part(&frames, 5, frames.len(), Then::Ends))
-        .says([text("Done.")])
+        .reply(part(&frames, 3, 3, Ending::Broken))
+        .reply(part(&frames, 3, 5, Ending::Broken))
+        .reply(part(&frames, 5, frames.len(), Ending::Complete))
+        .streams([text("Done.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let ids: Vec<_> = last_ids(&world).into_iter().flatten().collect();
@@ -233,11 +233,11 @@ fn a_second_break_goes_on_after_the_last_event_of_both() {
 
 #[test]
 fn tries_are_bounded_and_what_was_shown_is_kept_and_counted_once() {
-    let given_up: [(Answer, usize); 3] = [
-        (Answer::Unreachable, 4),
-        (Answer::Never, 4),
+    let given_up: [(Reply, usize); 3] = [
+        (Reply::Unreachable, 4),
+        (Reply::Silent, 4),
         (
-            Answer::Refuses(Refusal {
+            Reply::Refused(Refusal {
                 status: 404,
                 ..Refusal::default()
             }),
@@ -249,8 +249,8 @@ fn tries_are_bounded_and_what_was_shown_is_kept_and_counted_once() {
         let mut world = resuming(Dialect::AgUi, |config| {
             config.durability = stepwell_core::run::Durability::Blocks { attempts: 3 };
         })
-        .answers(part(&frames, 0, frames.len() - 2, Then::Breaks));
-        world.otherwise = Some(answer);
+        .reply(part(&frames, 0, frames.len() - 2, Ending::Broken));
+        world.fallback_reply = Some(answer);
         let world = world.turn();
         assert!(matches!(world.outcome(), Outcome::Failed { .. }));
         assert_eq!(world.seen.requests().len(), requests);
@@ -264,7 +264,7 @@ fn tries_are_bounded_and_what_was_shown_is_kept_and_counted_once() {
             crate::durability::kinds(&world),
             ["text", "tool_use", "tool_result"]
         );
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -275,8 +275,8 @@ fn cancelled_on_the_way_what_was_shown_is_kept() {
         let mut world = resuming(Dialect::AgUi, |config| {
             config.durability = stepwell_core::run::Durability::Blocks { attempts: 3 };
         })
-        .answers(part(&frames, 0, frames.len() - 2, Then::Breaks))
-        .answers(Answer::Never);
+        .reply(part(&frames, 0, frames.len() - 2, Ending::Broken))
+        .reply(Reply::Silent);
         world.send("Hello");
         world.drive_to(StateKind::Waiting);
         world.drive_to(state);
@@ -287,7 +287,7 @@ fn cancelled_on_the_way_what_was_shown_is_kept() {
             crate::durability::kinds(&world),
             ["text", "tool_use", "tool_result"]
         );
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -310,7 +310,7 @@ fn without_the_capability_or_without_ids_it_fails_as_ever() {
                 Resumption::Never
             };
         })
-        .answers(part(&frames, 0, 3, Then::Breaks))
+        .reply(part(&frames, 0, 3, Ending::Broken))
         .turn();
         assert!(matches!(
             world.outcome(),
@@ -326,8 +326,8 @@ fn without_the_capability_or_without_ids_it_fails_as_ever() {
 fn before_the_first_event_it_is_a_plain_retry() {
     let frames = numbered(Dialect::AgUi, 0, &[text("Yes.")]);
     let world = resuming(Dialect::AgUi, |_| {})
-        .answers(Answer::Stream(b": heartbeat\n\n".to_vec(), Then::Breaks))
-        .answers(part(&frames, 0, frames.len(), Then::Ends))
+        .reply(Reply::Bytes(b": heartbeat\n\n".to_vec(), Ending::Broken))
+        .reply(part(&frames, 0, frames.len(), Ending::Complete))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(last_ids(&world), [None, None]);
@@ -338,8 +338,8 @@ fn before_the_first_event_it_is_a_plain_retry() {
 fn a_page_in_place_of_the_rest_fails_with_what_was_shown() {
     let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
     let world = resuming(Dialect::AgUi, |_| {})
-        .answers(part(&frames, 0, 3, Then::Breaks))
-        .answers(Answer::Body(Some("text/html"), b"<html>".to_vec()))
+        .reply(part(&frames, 0, 3, Ending::Broken))
+        .reply(Reply::Body(Some("text/html"), b"<html>".to_vec()))
         .turn();
     assert!(matches!(
         world.outcome(),
@@ -356,8 +356,8 @@ fn the_wait_that_the_stream_asks_for_is_kept_to() {
     let mut first = b"retry: 7000\n\n".to_vec();
     first.extend(frames[..3].concat().into_bytes());
     let world = resuming(Dialect::AgUi, |_| {})
-        .answers(Answer::Stream(first, Then::Breaks))
-        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .reply(Reply::Bytes(first, Ending::Broken))
+        .reply(part(&frames, 3, frames.len(), Ending::Complete))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert!(world.seen.events().any(|event| matches!(
@@ -374,23 +374,23 @@ fn a_stream_that_a_killed_host_left_is_resumed_in_each_state() {
     for state in [StateKind::Streaming, StateKind::Waiting, StateKind::Opening] {
         let frames = numbered(Dialect::AgUi, 0, &says());
         let then = if state == StateKind::Streaming {
-            Then::Stalls
+            Ending::Stalled
         } else {
-            Then::Breaks
+            Ending::Broken
         };
-        let mut world = resuming(Dialect::AgUi, |_| {}).answers(part(&frames, 0, 3, then));
+        let mut world = resuming(Dialect::AgUi, |_| {}).reply(part(&frames, 0, 3, then));
         if state == StateKind::Opening {
-            world = world.answers(Answer::Never);
+            world = world.reply(Reply::Silent);
         }
         let mut world = world
-            .answers(part(&frames, 3, frames.len(), Then::Ends))
-            .says([text("Done.")]);
+            .reply(part(&frames, 3, frames.len(), Ending::Complete))
+            .streams([text("Done.")]);
         world.send("Go on");
         world.drive_until(|world| world.machine.conversation().text().len() > 5);
         world.drive_to(state);
         if state == StateKind::Streaming {
             // All of the bytes have come.
-            while !world.agenda.is_empty() {
+            while !world.scheduled.is_empty() {
                 world.step();
             }
         }
@@ -407,12 +407,12 @@ fn on_another_network_the_stream_is_resumed_at_once() {
     let mut world = resuming(Dialect::AgUi, |config| {
         config.device.network_change = NetworkChangePolicy::Reopen;
     })
-    .answers(part(&frames, 0, 3, Then::Stalls))
-    .answers(part(&frames, 3, frames.len(), Then::Ends))
-    .says([text("Done.")]);
+    .reply(part(&frames, 0, 3, Ending::Stalled))
+    .reply(part(&frames, 3, frames.len(), Ending::Complete))
+    .streams([text("Done.")]);
     world.send("Go on");
     world.drive_to(StateKind::Streaming);
-    while !world.agenda.is_empty() {
+    while !world.scheduled.is_empty() {
         world.step();
     }
     world
@@ -431,9 +431,9 @@ fn on_another_network_the_stream_is_resumed_at_once() {
 fn lost_with_the_network_it_is_resumed_when_that_is_back() {
     let frames = numbered(Dialect::AgUi, 0, &says());
     let mut world = resuming(Dialect::AgUi, |config| config.retry.attempts = 1)
-        .answers(part(&frames, 0, 3, Then::Breaks))
-        .answers(part(&frames, 3, frames.len(), Then::Ends))
-        .says([text("Done.")]);
+        .reply(part(&frames, 0, 3, Ending::Broken))
+        .reply(part(&frames, 3, frames.len(), Ending::Complete))
+        .streams([text("Done.")]);
     world.send("Go on");
     world
         .input(Input::NetworkLost)
@@ -451,9 +451,9 @@ fn lost_with_the_network_it_is_resumed_when_that_is_back() {
 fn the_next_hops_request_names_no_event() {
     let frames = numbered(Dialect::AgUi, 0, &says());
     let world = resuming(Dialect::AgUi, |_| {})
-        .answers(part(&frames, 0, 3, Then::Breaks))
-        .answers(part(&frames, 3, frames.len(), Then::Ends))
-        .says([text("Done.")])
+        .reply(part(&frames, 0, 3, Ending::Broken))
+        .reply(part(&frames, 3, frames.len(), Ending::Complete))
+        .streams([text("Done.")])
         .turn();
     assert_eq!(last_ids(&world).last(), Some(&None));
     let hop = EffectId::Open { hop: 1, attempt: 0 };
@@ -463,8 +463,8 @@ fn the_next_hops_request_names_no_event() {
 #[test]
 fn a_model_that_stays_silent_is_given_up() {
     let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
-    let mut world = resuming(Dialect::AgUi, |_| {}).answers(part(&frames, 0, 3, Then::Stalls));
-    world.otherwise = Some(Answer::Stream(Vec::new(), Then::Stalls));
+    let mut world = resuming(Dialect::AgUi, |_| {}).reply(part(&frames, 0, 3, Ending::Stalled));
+    world.fallback_reply = Some(Reply::Bytes(Vec::new(), Ending::Stalled));
     let world = world.turn();
     let failure = Failure::TimedOut {
         deadline: Deadline::Silence,

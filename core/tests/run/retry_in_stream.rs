@@ -1,7 +1,7 @@
 //! A stream that fails before it has brought anything is asked for again, as a request is that was refused with the status
 //! that the failure stands for.
 
-use crate::world::{Answer, Then, World};
+use crate::world::{Ending, Reply, World};
 use std::time::Duration;
 use stepwell_core::dialect::{ApiErrorKind, Dialect};
 use stepwell_core::event::{Event, Message};
@@ -123,16 +123,16 @@ fn world(provider: &str) -> World {
     };
     let provider = provider::find(provider).expect("a provider of the table");
     let endpoint = provider.endpoint(api, "a-model", Some("http://localhost"), Some("k".into()));
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         config.endpoint = endpoint.expect("nothing is missing");
     })
 }
 
-fn body(wire: &Wire, pieces: &[&str]) -> Answer {
-    Answer::Body(Some(wire.media_type), pieces.concat().into_bytes())
+fn body(wire: &Wire, pieces: &[&str]) -> Reply {
+    Reply::Body(Some(wire.media_type), pieces.concat().into_bytes())
 }
 
-fn whole(wire: &Wire) -> Answer {
+fn whole(wire: &Wire) -> Reply {
     body(wire, &[&wire.begin, &wire.text, &wire.rest])
 }
 
@@ -156,8 +156,8 @@ fn retries_an_error_in_the_stream_before_content() {
                 continue;
             }
             let world = world(provider)
-                .answers(body(&wire, &[begin, overload(provider)]))
-                .answers(whole(&wire))
+                .reply(body(&wire, &[begin, overload(provider)]))
+                .reply(whole(&wire))
                 .turn();
             assert_eq!(*world.outcome(), Outcome::Success, "{provider}: {begin}");
             assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
@@ -165,7 +165,7 @@ fn retries_an_error_in_the_stream_before_content() {
             let requests = world.seen.requests();
             assert_eq!(requests.len(), 2, "{provider}");
             assert_eq!(requests[0], requests[1], "{provider}");
-            world.assert_legal();
+            world.assert_valid_history();
         }
     }
 }
@@ -176,8 +176,8 @@ fn retries_a_body_that_ends_before_content() {
         let provider = wire.provider;
         for begin in ["", &wire.begin] {
             let world = world(provider)
-                .answers(body(&wire, &[begin]))
-                .answers(whole(&wire))
+                .reply(body(&wire, &[begin]))
+                .reply(whole(&wire))
                 .turn();
             assert_eq!(*world.outcome(), Outcome::Success, "{provider}: {begin}");
             assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
@@ -191,7 +191,7 @@ fn keeps_the_text_and_fails_after_content() {
     for wire in wires() {
         let provider = wire.provider;
         let world = world(provider)
-            .answers(body(&wire, &[&wire.begin, &wire.text, overload(provider)]))
+            .reply(body(&wire, &[&wire.begin, &wire.text, overload(provider)]))
             .turn();
         let Outcome::Failed { failure } = world.outcome() else {
             panic!("{provider}: {:?}", world.outcome())
@@ -212,8 +212,8 @@ fn waits_as_long_as_the_error_in_the_stream_says() {
         .find(|wire| wire.provider == "openai-responses");
     let wire = wire.expect("it is in the table");
     let world = world(wire.provider)
-        .answers(body(wire, &[failed]))
-        .answers(whole(wire))
+        .reply(body(wire, &[failed]))
+        .reply(whole(wire))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(retries(&world), [(1, 1_200)]);
@@ -222,8 +222,8 @@ fn waits_as_long_as_the_error_in_the_stream_says() {
 #[test]
 fn does_not_wait_longer_than_the_policy() {
     let words = r#"{"type":"RUN_ERROR","message":"Rate limit reached. Please try again in 1h.","code":"rate_limit_exceeded"}"#;
-    let world = World::ag_ui()
-        .answers(Answer::Body(Some(SSE), ag_ui(&[words]).into_bytes()))
+    let world = crate::world::ag_ui()
+        .reply(Reply::Body(Some(SSE), ag_ui(&[words]).into_bytes()))
         .turn();
     let Outcome::Failed { failure } = world.outcome() else {
         panic!("{:?}", world.outcome())
@@ -241,8 +241,8 @@ fn does_not_repeat_what_no_repeat_mends() {
         "blocked by the content filter",
     ] {
         let error = format!(r#"{{"type":"RUN_ERROR","message":"{words}"}}"#);
-        let world = World::ag_ui()
-            .answers(Answer::Body(Some(SSE), ag_ui(&[&error]).into_bytes()))
+        let world = crate::world::ag_ui()
+            .reply(Reply::Body(Some(SSE), ag_ui(&[&error]).into_bytes()))
             .turn();
         assert!(
             matches!(world.outcome(), Outcome::Failed { .. }),
@@ -258,7 +258,7 @@ fn gives_up_after_the_last_attempt_with_the_last_failure() {
     for wire in wires() {
         let provider = wire.provider;
         let mut world = world(provider);
-        world.otherwise = Some(body(&wire, &[&wire.begin, overload(provider)]));
+        world.fallback_reply = Some(body(&wire, &[&wire.begin, overload(provider)]));
         let world = world.turn();
         let failed = matches!(
             world.outcome(),
@@ -279,8 +279,8 @@ fn counts_the_usage_of_the_answer_alone() {
     let wire = wires.iter().find(|wire| wire.provider == "anthropic");
     let wire = wire.expect("it is in the table");
     let world = world(wire.provider)
-        .answers(body(wire, &[&wire.begin, overload(wire.provider)]))
-        .answers(whole(wire))
+        .reply(body(wire, &[&wire.begin, overload(wire.provider)]))
+        .reply(whole(wire))
         .turn();
     let usage = &world.machine.conversation().summary().usage;
     assert_eq!(usage.len(), 1, "{usage:?}");
@@ -291,8 +291,8 @@ fn counts_the_usage_of_the_answer_alone() {
 #[test]
 fn does_not_repeat_an_agents_run_that_has_begun() {
     let begun = format!("{AG_UI_BEGIN}\n\n").into_bytes();
-    let world = World::ag_ui()
-        .answers(Answer::Stream(begun, Then::Breaks))
+    let world = crate::world::ag_ui()
+        .reply(Reply::Bytes(begun, Ending::Broken))
         .turn();
     assert!(matches!(
         world.outcome(),
@@ -311,8 +311,8 @@ fn opens_a_connection_again_that_breaks_before_content() {
             continue;
         }
         let world = world(provider)
-            .answers(Answer::Stream(wire.begin.clone().into(), Then::Breaks))
-            .answers(whole(&wire))
+            .reply(Reply::Bytes(wire.begin.clone().into(), Ending::Broken))
+            .reply(whole(&wire))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{provider}");
         assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
@@ -335,8 +335,8 @@ fn ends_an_empty_reasoning_message_before_the_next_attempt() {
         .find(|wire| wire.provider == "openai-responses")
         .expect("it is in the table");
     let world = world(wire.provider)
-        .answers(body(wire, &[&first]))
-        .answers(whole(wire))
+        .reply(body(wire, &[&first]))
+        .reply(whole(wire))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let messages = world.machine.conversation().messages();
@@ -357,7 +357,7 @@ fn ends_an_empty_reasoning_message_before_the_next_attempt() {
         })
         .collect();
     assert_eq!(told, ["start", "retrying", "end"]);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -376,8 +376,8 @@ fn retries_a_stop_reason_that_is_an_error_before_content() {
         let wire = wires.iter().find(|wire| wire.provider == provider);
         let wire = wire.expect("it is in the table");
         let world = world(provider)
-            .answers(body(wire, &[first]))
-            .answers(whole(wire))
+            .reply(body(wire, &[first]))
+            .reply(whole(wire))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{provider}");
         assert_eq!(world.seen.requests().len(), 2, "{provider}");

@@ -1,8 +1,7 @@
 //! Moments of runs, of every kind that a snapshot may be taken at.
 
 use crate::interrupts::asks;
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::json;
 use std::time::Duration;
 use stepwell_core::Timestamp;
@@ -12,6 +11,7 @@ use stepwell_core::run::{
     RunIds, StateKind,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 /// What a scene changes of the configuration that all scenes share.
 #[derive(Clone, Copy)]
@@ -79,25 +79,25 @@ const CREATES: Setting = Setting {
 };
 
 fn world(dialect: Dialect, setting: Setting) -> World {
-    World::with(dialect, |config| configure(config, setting))
-        .tool("work", |_| Work::gives("worked").after(50))
-        .tool("look", |_| Work::gives("looked").after(90))
-        .tool("ask", |_| Work::gives("asked").after(50))
+    crate::world::with(dialect, |config| configure(config, setting))
+        .tool("work", |_| ToolReply::text("worked").after(50))
+        .tool("look", |_| ToolReply::text("looked").after(90))
+        .tool("ask", |_| ToolReply::text("asked").after(50))
 }
 
-fn two_calls() -> Say {
-    Say::Calls(vec![
-        a_call("a", "work", r#"{"x":"größer 🙂"}"#),
-        a_call("b", "look", "null"),
+fn two_calls() -> Part {
+    Part::Calls(vec![
+        Call::new("a", "work", r#"{"x":"größer 🙂"}"#),
+        Call::new("b", "look", "null"),
     ])
 }
 
-fn rich() -> Vec<Say> {
+fn rich() -> Vec<Part> {
     vec![
-        Say::Reasoning("Hm, größer?".into()),
+        Part::Reasoning("Hm, größer?".into()),
         text("Läßt sich machen: 🙂. "),
         two_calls(),
-        Say::Usage {
+        Part::Usage {
             input: 11,
             output: 5,
         },
@@ -127,7 +127,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
 
     scene("idle", PLAIN, &|world| world);
     scene("opening", PLAIN, &|world| {
-        at(StateKind::Opening)(world.answers(Answer::Never))
+        at(StateKind::Opening)(world.reply(Reply::Silent))
     });
     scene("opening-outputs-not-taken", PLAIN, &|mut world| {
         let start = stepwell_core::run::Start::new(
@@ -139,19 +139,19 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         world
     });
     scene("streaming", PLAIN, &|world| {
-        at(StateKind::Streaming)(world.says(rich()))
+        at(StateKind::Streaming)(world.streams(rich()))
     });
     scene("streaming-mid-frame", PLAIN, &|mut world| {
         // Cuts of 13 bytes fall within frames, escapes and characters.
         world.cut = crate::world::Cut::Every(13);
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| world.machine.conversation().text().contains("Läßt"));
         world
     });
     scene("streaming-mid-arguments", PLAIN, &|mut world| {
         world.cut = crate::world::Cut::Every(7);
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| {
             let mut calls = world.machine.conversation().tool_calls();
@@ -161,63 +161,66 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
     });
     scene("streaming-outputs-not-taken", PLAIN, &|mut world| {
         world.cut = crate::world::Cut::Whole;
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_to(StateKind::Streaming);
-        let (_, input) = world.agenda.pop_first().expect("the body is to come");
+        let (_, input) = world.scheduled.pop_first().expect("the body is to come");
         world.now += 1;
         let now = Timestamp(world.now);
         world.machine.handle(input, now).expect("it is open");
         world
     });
     scene("executing-tools", PLAIN, &|world| {
-        at(StateKind::ExecutingTools)(world.says(rich()))
+        at(StateKind::ExecutingTools)(world.streams(rich()))
     });
     scene("executing-tools-one-done", PLAIN, &|world| {
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
-        world.drive_until(|world| !world.hands.is_empty() && world.seen.invocations().len() == 2);
-        world.drive_until(|world| world.hands.len() == 1);
+        world.drive_until(|world| !world.given.is_empty() && world.seen.invocations().len() == 2);
+        world.drive_until(|world| world.given.len() == 1);
         world
     });
     scene("executing-tools-approval-pending", PLAIN, &|world| {
-        let both = Say::Calls(vec![a_call("a", "ask", "{}"), a_call("b", "work", "{}")]);
-        at(StateKind::ExecutingTools)(world.says([text("May I?"), both]))
+        let both = Part::Calls(vec![
+            Call::new("a", "ask", "{}"),
+            Call::new("b", "work", "{}"),
+        ]);
+        at(StateKind::ExecutingTools)(world.streams([text("May I?"), both]))
     });
     scene("executing-tools-write-in-flight", STORES, &|world| {
-        at(StateKind::ExecutingTools)(world.says(rich()))
+        at(StateKind::ExecutingTools)(world.streams(rich()))
     });
     scene("executing-tools-write-failed-once", STORES, &|mut world| {
         world.store.failures = 1;
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| world.store.failures == 0);
         world
     });
     scene("executing-tools-stored", STORES, &|world| {
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| world.seen.invocations().len() == 2);
         world
     });
     scene("opening-second-hop-write-in-flight", STORES, &|world| {
-        let mut world = world.says(rich()).answers(Answer::Never);
+        let mut world = world.streams(rich()).reply(Reply::Silent);
         world.send("Go on");
         world.drive_until(|world| {
             let is_write = |id: &EffectId| matches!(id, EffectId::Persist { .. });
-            world.machine.hop() == 1 && world.hands.iter().any(is_write)
+            world.machine.hop() == 1 && world.given.iter().any(is_write)
         });
         world
     });
     scene("opening-run-to-be-created", CREATES, &|mut world| {
         world.runs.push_back("backend-1".into());
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| world.machine.hop() == 1);
         world
     });
     scene("waiting", PLAIN, &|world| {
-        at(StateKind::Waiting)(world.answers(Answer::Unreachable))
+        at(StateKind::Waiting)(world.reply(Reply::Unreachable))
     });
     scene("waiting-second-retry", STORES, &|world| {
         let refusal = Refusal {
@@ -225,8 +228,8 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
             retry_after: Some(Duration::from_secs(3)),
             body: br#"{"error":{"message":"slow down","code":"rate_limit"}}"#.to_vec(),
         };
-        let world = world.answers(Answer::Unreachable);
-        let mut world = world.answers(Answer::Refuses(refusal));
+        let world = world.reply(Reply::Unreachable);
+        let mut world = world.reply(Reply::Refused(refusal));
         world.send("Go on");
         world.drive_to(StateKind::Waiting);
         world.drive_to(StateKind::Opening);
@@ -235,14 +238,14 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
     });
     scene("after-restore", STORES, &|mut world| {
         world.restores = true;
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| world.seen.invocations().len() == 2);
         world
     });
     scene("after-revive", STORES, &|world| {
-        let mut world = world.says(rich());
-        world.otherwise = Some(Answer::Never);
+        let mut world = world.streams(rich());
+        world.fallback_reply = Some(Reply::Silent);
         world.send("Go on");
         world.drive_until(|world| world.seen.invocations().len() == 2);
         let snapshot = world.store.snapshot.clone().expect("stored");
@@ -254,26 +257,26 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
     });
 
     scene("completed-success", STORES, &|world| {
-        over(world.says([text("Yes.")]))
+        over(world.streams([text("Yes.")]))
     });
     scene("completed-write-in-flight", STORES, &|mut world| {
         world.store.takes = 1_000;
-        let mut world = world.says([text("Yes.")]);
+        let mut world = world.streams([text("Yes.")]);
         world.send("Go on");
         world.drive_to(StateKind::Completed);
         world
     });
     scene("completed-max-tool-rounds", PLAIN, &|mut world| {
-        world.otherwise = Some(Answer::Says(vec![call("c", "work", "{}")]));
+        world.fallback_reply = Some(Reply::Complete(vec![call("c", "work", "{}")]));
         over(world)
     });
     scene("completed-cancelled", PLAIN, &|world| {
-        let mut world = at(StateKind::ExecutingTools)(world.says(rich()));
+        let mut world = at(StateKind::ExecutingTools)(world.streams(rich()));
         world.cancel();
         world
     });
     scene("completed-truncated", PLAIN, &|world| {
-        over(world.says([text("Half"), Say::Cut]))
+        over(world.streams([text("Half"), Part::Cut]))
     });
     scene("completed-failed-api", PLAIN, &|world| {
         let refusal = Refusal {
@@ -281,32 +284,32 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
             retry_after: None,
             body: br#"{"error":{"message":"no such key","code":"invalid_api_key"}}"#.to_vec(),
         };
-        over(world.answers(Answer::Refuses(refusal)))
+        over(world.reply(Reply::Refused(refusal)))
     });
     scene("completed-failed-connection", PLAIN, &|world| {
-        over(world.answers(Answer::Breaks(vec![text("Half"), Say::Cut])))
+        over(world.reply(Reply::Broken(vec![text("Half"), Part::Cut])))
     });
     scene("completed-failed-unexpected-body", PLAIN, &|world| {
-        over(world.answers(Answer::Body(
+        over(world.reply(Reply::Body(
             Some("text/html"),
             b"<html>Hello</html>".to_vec(),
         )))
     });
     scene("completed-failed-stream", PLAIN, &|world| {
-        over(world.says([text("x"), Say::Raw("data: {oops\n\n".into())]))
+        over(world.streams([text("x"), Part::Raw("data: {oops\n\n".into())]))
     });
     scene("completed-failed-reported", PLAIN, &|world| {
-        over(world.says([text("Oh"), Say::Error("overloaded".into())]))
+        over(world.streams([text("Oh"), Part::Error("overloaded".into())]))
     });
     scene("completed-failed-timed-out", PLAIN, &|world| {
-        over(world.answers(Answer::Stalls(vec![text("Half"), Say::Cut])))
+        over(world.reply(Reply::Stalled(vec![text("Half"), Part::Cut])))
     });
     scene("completed-failed-run-not-created", CREATES, &|world| {
-        over(world.says(rich()))
+        over(world.streams(rich()))
     });
     scene("completed-failed-not-stored", STORES, &|mut world| {
         world.store.failures = 2;
-        over(world.says(rich()))
+        over(world.streams(rich()))
     });
     let fails = Setting {
         fails_at_limit: true,
@@ -316,7 +319,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         "completed-failed-too-many-tool-rounds",
         fails,
         &|mut world| {
-            world.otherwise = Some(Answer::Says(vec![call("c", "work", "{}")]));
+            world.fallback_reply = Some(Reply::Complete(vec![call("c", "work", "{}")]));
             over(world)
         },
     );
@@ -326,10 +329,10 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
     };
     scene("opening-last-hop-without-tools", sums_up, &|world| {
         let mut world = world
-            .says([call("c", "work", "{}")])
-            .says([call("d", "work", "{}")])
-            .says([call("e", "work", "{}")])
-            .answers(Answer::Never);
+            .streams([call("c", "work", "{}")])
+            .streams([call("d", "work", "{}")])
+            .streams([call("e", "work", "{}")])
+            .reply(Reply::Silent);
         world.send("Go on");
         world.drive_until(|world| world.machine.hop() == 3);
         world
@@ -341,10 +344,10 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
     };
     scene("decoding", types, &|world| {
         let says = [text("There."), call("f", "final_result", "{\"n\":1}")];
-        let mut world = world.says(says);
+        let mut world = world.streams(says);
         world.send("Go on");
         let effect = EffectId::Output { hop: 0 };
-        world.drive_until(|world| world.hands.contains(&effect));
+        world.drive_until(|world| world.given.contains(&effect));
         world
     });
 
@@ -353,24 +356,24 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         ..STORES
     };
     scene("reviewing", hooks, &|world| {
-        let mut world = world.says(rich());
+        let mut world = world.streams(rich());
         world.send("Go on");
         let place = HookPlace::Answer { hop: 0 };
         let effect = EffectId::Hook { place, hook: 0 };
-        world.drive_until(|world| world.hands.contains(&effect));
+        world.drive_until(|world| world.given.contains(&effect));
         world
     });
     scene("executing-tools-hook-asked", hooks, &|world| {
-        at(StateKind::ExecutingTools)(world.says(rich()))
+        at(StateKind::ExecutingTools)(world.streams(rich()))
     });
 
     if dialect == Dialect::AgUi {
         scene("interrupted", PLAIN, &|world| {
-            at(StateKind::Interrupted)(world.says([text("Which?"), asks(&["q", "r"])]))
+            at(StateKind::Interrupted)(world.streams([text("Which?"), asks(&["q", "r"])]))
         });
         scene("interrupted-with-calls", STORES, &|world| {
             let says = [text("Which?"), call("c", "work", "{}"), asks(&["q"])];
-            let mut world = world.says(says);
+            let mut world = world.streams(says);
             world.send("Go on");
             world.drive();
             assert_eq!(world.machine.state(), StateKind::Interrupted);
@@ -378,8 +381,8 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         });
         scene("opening-resumed", PLAIN, &|world| {
             let mut world = world
-                .says([text("Which?"), asks(&["q"])])
-                .answers(Answer::Never);
+                .streams([text("Which?"), asks(&["q"])])
+                .reply(Reply::Silent);
             world.send("Go on");
             world.drive();
             let answers = vec![crate::interrupts::answer("q")];
@@ -390,25 +393,25 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
             let state =
                 json!({"type": "STATE_SNAPSHOT", "snapshot": {"a": [1, 2.5, "x"], "b": null}});
             let patch = json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a/0", "value": true}]});
-            let mut world = world.answers(Answer::Stalls(vec![
-                Say::Event(state),
-                Say::Event(patch),
+            let mut world = world.reply(Reply::Stalled(vec![
+                Part::Event(state),
+                Part::Event(patch),
                 text("Half"),
-                Say::Cut,
+                Part::Cut,
             ]));
             world.send("Go on");
             world.drive_until(|world| world.machine.conversation().text() == "Half");
             world
         });
         scene("streaming-backend-answers", PLAIN, &|world| {
-            let mut world = world.answers(Answer::Stalls(vec![
+            let mut world = world.reply(Reply::Stalled(vec![
                 call("c", "work", "{}"),
-                Say::Answer {
+                Part::Answer {
                     call: "c".into(),
                     content: "theirs".into(),
                 },
-                Say::OpenCall(a_call("d", "look", "{}")),
-                Say::Cut,
+                Part::OpenCall(Call::new("d", "look", "{}")),
+                Part::Cut,
             ]));
             world.send("Go on");
             world.drive_until(|world| world.machine.conversation().calls().len() == 2);

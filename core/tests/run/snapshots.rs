@@ -4,7 +4,6 @@
 use crate::interrupts::answer;
 use crate::snapshot_scenes::{Scene, scenes};
 use crate::turn::BOTH;
-use crate::wire::{body, text};
 use crate::world::World;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +15,7 @@ use stepwell_core::run::{
     Authorization, Decision, EDGES, Effect, EffectId, EffectStage, HookAnswer, Input, Output,
     RunMachine, Start, StateKind, UserAnswer,
 };
+use stepwell_testing::reply::{body, text};
 
 /// A host that carries out everything well, without any world around it.
 pub(crate) struct Calm {
@@ -162,7 +162,7 @@ impl Calm {
 /// What the host of the scene has in its hands.
 fn hands(world: &World) -> BTreeMap<EffectId, (bool, Vec<u8>)> {
     let held = |id: &EffectId| {
-        let inputs = || world.agenda.values();
+        let inputs = || world.scheduled.values();
         let opens =
             |input: &Input<'_>| matches!(input, Input::Opened { effect, .. } if effect == id);
         let is_open = matches!(id, EffectId::Open { .. })
@@ -174,7 +174,7 @@ fn hands(world: &World) -> BTreeMap<EffectId, (bool, Vec<u8>)> {
         });
         (*id, (is_open, pieces.flatten().collect()))
     };
-    world.hands.iter().map(held).collect()
+    world.given.iter().map(held).collect()
 }
 
 /// How the run ends on the host of the scene.

@@ -4,8 +4,7 @@ use crate::durability::{kinds, stored};
 use crate::interrupts::{answer, asks};
 use crate::limits::greedy;
 use crate::turn::BOTH;
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
@@ -15,6 +14,7 @@ use stepwell_core::run::{
     SteeringRefusal,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, call, text};
 
 fn steer(world: &mut World, id: &str, text: &str) {
     let message = Message::user(id, text);
@@ -60,18 +60,18 @@ fn roles(world: &World, request: usize) -> Vec<String> {
 }
 
 fn working(dialect: Dialect) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok").after(500))
+    .tool("work", |_| ToolReply::text("ok").after(500))
 }
 
 #[test]
 fn typed_while_tools_run_it_goes_after_the_results_into_the_next_request() {
     for dialect in BOTH {
         let mut world = working(dialect)
-            .says([text("Let me see."), call("c", "work", "{}")])
-            .says([text("As you like.")]);
+            .streams([text("Let me see."), call("c", "work", "{}")])
+            .streams([text("As you like.")]);
         world.send("Hello");
         world.drive_to(StateKind::ExecutingTools);
         steer(&mut world, "steer-1", "In short, please");
@@ -89,16 +89,16 @@ fn typed_while_tools_run_it_goes_after_the_results_into_the_next_request() {
             Message::Tool(_)
         ));
         assert_eq!(world.machine.conversation().text(), "As you like.");
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn an_answer_that_asks_for_nothing_is_followed_by_a_hop_that_answers_the_user() {
     for dialect in BOTH {
-        let mut world = World::of(dialect)
-            .answers(Answer::Says(vec![text("A long answer.")]))
-            .says([text("A short one.")]);
+        let mut world = crate::world::of(dialect)
+            .reply(Reply::Complete(vec![text("A long answer.")]))
+            .streams([text("A short one.")]);
         world.send("Hello");
         world.drive_to(StateKind::Streaming);
         steer(&mut world, "steer-1", "Shorter");
@@ -127,24 +127,24 @@ fn typed_in_any_state_of_the_turn_it_is_taken_in() {
         StateKind::ExecutingTools,
     ] {
         let mut world = working(Dialect::OpenAiChat)
-            .answers(Answer::Unreachable)
-            .says([text("First."), call("c", "work", "{}")]);
-        world.otherwise = Some(Answer::Says(vec![text("Then.")]));
+            .reply(Reply::Unreachable)
+            .streams([text("First."), call("c", "work", "{}")]);
+        world.fallback_reply = Some(Reply::Complete(vec![text("Then.")]));
         world.send("Hello");
         world.drive_to(state);
         steer(&mut world, "steer-1", "And");
         world.drive();
         assert_eq!(*world.outcome(), Outcome::Success, "{state}");
         assert_eq!(taken(&world).len(), 1, "{state}");
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn typed_while_the_agent_asks_it_goes_with_the_answers() {
-    let mut world = World::ag_ui()
-        .says([text("Which?"), asks(&["a"])])
-        .says([text("Thanks.")]);
+    let mut world = crate::world::ag_ui()
+        .streams([text("Which?"), asks(&["a"])])
+        .streams([text("Thanks.")]);
     world.send("Hello");
     world.drive_to(StateKind::Interrupted);
     steer(&mut world, "steer-1", "And");
@@ -163,13 +163,13 @@ fn typed_while_the_agent_asks_it_goes_with_the_answers() {
 #[test]
 fn typed_while_the_last_hop_sums_up_it_is_answered_too() {
     let mut world = greedy(LimitPolicy::SumUp);
-    world.otherwise = None;
+    world.fallback_reply = None;
     let mut world = world
-        .says([call("c", "work", "{}")])
-        .says([call("c", "work", "{}")])
-        .says([call("c", "work", "{}")])
-        .says([text("In sum.")])
-        .says([text("As you say.")]);
+        .streams([call("c", "work", "{}")])
+        .streams([call("c", "work", "{}")])
+        .streams([call("c", "work", "{}")])
+        .streams([text("In sum.")])
+        .streams([text("As you say.")]);
     world.send("Hello");
     world.drive_until(|world| world.machine.hop() == 3);
     steer(&mut world, "steer-1", "And");
@@ -182,12 +182,12 @@ fn typed_while_the_last_hop_sums_up_it_is_answered_too() {
 #[test]
 fn it_takes_no_round_of_tools() {
     let mut world = greedy(LimitPolicy::Complete);
-    world.otherwise = None;
+    world.fallback_reply = None;
     let mut world = world
-        .says([text("One.")])
-        .says([call("c", "work", "{}")])
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .streams([text("One.")])
+        .streams([call("c", "work", "{}")])
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.send("Hello");
     steer(&mut world, "steer-1", "And");
     world.drive();
@@ -198,8 +198,8 @@ fn it_takes_no_round_of_tools() {
 #[test]
 fn i06c_the_hop_that_answers_it_opens_only_once_it_is_stored() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
-        .says([text("One.")])
-        .says([text("Two.")]);
+        .streams([text("One.")])
+        .streams([text("Two.")]);
     world.store.takes = 1_000;
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
@@ -222,21 +222,21 @@ fn i06c_the_hop_that_answers_it_opens_only_once_it_is_stored() {
 #[test]
 fn a_turn_that_ends_otherwise_gives_every_message_back_before_its_end() {
     type End = fn(&mut World);
-    let ends: [(Answer, End); 5] = [
-        (Answer::Never, World::cancel),
-        (Answer::Says(vec![text("Half"), Say::Cut]), World::drive),
+    let ends: [(Reply, End); 5] = [
+        (Reply::Silent, World::cancel),
+        (Reply::Complete(vec![text("Half"), Part::Cut]), World::drive),
         (
-            Answer::Says(vec![text("Half"), Say::Error("gone".into())]),
+            Reply::Complete(vec![text("Half"), Part::Error("gone".into())]),
             World::drive,
         ),
-        (Answer::Breaks(vec![text("Half"), Say::Cut]), World::drive),
+        (Reply::Broken(vec![text("Half"), Part::Cut]), World::drive),
         (
-            Answer::Body(Some("text/html"), b"<html>".to_vec()),
+            Reply::Body(Some("text/html"), b"<html>".to_vec()),
             World::drive,
         ),
     ];
     for (answer, end) in ends {
-        let mut world = World::chat().answers(answer.clone());
+        let mut world = crate::world::chat().reply(answer.clone());
         world.send("Hello");
         steer(&mut world, "steer-1", "And");
         steer(&mut world, "steer-2", "And then");
@@ -264,12 +264,12 @@ fn a_turn_at_its_limit_gives_the_message_back() {
     world.drive();
     assert!(matches!(world.outcome(), Outcome::LimitReached { .. }));
     assert_eq!(refused(&world).len(), 1);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn typed_after_the_end_it_is_given_back_and_is_no_mistake() {
-    let mut world = World::chat().says([text("Yes.")]).turn();
+    let mut world = crate::world::chat().streams([text("Yes.")]).turn();
     let snapshot = world.machine.snapshot();
     steer(&mut world, "steer-1", "And");
     let message = Message::user("steer-1", "And");
@@ -279,7 +279,7 @@ fn typed_after_the_end_it_is_given_back_and_is_no_mistake() {
 
 #[test]
 fn before_the_turn_it_is_a_mistake() {
-    let mut world = World::chat();
+    let mut world = crate::world::chat();
     let message = Box::new(Message::user("steer-1", "And"));
     let misuse = Misuse::WrongState {
         state: StateKind::Idle,
@@ -290,7 +290,9 @@ fn before_the_turn_it_is_a_mistake() {
 
 #[test]
 fn only_so_many_wait_and_the_rest_is_given_back() {
-    let mut world = World::chat().says([text("One.")]).says([text("Two.")]);
+    let mut world = crate::world::chat()
+        .streams([text("One.")])
+        .streams([text("Two.")]);
     world.send("Hello");
     for number in 0..20 {
         steer(&mut world, &format!("steer-{number}"), "And");
@@ -308,7 +310,9 @@ fn only_so_many_wait_and_the_rest_is_given_back() {
 
 #[test]
 fn an_id_that_is_known_is_refused() {
-    let mut world = World::chat().says([text("One.")]).says([text("Two.")]);
+    let mut world = crate::world::chat()
+        .streams([text("One.")])
+        .streams([text("Two.")]);
     world.send("Hello");
     steer(&mut world, "user-1", "The same as the first");
     steer(&mut world, "steer-1", "And");
@@ -328,7 +332,7 @@ fn an_id_that_an_agent_brings_meanwhile_is_refused_and_takes_no_hop() {
         {"id": "user-1", "role": "user", "content": "Hello"},
         {"id": "steer-1", "role": "user", "content": "Mine"},
     ]});
-    let mut world = World::ag_ui().says([Say::Event(snapshot), text("One.")]);
+    let mut world = crate::world::ag_ui().streams([Part::Event(snapshot), text("One.")]);
     world.send("Hello");
     steer(&mut world, "steer-1", "And");
     world.drive();
@@ -339,7 +343,7 @@ fn an_id_that_an_agent_brings_meanwhile_is_refused_and_takes_no_hop() {
 
 #[test]
 fn only_the_users_own_messages_are_taken() {
-    let mut world = World::chat().says([text("One.")]);
+    let mut world = crate::world::chat().streams([text("One.")]);
     world.send("Hello");
     let message = Message::Tool(Default::default());
     world
@@ -354,8 +358,8 @@ fn only_the_users_own_messages_are_taken() {
 fn what_waits_survives_a_restore_and_a_crash() {
     for dies in [false, true] {
         let mut world = working(Dialect::OpenAiChat)
-            .says([call("c", "work", "{}")])
-            .says([text("Done.")]);
+            .streams([call("c", "work", "{}")])
+            .streams([text("Done.")]);
         world.send("Hello");
         world.drive_to(StateKind::ExecutingTools);
         steer(&mut world, "steer-1", "And");
@@ -369,13 +373,15 @@ fn what_waits_survives_a_restore_and_a_crash() {
         }
         world.drive();
         assert_eq!(taken(&world).len(), 1);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn a_host_that_goes_away_gives_back_what_waits_and_it_is_in_one_place_only() {
-    let mut world = World::chat().answers(Answer::Never).says([text("Done.")]);
+    let mut world = crate::world::chat()
+        .reply(Reply::Silent)
+        .streams([text("Done.")]);
     world.send("Hello");
     steer(&mut world, "steer-1", "And");
     world.input(Input::Dispose).expect("at any time");

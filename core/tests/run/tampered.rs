@@ -4,7 +4,6 @@ use crate::cases::cases;
 use crate::snapshot_scenes::scenes;
 use crate::snapshots::Calm;
 use crate::turn::BOTH;
-use crate::world::World;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -188,10 +187,10 @@ proptest! {
 
 #[test]
 fn a_snapshot_with_numbers_that_no_run_counts_to_is_refused() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.durability = stepwell_core::run::Durability::Blocks { attempts: 2 };
     })
-    .says([crate::wire::text("Done.")]);
+    .streams([stepwell_testing::reply::text("Done.")]);
     world.send("Hello");
     world.drive();
     let snapshot = world.machine.snapshot();

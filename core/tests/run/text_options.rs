@@ -1,7 +1,6 @@
 //! How the model's text is shown: line breaks after tools, and messages of nothing but blanks.
 
-use crate::wire::{Say, a_call, body, call, text};
-use crate::world::{Cut, Work, World, config, offer};
+use crate::world::{Cut, ToolReply, World, config, offer};
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
@@ -12,6 +11,7 @@ use stepwell_core::run::{
     Effect, EffectId, Input, Output, RunEvent, RunMachine, Start, TextOptions,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, body, call, text};
 
 const BOTH_ON: TextOptions = TextOptions {
     break_after_tools: true,
@@ -24,13 +24,13 @@ const BREAKS: TextOptions = TextOptions {
 };
 
 fn showing(dialect: Dialect, text: TextOptions) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         config.text = text;
         // For the agents that leave a message open.
         config.endpoint.quirks.ag_ui.verification = Verification::Lenient;
     })
-    .tool("work", |_| Work::gives("done"))
+    .tool("work", |_| ToolReply::text("done"))
 }
 
 /// The texts of the history, and nothing that was made for showing.
@@ -51,22 +51,22 @@ fn starts_and_ends(world: &World) -> (usize, usize) {
 }
 
 /// What an agent says of one text message.
-fn start(id: &str) -> Say {
-    Say::Event(json!({"type": "TEXT_MESSAGE_START", "messageId": id}))
+fn start(id: &str) -> Part {
+    Part::Event(json!({"type": "TEXT_MESSAGE_START", "messageId": id}))
 }
 
-fn piece(id: &str, delta: &str) -> Say {
-    Say::Event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta}))
+fn piece(id: &str, delta: &str) -> Part {
+    Part::Event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta}))
 }
 
-fn end(id: &str) -> Say {
-    Say::Event(json!({"type": "TEXT_MESSAGE_END", "messageId": id}))
+fn end(id: &str) -> Part {
+    Part::Event(json!({"type": "TEXT_MESSAGE_END", "messageId": id}))
 }
 
 fn two_hops(options: TextOptions, first: &str, second: &str) -> World {
     showing(Dialect::OpenAiChat, options)
-        .says([text(first), call("c", "work", "{}")])
-        .says([text(second)])
+        .streams([text(first), call("c", "work", "{}")])
+        .streams([text(second)])
         .turn()
 }
 
@@ -99,8 +99,8 @@ fn the_line_break_needs_no_other_option() {
 #[test]
 fn a_message_that_goes_on_beside_one_that_is_held_back_gets_no_second_break() {
     let world = showing(Dialect::AgUi, BOTH_ON)
-        .says([text("Let me see."), call("c", "work", "{}")])
-        .says([
+        .streams([text("Let me see."), call("c", "work", "{}")])
+        .streams([
             start("a"),
             piece("a", "It is "),
             start("b"),
@@ -125,8 +125,8 @@ fn there_is_no_break_where_one_stands_or_nothing_was_shown() {
         assert_eq!(world.machine.shown_text(), shown);
     }
     let silent = showing(Dialect::OpenAiChat, BOTH_ON)
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")])
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")])
         .turn();
     assert_eq!(silent.seen.streamed_text(), "Done.");
 }
@@ -151,9 +151,9 @@ fn a_message_of_blanks_is_not_shown_and_leading_blanks_are_not_lost() {
 /// AG-UI streams messages of others too, gives pieces attachments, and has several messages open.
 #[test]
 fn only_what_the_model_says_is_held_back() {
-    let event = |event| Say::Event(event);
+    let event = |event| Part::Event(event);
     let world = showing(Dialect::AgUi, BOTH_ON)
-        .says([
+        .streams([
             event(json!({"type": "TEXT_MESSAGE_START", "messageId": "d", "role": "developer"})),
             event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "d", "delta": " "})),
             event(json!({"type": "TEXT_MESSAGE_END", "messageId": "d"})),
@@ -195,7 +195,7 @@ fn only_what_the_model_says_is_held_back() {
 #[test]
 fn a_message_that_goes_on_after_its_end_is_shown_but_once() {
     let world = showing(Dialect::AgUi, BOTH_ON)
-        .says([
+        .streams([
             start("a"),
             piece("a", "One."),
             end("a"),
@@ -213,7 +213,7 @@ fn a_first_piece_with_attachments_comes_alone() {
     let piece = json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "Yes.",
         "metadata": {"k": 1}});
     let world = showing(Dialect::AgUi, BOTH_ON)
-        .says([start("a"), Say::Event(piece), end("a")])
+        .streams([start("a"), Part::Event(piece), end("a")])
         .turn();
     let pieces: Vec<_> = world
         .seen
@@ -233,7 +233,10 @@ fn every_cut_and_every_snapshot_shows_the_same() {
             text("  "),
             text("Let me "),
             text("see."),
-            Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "work", "{}")]),
+            Part::Calls(vec![
+                Call::new("a", "work", "{}"),
+                Call::new("b", "work", "{}"),
+            ]),
         ],
         vec![text("\n \n"), call("c", "work", "{}")],
         vec![text(" "), text("Do"), text("ne.")],
@@ -242,7 +245,7 @@ fn every_cut_and_every_snapshot_shows_the_same() {
         let mut world = showing(Dialect::OpenAiChat, BOTH_ON);
         world.cut = cut;
         hops.iter()
-            .fold(world, |world, says| world.says(says.clone()))
+            .fold(world, |world, says| world.streams(says.clone()))
     };
     let whole = world(Cut::Whole).turn();
     assert_eq!(whole.seen.streamed_text(), "  Let me see.\n Done.");
@@ -293,7 +296,7 @@ fn what_was_held_back_is_shown_when_the_options_are_off_again() {
             now,
         )
         .expect("opening");
-    let bytes = body(Dialect::OpenAiChat, 0, &[text(" "), Say::Cut]);
+    let bytes = body(Dialect::OpenAiChat, 0, &[text(" "), Part::Cut]);
     machine
         .handle(
             Input::Received {
@@ -321,8 +324,8 @@ fn what_was_held_back_is_shown_when_the_options_are_off_again() {
 fn what_one_hop_held_back_is_not_shown_in_the_next() {
     // The agent leaves the message open.
     let mut world = showing(Dialect::AgUi, BOTH_ON)
-        .says([start("a"), piece("a", " "), call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .streams([start("a"), piece("a", " "), call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.send("Go on");
     world.drive_until(|world| world.machine.hop() == 1);
     let snapshot = world.machine.snapshot();

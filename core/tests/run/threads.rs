@@ -1,12 +1,12 @@
 //! Runs under a registry: who owns a thread, and what becomes of the run that lost it.
 
 use crate::interrupts::asks;
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::registry::{RegistryEvent, RunHandle, RunRegistry, ThreadKey};
 use stepwell_core::run::{Durability, Effect, Outcome, RunIds, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, call, text};
 
 /// A world whose inputs come under a handle.
 struct Owned {
@@ -17,7 +17,7 @@ struct Owned {
 impl Owned {
     /// Lets the next thing happen, if the handle still owns the thread; a new hop is a new handle.
     fn step(&mut self, registry: &mut RunRegistry) -> bool {
-        if self.world.agenda.is_empty() && self.world.machine.poll_timeout().is_none() {
+        if self.world.scheduled.is_empty() && self.world.machine.poll_timeout().is_none() {
             return false;
         }
         if registry.check(&self.handle).is_err() {
@@ -47,40 +47,40 @@ fn begin(registry: &mut RunRegistry, thread: &str, mut world: World) -> (Owned, 
 }
 
 fn working(dialect: Dialect) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         if dialect == Dialect::AgUi {
             config.run_ids = RunIds::Host;
         }
     })
-    .tool("work", |_| Work::gives("worked"))
+    .tool("work", |_| ToolReply::text("worked"))
 }
 
 /// A turn on its way into each state, and that state.
 fn in_every_state() -> Vec<(World, StateKind)> {
     use StateKind::{Completed, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
-    let mut creating = working(Dialect::AgUi).says([call("c", "work", "{}")]);
+    let mut creating = working(Dialect::AgUi).streams([call("c", "work", "{}")]);
     creating.runs.push_back("run-2".into());
-    let both = [a_call("a", "work", "{}"), a_call("b", "ask", "{}")];
+    let both = [Call::new("a", "work", "{}"), Call::new("b", "ask", "{}")];
     vec![
-        (working(Dialect::OpenAiChat).answers(Answer::Never), Opening),
+        (working(Dialect::OpenAiChat).reply(Reply::Silent), Opening),
         (
-            working(Dialect::OpenAiChat).answers(Answer::Unreachable),
+            working(Dialect::OpenAiChat).reply(Reply::Unreachable),
             Waiting,
         ),
         (
-            working(Dialect::OpenAiChat).answers(Answer::Stalls(vec![text("He")])),
+            working(Dialect::OpenAiChat).reply(Reply::Stalled(vec![text("He")])),
             Streaming,
         ),
         (
-            working(Dialect::OpenAiChat).says([Say::Calls(both.to_vec())]),
+            working(Dialect::OpenAiChat).streams([Part::Calls(both.to_vec())]),
             ExecutingTools,
         ),
-        (working(Dialect::AgUi).says([asks(&["a"])]), Interrupted),
+        (working(Dialect::AgUi).streams([asks(&["a"])]), Interrupted),
         (creating, ExecutingTools),
         (
-            working(Dialect::OpenAiChat).says([text("Done.")]),
+            working(Dialect::OpenAiChat).streams([text("Done.")]),
             Completed,
         ),
     ]
@@ -91,14 +91,14 @@ fn the_user_sends_again_on_the_same_thread_in_every_state() {
     for (world, state) in in_every_state() {
         let mut registry = RunRegistry::new();
         let (mut old, _) = begin(&mut registry, "thread", world);
-        old.world.deaf_tools = true;
+        old.world.ignores_cancel = true;
         while old.world.machine.state() != state {
             old.step(&mut registry);
         }
-        let held: Vec<_> = old.world.hands.iter().copied().collect();
+        let held: Vec<_> = old.world.given.iter().copied().collect();
         let given = old.world.seen.outputs.len();
 
-        let next = working(Dialect::OpenAiChat).says([text("Hello again.")]);
+        let next = working(Dialect::OpenAiChat).streams([text("Hello again.")]);
         let (mut new, replaced) = begin(&mut registry, "thread", next);
         let was_over = state == StateKind::Completed;
         assert_eq!(replaced.is_none(), was_over, "{state}");
@@ -130,19 +130,19 @@ fn the_user_sends_again_on_the_same_thread_in_every_state() {
         while new.step(&mut registry) {}
         assert_eq!(*new.world.outcome(), Outcome::Success);
         assert_eq!(new.world.machine.conversation().text(), "Hello again.");
-        old.world.assert_legal();
+        old.world.assert_valid_history();
     }
 }
 
 #[test]
 fn two_threads_with_tools_at_once_have_no_effect_on_each_other() {
     let turn = |name: &str| {
-        World::with(Dialect::OpenAiChat, |config| {
+        crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
         })
-        .tool("work", |_| Work::gives("worked"))
-        .says([call("c", "work", "{}")])
-        .says([text(name)])
+        .tool("work", |_| ToolReply::text("worked"))
+        .streams([call("c", "work", "{}")])
+        .streams([text(name)])
     };
     let (alone_one, alone_two) = (turn("one").turn(), turn("two").turn());
     for lead in [1, 2, 5] {
@@ -168,15 +168,15 @@ fn two_threads_with_tools_at_once_have_no_effect_on_each_other() {
 #[test]
 fn the_registry_says_started_once_continued_once_a_hop_and_completed_once() {
     let mut registry = RunRegistry::new();
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.durability = Durability::None;
     })
-    .tool("work", |_| Work::gives("ok"));
+    .tool("work", |_| ToolReply::text("ok"));
     for round in 0..3 {
-        world = world.says([call("c", "work", &format!("{{\"round\":{round}}}"))]);
+        world = world.streams([call("c", "work", &format!("{{\"round\":{round}}}"))]);
     }
-    let (mut run, _) = begin(&mut registry, "thread", world.says([text("Done.")]));
+    let (mut run, _) = begin(&mut registry, "thread", world.streams([text("Done.")]));
     while run.step(&mut registry) {}
     let events: Vec<_> = std::iter::from_fn(|| registry.poll_event())
         .map(|event| match event {

@@ -1,7 +1,6 @@
 //! Three clocks, apart: the model's silence, a tool, the turn.
 
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
@@ -10,9 +9,10 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{Tool, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 fn world() -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(
             config,
@@ -33,7 +33,7 @@ fn timed_out(deadline: Deadline) -> Outcome {
 #[test]
 fn a_model_that_does_not_answer_is_asked_again_and_then_given_up() {
     let mut world = world();
-    world.otherwise = Some(Answer::Never);
+    world.fallback_reply = Some(Reply::Silent);
     let world = world.turn();
     assert_eq!(*world.outcome(), timed_out(Deadline::Silence));
     assert_eq!(world.seen.requests().len(), 4);
@@ -49,7 +49,7 @@ fn a_model_that_does_not_answer_is_asked_again_and_then_given_up() {
 #[test]
 fn a_model_that_falls_silent_in_mid_answer_ends_the_turn_with_the_text_kept() {
     let world = world()
-        .answers(Answer::Stalls(vec![text("Half"), Say::Cut]))
+        .reply(Reply::Stalled(vec![text("Half"), Part::Cut]))
         .turn();
     assert_eq!(*world.outcome(), timed_out(Deadline::Silence));
     assert_eq!(world.machine.conversation().text(), "Half");
@@ -64,7 +64,7 @@ fn a_model_that_falls_silent_in_mid_answer_ends_the_turn_with_the_text_kept() {
 #[test]
 fn an_answer_that_was_whole_when_the_model_fell_silent_is_a_success() {
     let world = world()
-        .answers(Answer::Stalls(vec![text("All of it")]))
+        .reply(Reply::Stalled(vec![text("All of it")]))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
 }
@@ -72,16 +72,16 @@ fn an_answer_that_was_whole_when_the_model_fell_silent_is_a_success() {
 #[test]
 fn tools_begin_a_short_time_after_the_end_of_the_answer_though_the_stream_is_left_open() {
     for dialect in [Dialect::OpenAiChat, Dialect::AgUi] {
-        let mut world = World::with(dialect, |config| {
+        let mut world = crate::world::with(dialect, |config| {
             offer(config, Tool::new("work", "Works."));
             config.timeouts.closing = Some(Duration::from_secs(3));
         })
-        .answers(Answer::Stalls(vec![call("c", "work", "{}")]))
-        .says([text("Done.")])
-        .tool("work", |_| Work::gives("worked"));
+        .reply(Reply::Stalled(vec![call("c", "work", "{}")]))
+        .streams([text("Done.")])
+        .tool("work", |_| ToolReply::text("worked"));
         world.send("Hello");
         world.drive_until(|world| {
-            world.agenda.is_empty() && world.machine.timeout_reason() == Some(TimerKey::Closing)
+            world.scheduled.is_empty() && world.machine.timeout_reason() == Some(TimerKey::Closing)
         });
         let said = world.now;
         world.drive_until(|world| world.machine.state() != StateKind::Streaming);
@@ -96,7 +96,7 @@ fn tools_begin_a_short_time_after_the_end_of_the_answer_though_the_stream_is_lef
 
 #[test]
 fn every_byte_starts_the_silence_anew() {
-    let mut world = world().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+    let mut world = world().reply(Reply::Stalled(vec![text("Half"), Part::Cut]));
     world.send("Hello");
     world.drive_until(|world| !world.machine.conversation().text().is_empty());
     assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Silence));
@@ -109,9 +109,9 @@ fn every_byte_starts_the_silence_anew() {
 #[test]
 fn a_tool_that_takes_too_long_is_stopped_and_the_model_told() {
     let world = world()
-        .tool("work", |_| Work::never())
-        .says([call("c", "work", "{}")])
-        .says([text("Too bad.")])
+        .tool("work", |_| ToolReply::never())
+        .streams([call("c", "work", "{}")])
+        .streams([text("Too bad.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.result(), "the tool took too long and was stopped");
@@ -130,13 +130,13 @@ fn a_tool_that_takes_too_long_is_stopped_and_the_model_told() {
 #[test]
 fn a_tools_own_limit_wins_and_its_siblings_go_on() {
     let world = world()
-        .tool("brief", |_| Work::gives("too late").after(3_000))
-        .tool("work", |_| Work::gives("in time").after(30_000))
-        .says([Say::Calls(vec![
-            a_call("a", "brief", "{}"),
-            a_call("b", "work", "{}"),
+        .tool("brief", |_| ToolReply::text("too late").after(3_000))
+        .tool("work", |_| ToolReply::text("in time").after(30_000))
+        .streams([Part::Calls(vec![
+            Call::new("a", "brief", "{}"),
+            Call::new("b", "work", "{}"),
         ])])
-        .says([text("Done.")])
+        .streams([text("Done.")])
         .turn();
     let texts: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, ["the tool took too long and was stopped", "in time"]);
@@ -145,8 +145,8 @@ fn a_tools_own_limit_wins_and_its_siblings_go_on() {
 #[test]
 fn a_tools_time_is_not_the_models_silence() {
     let mut world = world()
-        .tool("work", |_| Work::never())
-        .says([call("c", "work", "{}")]);
+        .tool("work", |_| ToolReply::never())
+        .streams([call("c", "work", "{}")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let key = TimerKey::Tool(CallKey { hop: 0, index: 0 });
@@ -158,32 +158,32 @@ fn a_tools_time_is_not_the_models_silence() {
 
 #[test]
 fn a_turn_that_takes_too_long_fails_in_every_state() {
-    let answers: [(Answer, StateKind); 4] = [
-        (Answer::Never, StateKind::Opening),
+    let answers: [(Reply, StateKind); 4] = [
+        (Reply::Silent, StateKind::Opening),
         (
-            Answer::Stalls(vec![text("x"), Say::Cut]),
+            Reply::Stalled(vec![text("x"), Part::Cut]),
             StateKind::Streaming,
         ),
-        (Answer::Unreachable, StateKind::Waiting),
+        (Reply::Unreachable, StateKind::Waiting),
         (
-            Answer::Says(vec![call("c", "work", "{}")]),
+            Reply::Complete(vec![call("c", "work", "{}")]),
             StateKind::ExecutingTools,
         ),
     ];
     for (answer, state) in answers {
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             config.timeouts.turn = Some(Duration::from_secs(1));
             config.retry.first_delay = Duration::from_secs(5);
         })
-        .tool("work", |_| Work::never())
-        .answers(answer);
+        .tool("work", |_| ToolReply::never())
+        .reply(answer);
         world.send("Hello");
         world.drive_to(state);
         world.drive();
         assert_eq!(*world.outcome(), timed_out(Deadline::Turn), "{state:?}");
         assert_eq!(world.now, 1_001_000);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -191,14 +191,14 @@ fn a_turn_that_takes_too_long_fails_in_every_state() {
 #[test]
 fn of_a_tool_that_runs_when_the_turn_fails_the_outcome_is_unknown() {
     for is_deferred in [false, true] {
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             config.timeouts.turn = Some(Duration::from_secs(60));
             config.timeouts.tool = None;
             config.limits.max_parallel_tools = 2;
         })
-        .tool("work", |_| Work::never())
-        .says([
+        .tool("work", |_| ToolReply::never())
+        .streams([
             call("a", "work", "{}"),
             call("b", "work", "{\"n\":2}"),
             call("c", "work", "{\"n\":3}"),
@@ -230,13 +230,13 @@ fn of_a_tool_that_runs_when_the_turn_fails_the_outcome_is_unknown() {
             ToolFailureKind::Cancelled
         };
         assert_eq!(kinds, [unknown, unknown, third]);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn an_early_timeout_does_nothing() {
-    let mut world = world().answers(Answer::Never);
+    let mut world = world().reply(Reply::Silent);
     world.send("Hello");
     let before = world.machine.snapshot();
     world.input(Input::Timeout).expect("time passes");
@@ -245,7 +245,7 @@ fn an_early_timeout_does_nothing() {
 
 #[test]
 fn a_clock_that_steps_back_is_held() {
-    let mut world = world().answers(Answer::Never);
+    let mut world = world().reply(Reply::Silent);
     world.send("Hello");
     world.now = 5;
     let effect = EffectId::Open { hop: 0, attempt: 0 };
@@ -260,7 +260,7 @@ fn a_clock_that_steps_back_is_held() {
 
 #[test]
 fn no_timer_is_left_when_a_turn_is_over() {
-    let world = world().says([text("Yes.")]).turn();
+    let world = world().streams([text("Yes.")]).turn();
     assert_eq!(
         (world.machine.poll_timeout(), world.machine.timeout_reason()),
         (None, None)

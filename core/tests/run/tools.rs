@@ -1,8 +1,7 @@
 //! Tools: which calls are run, and what the model is told.
 
 use crate::turn::{BOTH, secret_number};
-use crate::wire::{Call, Say, a_call, call, text};
-use crate::world::{Answer, Cut, Work, World, offer};
+use crate::world::{Cut, Reply, ToolReply, World, offer};
 use serde_json::json;
 use stepwell_core::CallKey;
 use stepwell_core::conversation::ToolCallStatus;
@@ -10,22 +9,23 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Verification;
 use stepwell_core::run::{EffectId, Input, Outcome, RunEvent};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, call, text};
 
 /// A world with a tool `work`, whose model makes one call to `name`, and then says "Done."
 fn one_call(dialect: Dialect, name: &str, arguments: &str) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, secret_number());
     })
-    .says([call("c", name, arguments)])
-    .says([text("Done.")])
+    .streams([call("c", name, arguments)])
+    .streams([text("Done.")])
 }
 
 #[test]
 fn a_tool_that_fails_tells_the_model_and_the_turn_goes_on() {
     for dialect in BOTH {
         let world = one_call(dialect, "work", "{}")
-            .tool("work", |_| Work::fails("the printer is on fire"))
+            .tool("work", |_| ToolReply::failure("the printer is on fire"))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(world.result(), "the printer is on fire");
@@ -38,21 +38,21 @@ fn a_tool_that_fails_tells_the_model_and_the_turn_goes_on() {
 
 #[test]
 fn all_tools_fail_and_the_turn_still_goes_on() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::fails("no"))
-    .says([Say::Calls(vec![
-        a_call("a", "work", "{}"),
-        a_call("b", "work", "{}"),
-        a_call("c", "work", "{}"),
+    .tool("work", |_| ToolReply::failure("no"))
+    .streams([Part::Calls(vec![
+        Call::new("a", "work", "{}"),
+        Call::new("b", "work", "{}"),
+        Call::new("c", "work", "{}"),
     ])])
-    .says([text("Sorry.")])
+    .streams([text("Sorry.")])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.results().len(), 3);
     assert!(world.results().iter().all(|(_, text)| text == "no"));
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -97,15 +97,15 @@ fn arguments_that_break_the_schema_are_answered_and_not_run() {
 
 #[test]
 fn one_bad_call_does_not_keep_a_good_one_from_running() {
-    let world = World::with(Dialect::OpenAiChat, |config| {
+    let world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("worked"))
-    .says([Say::Calls(vec![
-        a_call("a", "invented", "{}"),
-        a_call("b", "work", "{}"),
+    .tool("work", |_| ToolReply::text("worked"))
+    .streams([Part::Calls(vec![
+        Call::new("a", "invented", "{}"),
+        Call::new("b", "work", "{}"),
     ])])
-    .says([text("Done.")])
+    .streams([text("Done.")])
     .turn();
     assert_eq!(world.seen.invocations().len(), 1);
     let results = world.results();
@@ -118,7 +118,7 @@ fn no_arguments_in_any_form_are_an_empty_object_with_the_raw_text_kept() {
     for dialect in BOTH {
         for raw in ["", " ", "null", "{}"] {
             let world = one_call(dialect, "work", raw)
-                .tool("work", |_| Work::gives("ok"))
+                .tool("work", |_| ToolReply::text("ok"))
                 .turn();
             assert_eq!(*world.outcome(), Outcome::Success, "{raw:?}");
             let invocations = world.seen.invocations();
@@ -134,13 +134,14 @@ fn a_call_without_any_argument_fragment_is_run_with_an_empty_object() {
         let bare = Call {
             id: "c".into(),
             name: "work".into(),
-            pieces: Vec::new(),
+            fragments: Vec::new(),
         };
-        let world = World::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
-            .tool("work", |_| Work::gives("ok"))
-            .says([Say::Call(bare)])
-            .says([text("Done.")])
-            .turn();
+        let world =
+            crate::world::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
+                .tool("work", |_| ToolReply::text("ok"))
+                .streams([Part::Call(bare)])
+                .streams([text("Done.")])
+                .turn();
         assert_eq!(world.seen.invocations()[0].arguments.value, json!({}));
         assert_eq!(world.result(), "ok");
     }
@@ -149,28 +150,28 @@ fn a_call_without_any_argument_fragment_is_run_with_an_empty_object() {
 #[test]
 fn a_call_that_starts_and_never_ends_fails_with_a_clear_error_to_the_model() {
     // By AG-UI's rules the whole run is broken; held to them leniently, only the call is.
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.endpoint.quirks.ag_ui.verification = Verification::Lenient;
     })
-    .says([Say::OpenCall(a_call("c", "work", "{\"a\":"))])
-    .says([text("Once more, then.")])
+    .streams([Part::OpenCall(Call::new("c", "work", "{\"a\":"))])
+    .streams([text("Once more, then.")])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert!(world.seen.invocations().is_empty());
     assert!(world.result().contains("never came to their end"));
     assert!(world.seen.warnings()[0].contains("O4"));
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
 fn a_call_that_the_backend_answers_itself_is_not_run() {
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .says([
+    .streams([
         call("c", "work", "{}"),
-        Say::Answer {
+        Part::Answer {
             call: "c".into(),
             content: "done over here".into(),
         },
@@ -185,24 +186,24 @@ fn a_call_that_the_backend_answers_itself_is_not_run() {
 
 #[test]
 fn i08_results_are_in_the_order_of_the_calls_also_where_the_backend_answers_a_later_one() {
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("done here"))
-    .says([
+    .tool("work", |_| ToolReply::text("done here"))
+    .streams([
         call("a", "work", "{}"),
         call("b", "work", "{}"),
-        Say::Answer {
+        Part::Answer {
             call: "b".into(),
             content: "done over there".into(),
         },
     ])
-    .says([text("Both are done.")])
+    .streams([text("Both are done.")])
     .turn();
     let results = world.results();
     let ids: Vec<_> = results.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
-    world.assert_legal();
+    world.assert_valid_history();
 }
 
 #[test]
@@ -213,10 +214,10 @@ fn a_call_that_a_messages_snapshot_answers_is_not_run() {
             [{"id": "c", "type": "function", "function": {"name": "work", "arguments": "{}"}}]},
         {"id": "r", "role": "tool", "toolCallId": "c", "content": "done over here"},
     ]});
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .says([call("c", "work", "{}"), Say::Event(snapshot)])
+    .streams([call("c", "work", "{}"), Part::Event(snapshot)])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert!(world.seen.invocations().is_empty());
@@ -225,16 +226,16 @@ fn a_call_that_a_messages_snapshot_answers_is_not_run() {
 
 #[test]
 fn only_the_calls_that_the_agent_leaves_to_the_client_are_run() {
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([
         call("theirs", "their_tool", "{}"),
         call("ours", "work", "{}"),
-        Say::Outcome(json!({"type": "success", "pendingToolCallIds": ["ours"]})),
+        Part::Outcome(json!({"type": "success", "pendingToolCallIds": ["ours"]})),
     ])
-    .says([text("Done.")])
+    .streams([text("Done.")])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.results(), [("ours".to_owned(), "ok".to_owned())]);
@@ -243,13 +244,13 @@ fn only_the_calls_that_the_agent_leaves_to_the_client_are_run() {
 #[test]
 fn arguments_for_an_unknown_call_are_dropped_and_said_so_and_the_stream_goes_on() {
     let stray = json!({"type": "TOOL_CALL_ARGS", "toolCallId": "nobody", "delta": "{}"});
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.endpoint.quirks.ag_ui.verification = Verification::Lenient;
     })
-    .tool("work", |_| Work::gives("ok"))
-    .says([call("c", "work", r#"{"a":1}"#), Say::Event(stray)])
-    .says([text("Done.")])
+    .tool("work", |_| ToolReply::text("ok"))
+    .streams([call("c", "work", r#"{"a":1}"#), Part::Event(stray)])
+    .streams([text("Done.")])
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let unknown = RunEvent::UnknownToolCall {
@@ -269,8 +270,8 @@ fn arguments_for_an_unknown_call_are_dropped_and_said_so_and_the_stream_goes_on(
 #[test]
 fn a_second_result_for_a_call_is_dropped_and_said_so() {
     let mut world =
-        one_call(Dialect::OpenAiChat, "work", "{}").tool("work", |_| Work::gives("first"));
-    world.provider[1] = Answer::Never;
+        one_call(Dialect::OpenAiChat, "work", "{}").tool("work", |_| ToolReply::text("first"));
+    world.replies[1] = Reply::Silent;
     world.send("Hello");
     world.drive_until(|world| world.machine.hop() == 1);
     let effect = EffectId::Tool(CallKey { hop: 0, index: 0 });
@@ -300,34 +301,34 @@ fn results_are_in_the_order_of_the_calls_for_every_order_of_finishing() {
         .iter()
         .map(|order| {
             let order = *order;
-            World::with(Dialect::OpenAiChat, |config| {
+            crate::world::with(Dialect::OpenAiChat, |config| {
                 offer(config, Tool::new("work", "Works."));
             })
             .tool("work", move |invocation| {
                 let index = invocation.call.index as usize;
-                Work::gives(&format!("result {index}")).after(order[index] * 20)
+                ToolReply::text(&format!("result {index}")).after(order[index] * 20)
             })
-            .says([Say::Calls(vec![
-                a_call("a", "work", "{}"),
-                a_call("b", "work", "{}"),
-                a_call("c", "work", "{}"),
+            .streams([Part::Calls(vec![
+                Call::new("a", "work", "{}"),
+                Call::new("b", "work", "{}"),
+                Call::new("c", "work", "{}"),
             ])])
-            .says([text("Done.")])
+            .streams([text("Done.")])
             .turn()
         })
         .collect();
     for world in &runs {
         assert_eq!(world.messages(), runs[0].messages());
         assert_eq!(world.seen.requests(), runs[0].seen.requests());
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn tools_start_only_when_the_body_has_ended() {
-    let mut world = one_call(Dialect::AgUi, "work", "{}").tool("work", |_| Work::gives("ok"));
+    let mut world = one_call(Dialect::AgUi, "work", "{}").tool("work", |_| ToolReply::text("ok"));
     world.cut = Cut::Whole;
-    world.provider[0] = Answer::Stalls(vec![call("c", "work", "{}")]);
+    world.replies[0] = Reply::Stalled(vec![call("c", "work", "{}")]);
     world.send("Hello");
     let stream = EffectId::Open { hop: 0, attempt: 0 };
     world.drive_until(|world| {
@@ -352,17 +353,18 @@ fn tools_start_only_when_the_body_has_ended() {
 #[test]
 fn the_same_call_id_in_two_hops_is_two_calls() {
     for dialect in BOTH {
-        let world = World::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
-            .tool("work", |invocation| {
-                Work::gives(&format!("{} {}", invocation.call, invocation.arguments.raw))
-            })
-            .says([call("call_0", "work", r#"{"n":1}"#)])
-            .says([call("call_0", "work", r#"{"n":2}"#)])
-            .says([text("Done.")])
-            .turn();
+        let world =
+            crate::world::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
+                .tool("work", |invocation| {
+                    ToolReply::text(&format!("{} {}", invocation.call, invocation.arguments.raw))
+                })
+                .streams([call("call_0", "work", r#"{"n":1}"#)])
+                .streams([call("call_0", "work", r#"{"n":2}"#)])
+                .streams([text("Done.")])
+                .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         let texts: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, [r#"0.0 {"n":1}"#, r#"1.0 {"n":2}"#]);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }

@@ -1,7 +1,6 @@
 //! Whole turns that go well.
 
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::{Value, json};
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::{Dialect, ReasoningEffort};
@@ -9,6 +8,7 @@ use stepwell_core::event::{Event, Message};
 use stepwell_core::provider;
 use stepwell_core::run::{Outcome, RunEvent};
 use stepwell_core::tool::{Tool, ToolResult};
+use stepwell_testing::reply::{Call, Part, call, text};
 
 pub const BOTH: [Dialect; 2] = [Dialect::OpenAiChat, Dialect::AgUi];
 
@@ -27,27 +27,27 @@ fn number_of(name: &str) -> &'static str {
 }
 
 pub fn secret_numbers(dialect: Dialect) -> World {
-    World::with(dialect, |config| offer(config, secret_number()))
+    crate::world::with(dialect, |config| offer(config, secret_number()))
         .tool("get_secret_number", |invocation| {
             let name = invocation.arguments.value["name"]
                 .as_str()
                 .expect("the schema has it");
             // Alice's takes longer, so that they finish in the other order.
-            Work::gives(number_of(name)).after(if name == "alice" { 40 } else { 10 })
+            ToolReply::text(number_of(name)).after(if name == "alice" { 40 } else { 10 })
         })
-        .says([
-            Say::Calls(vec![
-                a_call("call-a", "get_secret_number", r#"{"name":"alice"}"#),
-                a_call("call-b", "get_secret_number", r#"{"name":"bob"}"#),
+        .streams([
+            Part::Calls(vec![
+                Call::new("call-a", "get_secret_number", r#"{"name":"alice"}"#),
+                Call::new("call-b", "get_secret_number", r#"{"name":"bob"}"#),
             ]),
-            Say::Usage {
+            Part::Usage {
                 input: 10,
                 output: 4,
             },
         ])
-        .says([
+        .streams([
             text("Alice's number is 42, Bob's is 7."),
-            Say::Usage {
+            Part::Usage {
                 input: 20,
                 output: 8,
             },
@@ -76,7 +76,7 @@ fn two_calls_run_side_by_side_and_one_continuation_answers() {
         );
         let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
         assert_eq!(world.results(), [pair("call-a", "42"), pair("call-b", "7")]);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -152,12 +152,12 @@ fn usage_is_summed_over_the_hops() {
 #[test]
 fn text_and_calls_of_one_hop_are_both_kept() {
     for dialect in BOTH {
-        let world = World::with(dialect, |config| {
+        let world = crate::world::with(dialect, |config| {
             offer(config, Tool::new("clock", "The time."));
         })
-        .tool("clock", |_| Work::gives("noon"))
-        .says([text("Let me see. "), call("c", "clock", "{}")])
-        .says([text("It is noon.")])
+        .tool("clock", |_| ToolReply::text("noon"))
+        .streams([text("Let me see. "), call("c", "clock", "{}")])
+        .streams([text("It is noon.")])
         .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(
@@ -165,15 +165,15 @@ fn text_and_calls_of_one_hop_are_both_kept() {
             "Let me see. It is noon."
         );
         assert_eq!(world.machine.conversation().tool_calls().count(), 1);
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
 #[test]
 fn reasoning_is_kept_apart_from_the_text() {
     for dialect in BOTH {
-        let world = World::of(dialect)
-            .says([Say::Reasoning("Hm.".into()), text("Yes.")])
+        let world = crate::world::of(dialect)
+            .streams([Part::Reasoning("Hm.".into()), text("Yes.")])
             .turn();
         assert_eq!(world.machine.conversation().reasoning(), "Hm.");
         assert_eq!(world.machine.conversation().text(), "Yes.");
@@ -183,10 +183,10 @@ fn reasoning_is_kept_apart_from_the_text() {
 #[test]
 fn instructions_are_sent_first_and_are_not_part_of_the_history() {
     for dialect in BOTH {
-        let world = World::with(dialect, |config| {
+        let world = crate::world::with(dialect, |config| {
             config.instructions = Some("Be brief.".into());
         })
-        .says([text("Yes.")])
+        .streams([text("Yes.")])
         .turn();
         let request = &world.seen.requests()[0];
         assert_eq!(request["messages"][0]["role"], "system");
@@ -204,7 +204,7 @@ fn instructions_are_sent_first_and_are_not_part_of_the_history() {
 fn a_message_that_is_known_already_is_not_added_twice_and_said_so() {
     use stepwell_core::conversation::Conversation;
     use stepwell_core::run::RunMachine;
-    let mut world = World::chat().says([text("Yes.")]);
+    let mut world = crate::world::chat().streams([text("Yes.")]);
     let history = Conversation::new(vec![Message::user("user-1", "Before")]);
     world.machine = RunMachine::new(world.config.clone(), "thread".into(), history);
     world.send("Again");
@@ -248,7 +248,7 @@ fn what_a_provider_signed_goes_back_to_it_in_the_next_hop() {
         format!("event: {name}\ndata: {frame}\n\n")
     });
     let body = frames.collect::<String>().into_bytes();
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let provider = provider::find("anthropic").expect("the table has it");
         config.settings.reasoning = Some(ReasoningEffort::Low);
         config.endpoint = provider
@@ -256,9 +256,9 @@ fn what_a_provider_signed_goes_back_to_it_in_the_next_hop() {
             .expect("nothing is missing");
         offer(config, Tool::new("work", "Works."));
     })
-    .tool("work", |_| Work::gives("ok"))
-    .answers(Answer::Body(Some("text/event-stream"), body))
-    .answers(Answer::Never);
+    .tool("work", |_| ToolReply::text("ok"))
+    .reply(Reply::Body(Some("text/event-stream"), body))
+    .reply(Reply::Silent);
     world.send("Go on");
     world.drive_until(|world| world.seen.requests().len() == 2);
     let request = &world.seen.requests()[1];

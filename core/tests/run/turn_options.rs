@@ -2,8 +2,7 @@
 //! came back, and never with a secret in what is stored.
 
 use crate::journal::{parsed, written};
-use crate::wire::{call, text};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::dialect::{Dialect, GenerationSettings, UserField};
@@ -14,18 +13,19 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{Tool, ToolRegistry};
 use stepwell_core::{Timestamp, provider};
+use stepwell_testing::reply::{call, text};
 
 fn world() -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         config.instructions = Some("Be kind.".to_owned());
         config.settings.temperature = Some(0.5);
         for name in ["work", "rest"] {
             offer(config, Tool::new(name, "Does it."));
         }
     })
-    .tool("work", |_| Work::gives("done"))
-    .tool("rest", |_| Work::gives("rested"))
-    .tool("own", |_| Work::gives("of the turn"))
+    .tool("work", |_| ToolReply::text("done"))
+    .tool("rest", |_| ToolReply::text("rested"))
+    .tool("own", |_| ToolReply::text("of the turn"))
 }
 
 fn start(world: &mut World, options: TurnOptions) {
@@ -49,7 +49,7 @@ fn names(request: &serde_json::Value) -> Vec<&str> {
 
 #[test]
 fn the_turn_is_asked_for_as_its_options_say() {
-    let mut world = world().says([text("Yes.")]);
+    let mut world = world().streams([text("Yes.")]);
     let settings = GenerationSettings {
         temperature: Some(0.0),
         ..GenerationSettings::default()
@@ -83,7 +83,7 @@ fn the_turn_is_asked_for_as_its_options_say() {
 
 #[test]
 fn without_options_the_turn_is_as_the_configuration_says() {
-    let world = world().says([text("Yes.")]).turn();
+    let world = world().streams([text("Yes.")]).turn();
     let request = &world.seen.requests()[0];
     assert_eq!(request["messages"][0]["content"], "Be kind.");
     assert_eq!(names(request), ["work", "rest"]);
@@ -93,8 +93,8 @@ fn without_options_the_turn_is_as_the_configuration_says() {
 #[test]
 fn a_tool_that_the_turn_does_not_offer_is_not_run() {
     let mut world = world()
-        .says([call("call-1", "work", "{}")])
-        .says([text("Well.")]);
+        .streams([call("call-1", "work", "{}")])
+        .streams([text("Well.")]);
     let options = TurnOptions {
         tool_names: Some(vec!["rest".to_owned()]),
         ..TurnOptions::default()
@@ -107,7 +107,7 @@ fn a_tool_that_the_turn_does_not_offer_is_not_run() {
 
 #[test]
 fn a_tool_of_the_turn_stands_in_the_place_of_the_one_of_its_name() {
-    let mut world = world().says([text("Yes.")]);
+    let mut world = world().streams([text("Yes.")]);
     let options = TurnOptions {
         tools: own_tool("work"),
         ..TurnOptions::default()
@@ -124,7 +124,7 @@ fn a_tool_of_the_turn_stands_in_the_place_of_the_one_of_its_name() {
 
 #[test]
 fn a_name_that_no_tool_has_is_said() {
-    let mut world = world().says([text("Yes.")]);
+    let mut world = world().streams([text("Yes.")]);
     let options = TurnOptions {
         tool_names: Some(vec!["work".to_owned(), "wrok".to_owned()]),
         ..TurnOptions::default()
@@ -140,8 +140,8 @@ fn a_name_that_no_tool_has_is_said() {
 #[test]
 fn the_turn_has_limits_of_its_own() {
     let mut world = world()
-        .says([call("call-1", "work", "{}")])
-        .says([call("call-2", "work", "{}")]);
+        .streams([call("call-1", "work", "{}")])
+        .streams([call("call-2", "work", "{}")]);
     let options = TurnOptions {
         limits: Some(Limits {
             max_tool_rounds: 1,
@@ -159,8 +159,8 @@ fn the_turn_has_limits_of_its_own() {
 fn a_turn_that_comes_back_goes_on_with_its_options_and_without_its_headers() {
     for revives in [false, true] {
         let mut world = world()
-            .says([call("call-1", "own", "{}")])
-            .says([text("Yes.")]);
+            .streams([call("call-1", "own", "{}")])
+            .streams([text("Yes.")]);
         let options = TurnOptions {
             instructions: Some("Be brief.".to_owned()),
             tools: own_tool("own"),
@@ -207,8 +207,8 @@ fn i04_a_restore_after_every_input_keeps_the_options() {
     };
     let run = |restores| {
         let mut world = world()
-            .says([call("call-1", "own", "{}")])
-            .says([text("Yes.")]);
+            .streams([call("call-1", "own", "{}")])
+            .streams([text("Yes.")]);
         world.restores = restores;
         start(&mut world, options());
         world.drive();
@@ -221,8 +221,8 @@ fn i04_a_restore_after_every_input_keeps_the_options() {
 
 #[test]
 fn a_journal_replays_with_the_options_and_shows_no_header() {
-    let mut world = world().journaled().says([call("call-1", "own", "{}")]);
-    world = world.says([text("Yes.")]);
+    let mut world = world().journaled().streams([call("call-1", "own", "{}")]);
+    world = world.streams([text("Yes.")]);
     let options = TurnOptions {
         instructions: Some("Zebra".to_owned()),
         tools: own_tool("own"),
@@ -286,10 +286,10 @@ fn each_provider_is_told_of_the_user_in_its_own_field() {
 
 #[test]
 fn who_cannot_be_told_of_the_user_is_named() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         config.endpoint.quirks.user = UserField::Never;
     })
-    .says([text("Yes.")]);
+    .streams([text("Yes.")]);
     let options = TurnOptions {
         user: Some("user-7".to_owned()),
         ..TurnOptions::default()

@@ -1,6 +1,5 @@
 //! The typed face: it has no filter before it, so its methods keep to the rules themselves.
 
-use crate::wire::{Say, a_call, body};
 use crate::world::{config, offer};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Call, Part, body};
 
 const NOW: Timestamp = Timestamp(1_000);
 
@@ -85,8 +85,8 @@ fn executing(tools: &[&str]) -> Run<ExecutingTools> {
     let calls = tools
         .iter()
         .enumerate()
-        .map(|(index, tool)| a_call(&format!("c{index}"), tool, "{}"));
-    let body = body(Dialect::OpenAiChat, 0, &[Say::Calls(calls.collect())]);
+        .map(|(index, tool)| Call::new(&format!("c{index}"), tool, "{}"));
+    let body = body(Dialect::OpenAiChat, 0, &[Part::Calls(calls.collect())]);
     let _ = run.receive(&body, NOW);
     let Ended::ExecutingTools(mut run) = run.end(NOW) else {
         panic!("the model asked for tools")
@@ -119,9 +119,9 @@ fn a_typed_run_shows_the_text_and_the_arguments_of_its_stream() {
     };
     let mut run = opened(run, None);
     let says = [
-        Say::Text("Let me see.".into()),
-        Say::Call(a_call("c", "work", "{\"a\":1}")),
-        Say::Cut,
+        Part::Text("Let me see.".into()),
+        Part::Call(Call::new("c", "work", "{\"a\":1}")),
+        Part::Cut,
     ];
     let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
     assert_eq!(run.shown_text(), "Let me see.");
@@ -160,8 +160,8 @@ fn a_typed_run_tells_whose_it_is_what_it_cost_and_what_it_waits_for() {
         panic!("the request is out")
     };
     let says = [
-        Say::Call(a_call("c", "work", "{}")),
-        Say::Usage {
+        Part::Call(Call::new("c", "work", "{}")),
+        Part::Usage {
             input: 7,
             output: 5,
         },
@@ -256,9 +256,9 @@ fn a_second_result_changes_nothing() {
 fn a_call_is_stopped_once_while_the_answer_comes() {
     let mut run = streaming(Durability::None);
     let says = [
-        Say::Call(a_call("c0", "work", "{}")),
-        Say::Call(a_call("c1", "work", "{}")),
-        Say::Cut,
+        Part::Call(Call::new("c0", "work", "{}")),
+        Part::Call(Call::new("c1", "work", "{}")),
+        Part::Cut,
     ];
     let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
     let before = run.snapshot();
@@ -311,8 +311,8 @@ fn results_that_go_in_between_messages_do_not_shift_deltas_that_wait() {
     };
     let mut run = opened(run, None);
     let says = [
-        Say::Call(a_call("c", "invented", "{}")),
-        Say::Text("after the call".into()),
+        Part::Call(Call::new("c", "invented", "{}")),
+        Part::Text("after the call".into()),
     ];
     let _ = run.receive(&body(Dialect::AgUi, 0, &says), NOW);
     let Ended::Opening(mut run) = run.end(NOW) else {
@@ -333,8 +333,8 @@ fn results_that_go_in_between_messages_do_not_shift_deltas_that_wait() {
 fn a_write_said_to_be_stored_twice_does_not_store_the_next_one() {
     let mut run = streaming(Durability::Blocks { attempts: 2 });
     let says = [
-        Say::Text("One.".into()),
-        Say::Call(a_call("c", "work", "{}")),
+        Part::Text("One.".into()),
+        Part::Call(Call::new("c", "work", "{}")),
     ];
     let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
     let Ended::ExecutingTools(mut run) = run.end(NOW) else {
@@ -398,7 +398,7 @@ fn moves_are_told_where_they_are_asked_for() {
     };
     let mut run = opened(run, None);
     let _ = run.receive(
-        &body(Dialect::OpenAiChat, 0, &[Say::Text("Hi.".into())]),
+        &body(Dialect::OpenAiChat, 0, &[Part::Text("Hi.".into())]),
         NOW,
     );
     let mut ended = run.end(NOW);

@@ -19,6 +19,14 @@ pub struct CanonicalForm {
     is_disposed: bool,
 }
 
+impl CanonicalForm {
+    /// The run's [`snapshot`](RunMachine::snapshot), which is all of the form but the key that the host gave.
+    #[must_use]
+    pub fn snapshot(&self) -> &str {
+        &self.snapshot
+    }
+}
+
 impl fmt::Debug for CanonicalForm {
     /// The part of it that is text, for the message of a test that fails.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

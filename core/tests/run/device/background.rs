@@ -1,28 +1,28 @@
 //! The app is in the background: the clocks stand still, unless the policy is another.
 
 use super::{device, world, worlds};
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work, offer};
+use crate::world::{Reply, ToolReply, offer};
 use std::time::Duration;
 use stepwell_core::run::{
     BackgroundPolicy, Deadline, EffectId, Failure, Input, Outcome, StateKind, TimerKey,
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::reply::{Part, call, text};
 
 #[test]
 fn in_the_background_the_clocks_stop_and_run_on_with_what_was_left() {
     let tool = TimerKey::Tool(CallKey { hop: 0, index: 0 });
     let cases = [
-        (Answer::Never, StateKind::Opening, TimerKey::Silence),
+        (Reply::Silent, StateKind::Opening, TimerKey::Silence),
         (
-            Answer::Stalls(vec![text("x"), Say::Cut]),
+            Reply::Stalled(vec![text("x"), Part::Cut]),
             StateKind::Streaming,
             TimerKey::Silence,
         ),
-        (Answer::Unreachable, StateKind::Waiting, TimerKey::Retry),
+        (Reply::Unreachable, StateKind::Waiting, TimerKey::Retry),
         (
-            Answer::Says(vec![call("c", "work", "{}")]),
+            Reply::Complete(vec![call("c", "work", "{}")]),
             StateKind::ExecutingTools,
             tool,
         ),
@@ -30,11 +30,11 @@ fn in_the_background_the_clocks_stop_and_run_on_with_what_was_left() {
     for (answer, state, key) in cases {
         for turn in [None, Some(Duration::from_secs(15))] {
             let mut world = world(|config| config.timeouts.turn = turn)
-                .tool("work", |_| Work::never())
-                .answers(answer.clone());
+                .tool("work", |_| ToolReply::never())
+                .reply(answer.clone());
             world.send("Hello");
             world.drive_to(state);
-            world.agenda.clear();
+            world.scheduled.clear();
             let left = world.machine.poll_timeout().expect("it has one").0 - world.now;
             world.wait(5_000);
             device(&mut world, Input::EnteredBackground);
@@ -56,7 +56,7 @@ fn in_the_background_the_clocks_stop_and_run_on_with_what_was_left() {
 
 #[test]
 fn what_comes_in_the_background_starts_the_silence_anew() {
-    let mut world = world(|_| {}).answers(Answer::Never);
+    let mut world = world(|_| {}).reply(Reply::Silent);
     world.send("Hello");
     world.wait(5_000);
     device(&mut world, Input::EnteredBackground);
@@ -77,7 +77,7 @@ fn what_comes_in_the_background_starts_the_silence_anew() {
 #[test]
 fn a_turn_that_begins_in_the_background_has_all_its_time_in_the_foreground() {
     let mut world =
-        world(|config| config.timeouts.turn = Some(Duration::from_secs(5))).answers(Answer::Never);
+        world(|config| config.timeouts.turn = Some(Duration::from_secs(5))).reply(Reply::Silent);
     device(&mut world, Input::EnteredBackground);
     world.wait(60_000);
     world.send("Hello");
@@ -92,9 +92,9 @@ fn a_turn_that_begins_in_the_background_has_all_its_time_in_the_foreground() {
 #[test]
 fn a_turn_goes_through_the_background_and_is_restored_there() {
     let mut world = world(|_| {})
-        .tool("work", |_| Work::gives("ok"))
-        .says([call("c", "work", "{}")])
-        .says([text("Done.")]);
+        .tool("work", |_| ToolReply::text("ok"))
+        .streams([call("c", "work", "{}")])
+        .streams([text("Done.")]);
     world.restores = true;
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
@@ -110,7 +110,7 @@ fn a_turn_goes_through_the_background_and_is_restored_there() {
 #[test]
 fn a_host_that_works_in_the_background_keeps_its_clocks() {
     let mut world = world(|config| config.device.background = BackgroundPolicy::Continue)
-        .answers(Answer::Stalls(vec![text("x"), Say::Cut]));
+        .reply(Reply::Stalled(vec![text("x"), Part::Cut]));
     world.send("Hello");
     device(&mut world, Input::EnteredBackground);
     world.drive();
@@ -130,8 +130,8 @@ fn the_policy_may_be_to_cancel_in_the_background() {
             StateKind::Completed => assert_eq!(world.machine.outcome().cloned(), before),
             _ => {
                 assert_eq!(*world.outcome(), Outcome::Cancelled);
-                assert!(world.hands.is_empty());
-                world.assert_legal();
+                assert!(world.given.is_empty());
+                world.assert_valid_history();
             }
         }
     }
@@ -144,8 +144,8 @@ fn the_time_to_allow_a_call_is_the_users_and_runs_on_in_the_background() {
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         config.timeouts.approval = Some(Duration::from_secs(60));
     })
-    .says([call("c", "ask", "{}")])
-    .says([text("Then not.")]);
+    .streams([call("c", "ask", "{}")])
+    .streams([text("Then not.")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     let until = Timestamp(world.now + 60_000);

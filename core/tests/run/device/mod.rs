@@ -6,8 +6,7 @@ mod offline;
 
 use crate::interrupts::asks;
 use crate::misuse;
-use crate::wire::text;
-use crate::world::{Answer, World, offer};
+use crate::world::{Reply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Timestamp;
@@ -16,6 +15,7 @@ use stepwell_core::run::{
     Input, KilledPolicy, Outcome, RunConfig, RunEvent, RunMachine, StateKind,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::text;
 
 const DEVICE: [Input<'static>; 4] = [
     Input::EnteredBackground,
@@ -30,7 +30,8 @@ fn device(world: &mut World, input: Input<'_>) {
 
 fn worlds(change: impl Fn(&mut RunConfig)) -> Vec<(StateKind, World)> {
     let mut worlds = misuse::worlds_with(&change);
-    let mut asking = World::with(Dialect::AgUi, change).says([text("Which?"), asks(&["a"])]);
+    let mut asking =
+        crate::world::with(Dialect::AgUi, change).streams([text("Which?"), asks(&["a"])]);
     asking.send("Hello");
     asking.drive_to(StateKind::Interrupted);
     worlds.push((StateKind::Interrupted, asking));
@@ -38,7 +39,7 @@ fn worlds(change: impl Fn(&mut RunConfig)) -> Vec<(StateKind, World)> {
 }
 
 fn world(change: impl FnOnce(&mut RunConfig)) -> World {
-    World::with(Dialect::OpenAiChat, |config| {
+    crate::world::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.timeouts.silence = Some(Duration::from_secs(20));
         config.timeouts.tool = Some(Duration::from_secs(20));
@@ -76,7 +77,7 @@ fn what_a_device_says_is_taken_in_every_state_and_harmless_when_repeated() {
 #[test]
 fn what_a_device_says_after_the_end_changes_nothing() {
     for input in DEVICE {
-        let mut world = World::chat().says([text("Yes.")]).turn();
+        let mut world = crate::world::chat().streams([text("Yes.")]).turn();
         let before = world.machine.snapshot();
         device(&mut world, input);
         assert_eq!(world.machine.snapshot(), before);
@@ -86,8 +87,8 @@ fn what_a_device_says_after_the_end_changes_nothing() {
 #[test]
 fn a_new_host_is_in_the_foreground_and_has_a_network_until_it_says_otherwise() {
     let mut world = world(|_| {})
-        .answers(Answer::Unreachable)
-        .says([text("Yes.")]);
+        .reply(Reply::Unreachable)
+        .streams([text("Yes.")]);
     world.send("Hello");
     device(&mut world, Input::NetworkLost);
     device(&mut world, Input::EnteredBackground);
@@ -99,7 +100,7 @@ fn a_new_host_is_in_the_foreground_and_has_a_network_until_it_says_otherwise() {
 
 #[test]
 fn what_waited_for_the_old_hosts_network_goes_out_at_once_and_its_clock_runs() {
-    let mut world = world(|_| {}).says([text("Yes.")]);
+    let mut world = world(|_| {}).streams([text("Yes.")]);
     device(&mut world, Input::NetworkLost);
     device(&mut world, Input::EnteredBackground);
     world.send("Hello");
@@ -125,7 +126,7 @@ fn the_policy_may_be_that_the_turn_ends_with_the_app() {
             _ => {
                 assert_eq!(*world.outcome(), Outcome::Cancelled, "{state}");
                 assert_eq!(world.seen.ends(), 1);
-                world.assert_legal();
+                world.assert_valid_history();
             }
         }
         assert_eq!(

@@ -1,9 +1,9 @@
 //! The network is another one: what is under way is kept or opened again.
 
 use super::{device, world};
-use crate::wire::{Say, text};
-use crate::world::{Answer, World};
+use crate::world::{Reply, World};
 use stepwell_core::run::{Input, NetworkChangePolicy, Outcome, StateKind};
+use stepwell_testing::reply::{Part, text};
 
 fn changing() -> World {
     world(|config| config.device.network_change = NetworkChangePolicy::Reopen)
@@ -13,9 +13,9 @@ fn changing() -> World {
 fn on_another_network_a_request_without_an_answer_is_sent_again_and_is_no_try() {
     let mut world = changing();
     for _ in 0..6 {
-        world = world.answers(Answer::Never);
+        world = world.reply(Reply::Silent);
     }
-    let mut world = world.says([text("Yes.")]);
+    let mut world = world.streams([text("Yes.")]);
     world.send("Hello");
     for _ in 0..6 {
         device(&mut world, Input::NetworkAvailable);
@@ -32,8 +32,8 @@ fn on_another_network_a_request_without_an_answer_is_sent_again_and_is_no_try() 
 #[test]
 fn on_another_network_a_stream_that_showed_nothing_is_opened_again() {
     let mut world = changing()
-        .answers(Answer::Stalls(vec![Say::Heartbeat, Say::Cut]))
-        .says([text("Yes.")]);
+        .reply(Reply::Stalled(vec![Part::Heartbeat, Part::Cut]))
+        .streams([text("Yes.")]);
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
     device(&mut world, Input::NetworkAvailable);
@@ -47,7 +47,7 @@ fn on_another_network_a_stream_that_showed_nothing_is_opened_again() {
 
 #[test]
 fn on_another_network_a_stream_that_cannot_be_resumed_is_kept() {
-    let mut world = changing().says([text("All of it.")]);
+    let mut world = changing().streams([text("All of it.")]);
     world.send("Hello");
     world.drive_until(|world| !world.machine.conversation().text().is_empty());
     device(&mut world, Input::NetworkAvailable);
@@ -59,7 +59,7 @@ fn on_another_network_a_stream_that_cannot_be_resumed_is_kept() {
 
 #[test]
 fn the_default_is_to_keep_what_is_under_way() {
-    let mut world = world(|_| {}).says([text("Yes.")]);
+    let mut world = world(|_| {}).streams([text("Yes.")]);
     world.send("Hello");
     device(&mut world, Input::NetworkAvailable);
     world.drive_to(StateKind::Streaming);

@@ -1,21 +1,21 @@
 //! The network is gone: requests wait for it, and are no try.
 
 use super::{device, waits, world};
-use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work};
+use crate::world::{Reply, ToolReply};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::{
     Failure, Input, OfflinePolicy, Outcome, Refusal, RunEvent, RunIds, StateKind, TimerKey,
 };
+use stepwell_testing::reply::{Part, call, text};
 
 #[test]
 fn a_request_that_fails_without_a_network_waits_for_it_and_is_no_try() {
     let mut world = world(|_| {});
     for _ in 0..7 {
-        world = world.answers(Answer::Unreachable);
+        world = world.reply(Reply::Unreachable);
     }
-    let mut world = world.says([text("Yes.")]);
+    let mut world = world.streams([text("Yes.")]);
     world.send("Hello");
     for round in 1..=7 {
         device(&mut world, Input::NetworkLost);
@@ -39,7 +39,7 @@ fn a_request_that_fails_without_a_network_waits_for_it_and_is_no_try() {
 #[test]
 fn tries_that_failed_with_a_network_still_count() {
     let mut world = world(|_| {});
-    world.otherwise = Some(Answer::Unreachable);
+    world.fallback_reply = Some(Reply::Unreachable);
     world.send("Hello");
     device(&mut world, Input::NetworkLost);
     world.drive_to(StateKind::Waiting);
@@ -60,7 +60,7 @@ fn tries_that_failed_with_a_network_still_count() {
 
 #[test]
 fn without_a_network_no_request_goes_out() {
-    let mut world = world(|_| {}).says([text("Yes.")]);
+    let mut world = world(|_| {}).streams([text("Yes.")]);
     device(&mut world, Input::NetworkLost);
     world.send("Hello");
     assert_eq!(world.machine.state(), StateKind::Opening);
@@ -77,15 +77,15 @@ fn without_a_network_no_request_goes_out() {
 fn the_next_hop_waits_for_the_network_with_its_results_kept() {
     for run_ids in [RunIds::Derived, RunIds::Host] {
         let mut world = world(|config| config.run_ids = run_ids)
-            .tool("work", |_| Work::gives("ok"))
-            .says([call("c", "work", "{}")])
-            .says([text("Done.")]);
+            .tool("work", |_| ToolReply::text("ok"))
+            .streams([call("c", "work", "{}")])
+            .streams([text("Done.")]);
         world.runs.push_back("backend-run".into());
         world.send("Hello");
         world.drive_to(StateKind::ExecutingTools);
         device(&mut world, Input::NetworkLost);
         world.drive_to(StateKind::Opening);
-        assert!(world.hands.is_empty(), "neither a run nor a stream");
+        assert!(world.given.is_empty(), "neither a run nor a stream");
         assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Network));
         device(&mut world, Input::NetworkAvailable);
         world.drive();
@@ -99,7 +99,7 @@ fn the_wait_for_the_network_has_an_end() {
     let up_to = Duration::from_secs(30);
     for fails_first in [false, true] {
         let mut world = world(|config| config.device.offline = OfflinePolicy::Wait { up_to })
-            .answers(Answer::Unreachable);
+            .reply(Reply::Unreachable);
         if fails_first {
             world.send("Hello");
             device(&mut world, Input::NetworkLost);
@@ -122,8 +122,8 @@ fn the_wait_for_the_network_has_an_end() {
 #[test]
 fn a_pause_before_a_try_becomes_a_wait_for_the_network() {
     let mut world = world(|_| {})
-        .answers(Answer::Unreachable)
-        .says([text("Yes.")]);
+        .reply(Reply::Unreachable)
+        .streams([text("Yes.")]);
     world.send("Hello");
     world.drive_to(StateKind::Waiting);
     device(&mut world, Input::NetworkLost);
@@ -138,12 +138,12 @@ fn a_pause_before_a_try_becomes_a_wait_for_the_network() {
 #[test]
 fn a_wait_that_the_provider_asked_for_is_kept_to_when_the_network_is_back() {
     let mut world = world(|_| {})
-        .answers(Answer::Refuses(Refusal {
+        .reply(Reply::Refused(Refusal {
             status: 429,
             retry_after: Some(Duration::from_secs(60)),
             body: Vec::new(),
         }))
-        .says([text("Yes.")]);
+        .streams([text("Yes.")]);
     world.send("Hello");
     world.drive_to(StateKind::Waiting);
     let wake = world.now + 60_000;
@@ -160,12 +160,12 @@ fn a_wait_that_the_provider_asked_for_is_kept_to_when_the_network_is_back() {
 fn a_wait_that_the_provider_asked_for_may_be_over_when_the_network_is_back() {
     for late in [0, 1_000] {
         let mut world = world(|_| {})
-            .answers(Answer::Refuses(Refusal {
+            .reply(Reply::Refused(Refusal {
                 status: 429,
                 retry_after: Some(Duration::from_secs(60)),
                 body: Vec::new(),
             }))
-            .says([text("Yes.")]);
+            .streams([text("Yes.")]);
         world.send("Hello");
         world.drive_to(StateKind::Waiting);
         device(&mut world, Input::NetworkLost);
@@ -177,7 +177,7 @@ fn a_wait_that_the_provider_asked_for_may_be_over_when_the_network_is_back() {
 
 #[test]
 fn a_network_that_was_never_lost_does_not_cut_a_pause_short() {
-    let mut world = world(|_| {}).answers(Answer::Unreachable);
+    let mut world = world(|_| {}).reply(Reply::Unreachable);
     world.send("Hello");
     world.drive_to(StateKind::Waiting);
     device(&mut world, Input::NetworkAvailable);
@@ -186,7 +186,7 @@ fn a_network_that_was_never_lost_does_not_cut_a_pause_short() {
 
 #[test]
 fn an_open_stream_is_left_alone_until_it_is_lost() {
-    let mut world = world(|_| {}).says([text("All of it.")]);
+    let mut world = world(|_| {}).streams([text("All of it.")]);
     world.send("Hello");
     world.drive_to(StateKind::Streaming);
     device(&mut world, Input::NetworkLost);
@@ -196,11 +196,11 @@ fn an_open_stream_is_left_alone_until_it_is_lost() {
 
 #[test]
 fn a_stream_that_showed_nothing_and_is_lost_with_the_network_is_no_try() {
-    let nothing = || vec![Say::Heartbeat, Say::Cut];
-    for answer in [Answer::Breaks(nothing()), Answer::Stalls(nothing())] {
+    let nothing = || vec![Part::Heartbeat, Part::Cut];
+    for answer in [Reply::Broken(nothing()), Reply::Stalled(nothing())] {
         let mut world = world(|config| config.retry.attempts = 1)
-            .answers(answer)
-            .says([text("Yes.")]);
+            .reply(answer)
+            .streams([text("Yes.")]);
         world.send("Hello");
         world.drive_to(StateKind::Streaming);
         device(&mut world, Input::NetworkLost);
@@ -214,7 +214,7 @@ fn a_stream_that_showed_nothing_and_is_lost_with_the_network_is_no_try() {
 #[test]
 fn the_policy_may_be_to_fail_without_a_network() {
     let failing =
-        || world(|config| config.device.offline = OfflinePolicy::Fail).answers(Answer::Unreachable);
+        || world(|config| config.device.offline = OfflinePolicy::Fail).reply(Reply::Unreachable);
     let mut sent = failing();
     device(&mut sent, Input::NetworkLost);
     sent.send("Hello");
@@ -238,7 +238,7 @@ fn the_policy_may_be_to_fail_without_a_network() {
 #[test]
 fn a_wait_for_the_network_is_cancelled_and_restored_like_any_state() {
     for fails_first in [false, true] {
-        let mut world = world(|_| {}).answers(Answer::Unreachable);
+        let mut world = world(|_| {}).reply(Reply::Unreachable);
         world.restores = true;
         if fails_first {
             world.send("Hello");
@@ -258,11 +258,11 @@ fn a_wait_for_the_network_is_cancelled_and_restored_like_any_state() {
 #[test]
 fn a_refusal_that_comes_all_the_same_is_a_try_with_a_pause_of_its_own() {
     let mut world = world(|_| {})
-        .answers(Answer::Refuses(Refusal {
+        .reply(Reply::Refused(Refusal {
             status: 503,
             ..Refusal::default()
         }))
-        .says([text("Yes.")]);
+        .streams([text("Yes.")]);
     world.send("Hello");
     device(&mut world, Input::NetworkLost);
     world.drive_to(StateKind::Waiting);

@@ -1,18 +1,18 @@
 //! A call that is spoken of again: by its id, in a snapshot of the messages, after its end.
 
 use super::{updates, world};
-use crate::wire::{Say, call, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::tool::OwnedChange;
+use stepwell_testing::reply::{Part, call, text};
 
 #[test]
 fn the_same_id_in_a_later_hop_is_another_call() {
     let mut world = world(Dialect::OpenAiChat, true)
-        .says([call("c", "work", r#"{"a":1}"#)])
-        .says([call("c", "work", r#"{"b":2}"#)])
-        .says([text("Done.")]);
+        .streams([call("c", "work", r#"{"a":1}"#)])
+        .streams([call("c", "work", r#"{"b":2}"#)])
+        .streams([text("Done.")]);
     world.send("Go on");
     world.drive();
     let mut values = BTreeMap::new();
@@ -32,11 +32,11 @@ fn the_same_id_in_a_later_hop_is_another_call() {
 fn a_snapshot_of_the_messages_goes_on_or_begins_again() {
     let start = json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "parentMessageId": "m"});
     let piece = |delta: &str| {
-        Say::Event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta}))
+        Part::Event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta}))
     };
-    let end = Say::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"}));
+    let end = Part::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"}));
     let snapshot = |arguments: &str| {
-        Say::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+        Part::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": [
             {"id": "user-1", "role": "user", "content": "Go on"},
             {"id": "m", "role": "assistant", "toolCalls": [
                 {"id": "c", "type": "function", "function": {"name": "work", "arguments": arguments}}
@@ -95,14 +95,14 @@ fn a_snapshot_of_the_messages_goes_on_or_begins_again() {
             json!({"a": 1}),
         ),
     ] {
-        let says: Vec<_> = [Say::Event(start.clone())]
+        let says: Vec<_> = [Part::Event(start.clone())]
             .into_iter()
             .chain(says)
             .collect();
         for restores in [false, true] {
             let mut world = world(Dialect::AgUi, true)
-                .says(says.clone())
-                .says([text("Done.")]);
+                .streams(says.clone())
+                .streams([text("Done.")]);
             world.restores = restores;
             world.send("Go on");
             world.drive();
@@ -128,14 +128,14 @@ fn a_snapshot_of_the_messages_goes_on_or_begins_again() {
 #[test]
 fn the_same_id_with_another_parent_is_read_from_its_own_beginning() {
     let start = |parent: &str| {
-        Say::Event(
+        Part::Event(
             json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "parentMessageId": parent}),
         )
     };
     let piece = |delta: &str| {
-        Say::Event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta}))
+        Part::Event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta}))
     };
-    let end = || Say::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"}));
+    let end = || Part::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"}));
     let says = [
         start("m"),
         piece(r#"{"a":1}"#),
@@ -146,8 +146,8 @@ fn the_same_id_with_another_parent_is_read_from_its_own_beginning() {
     ];
     for restores in [false, true] {
         let mut world = world(Dialect::AgUi, true)
-            .says(says.clone())
-            .says([text("Done.")]);
+            .streams(says.clone())
+            .streams([text("Done.")]);
         world.restores = restores;
         world.send("Go on");
         world.drive();
@@ -176,11 +176,11 @@ fn what_a_snapshot_puts_in_the_place_of_whole_arguments_is_whole_too() {
     ]);
     for restores in [false, true] {
         let mut world = world(Dialect::AgUi, true)
-            .says([
+            .streams([
                 call("c", "work", r#"{"a":1}"#),
-                Say::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages})),
+                Part::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages})),
             ])
-            .says([text("Done.")]);
+            .streams([text("Done.")]);
         world.restores = restores;
         world.send("Go on");
         world.drive();

@@ -1,19 +1,19 @@
 //! Who asks for them, and how long they are there.
 
 use super::{updates, world};
-use crate::wire::{call, text};
 use crate::world::Cut;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{RunMachine, StateKind};
 use stepwell_core::tool::PartialState;
+use stepwell_testing::reply::{call, text};
 
 #[test]
 fn they_are_off_unless_asked_for() {
     let mut off = world(Dialect::AgUi, false)
-        .says([call("c", "work", r#"{"a":1}"#)])
-        .says([text("Done.")]);
+        .streams([call("c", "work", r#"{"a":1}"#)])
+        .streams([text("Done.")]);
     off.send("Go on");
     while off.step() {
         assert!(off.machine.partial_arguments("c").is_none());
@@ -25,8 +25,8 @@ fn they_are_off_unless_asked_for() {
 #[test]
 fn a_call_is_looked_up_until_its_result_is_in_the_history() {
     let mut world = world(Dialect::OpenAiChat, true)
-        .says([call("c", "work", r#"{"a":1}"#)])
-        .says([text("Done.")]);
+        .streams([call("c", "work", r#"{"a":1}"#)])
+        .streams([text("Done.")]);
     world.send("Go on");
     world.drive_to(StateKind::ExecutingTools);
     let partial = world.machine.partial_arguments("c").expect("it is live");
@@ -42,7 +42,7 @@ fn a_call_is_looked_up_until_its_result_is_in_the_history() {
 fn who_asks_only_after_a_restore_is_told_from_the_beginning() {
     let mut config = None;
     let mut late =
-        world(Dialect::AgUi, false).says([call("c", "work", r#"{"a":"one two three"}"#)]);
+        world(Dialect::AgUi, false).streams([call("c", "work", r#"{"a":"one two three"}"#)]);
     late.cut = Cut::Every(40);
     late.send("Go on");
     late.drive_until(|world| {

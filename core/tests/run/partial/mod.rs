@@ -7,13 +7,13 @@ mod spelled;
 mod whole;
 
 use crate::arguments::{cut, extends};
-use crate::wire::Call;
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Output, PartialArgumentsUpdate, RunEvent, StateKind};
 use stepwell_core::tool::{OwnedChange, Tool};
+use stepwell_testing::reply::Call;
 
 /// What a UI makes of the updates.
 #[derive(Debug, Default, PartialEq)]
@@ -23,11 +23,11 @@ struct View {
 }
 
 fn world(dialect: Dialect, is_on: bool) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         config.partial_arguments = is_on;
     })
-    .tool("work", |_| Work::gives("done"))
+    .tool("work", |_| ToolReply::text("done"))
 }
 
 fn updates(outputs: &[Output]) -> impl Iterator<Item = &PartialArgumentsUpdate> {
@@ -88,6 +88,6 @@ fn piecemeal(id: usize, text: &str, lengths: &[usize]) -> Call {
     Call {
         id: format!("c{id}"),
         name: "work".to_owned(),
-        pieces,
+        fragments: pieces,
     }
 }

@@ -4,7 +4,6 @@ use super::{follow, piecemeal, updates, world};
 use crate::arguments::{arguments, lengths, mad};
 use crate::cases::cases;
 use crate::turn::BOTH;
-use crate::wire::{Say, text};
 use crate::world::Cut;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,6 +11,7 @@ use std::sync::Arc;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{RunMachine, StateKind};
 use stepwell_core::tool::parse_arguments;
+use stepwell_testing::reply::{Part, text};
 
 proptest! {
     #![proptest_config(cases(10))]
@@ -25,7 +25,7 @@ proptest! {
         seed: u64,
     ) {
         let calls = texts.iter().enumerate().map(|(id, (text, lengths))| piecemeal(id, text, lengths));
-        let script = || world(BOTH[dialect], true).seed(seed).says([Say::Calls(calls.clone().collect())]).says([text("Done.")]);
+        let script = || world(BOTH[dialect], true).seed(seed).streams([Part::Calls(calls.clone().collect())]).streams([text("Done.")]);
         let mut plain = script();
         let mut restored = script();
         restored.restores = true;
@@ -51,10 +51,10 @@ proptest! {
             let mut world = world(Dialect::AgUi, true);
             world.cut = Cut::Whole;
             let calls = vec![piecemeal(0, &text, &lengths), piecemeal(1, &text, &[3])];
-            world = world.says([Say::Calls(calls)]);
+            world = world.streams([Part::Calls(calls)]);
             world.send("Go on");
             world.drive_to(StateKind::Streaming);
-            let (_, input) = world.agenda.pop_first().expect("the body is to come");
+            let (_, input) = world.scheduled.pop_first().expect("the body is to come");
             world.machine.handle(input, stepwell_core::Timestamp(world.now)).expect("in its place");
             world
         };

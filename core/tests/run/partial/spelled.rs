@@ -1,31 +1,31 @@
 //! Arguments that the model writes otherwise than the tool has them.
 
 use super::{follow, piecemeal};
-use crate::wire::{Say, text as said};
-use crate::world::{Work, World, offer};
+use crate::world::{ToolReply, World, offer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::dialect::{Dialect, ResponseFormat};
 use stepwell_core::run::RunEvent;
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Part, text as said};
 
 fn world(dialect: Dialect, schema: &Value) -> World {
-    World::with(dialect, |config| {
+    crate::world::with(dialect, |config| {
         offer(
             config,
             Tool::new("work", "Works.").parameters(schema.clone()),
         );
         config.partial_arguments = true;
     })
-    .tool("work", |_| Work::gives("done"))
+    .tool("work", |_| ToolReply::text("done"))
 }
 
 /// What the tool is given of a call that is written so, and what the model is sent of it; the partial arguments are held
 /// to be what the tool is given.
 fn given(schema: &Value, text: &str, lengths: &[usize]) -> (Value, Value) {
     let mut world = world(Dialect::OpenAiChat, schema)
-        .says([Say::Calls(vec![piecemeal(1, text, lengths)])])
-        .says([said("Done.")]);
+        .streams([Part::Calls(vec![piecemeal(1, text, lengths)])])
+        .streams([said("Done.")]);
     let views = follow(&mut world);
     let value = world.seen.invocations()[0].arguments.value.clone();
     assert_eq!(views["c1"].value, value, "{text}");
@@ -69,7 +69,7 @@ proptest! {
 
 #[test]
 fn what_was_left_out_or_loosened_is_said_once_a_turn() {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         let open = json!({"type": "array", "prefixItems": [{}], "unevaluatedItems": false});
         offer(config, Tool::new("bad", "").parameters(json!({"properties": {"at": open}})));
         offer(config, Tool::new("work", "Works."));
@@ -79,9 +79,9 @@ fn what_was_left_out_or_loosened_is_said_once_a_turn() {
             strict: true,
         };
     })
-    .tool("work", |_| Work::gives("done"))
-    .says([Say::Calls(vec![piecemeal(1, "{}", &[2])])])
-    .says([said("Done.")]);
+    .tool("work", |_| ToolReply::text("done"))
+    .streams([Part::Calls(vec![piecemeal(1, "{}", &[2])])])
+    .streams([said("Done.")]);
     world.send("Go on");
     world.drive();
     let warnings: Vec<_> = world

@@ -2,11 +2,11 @@
 
 use super::{View, follow, piecemeal, updates, world};
 use crate::turn::BOTH;
-use crate::wire::{Call, Say, a_call, text};
 use crate::world::Cut;
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::tool::OwnedChange;
+use stepwell_testing::reply::{Call, Part, text};
 
 #[test]
 fn what_a_chunk_says_of_a_call_comes_as_one() {
@@ -14,8 +14,8 @@ fn what_a_chunk_says_of_a_call_comes_as_one() {
         let text_of = |index: usize| format!(r#"{{"text":"{}"}}"#, "word ".repeat(index + 3));
         let calls = (0..4).map(|index| piecemeal(index, &text_of(index), &[4]));
         let mut world = world(dialect, true)
-            .says([Say::Calls(calls.collect())])
-            .says([text("Done.")]);
+            .streams([Part::Calls(calls.collect())])
+            .streams([text("Done.")]);
         world.cut = Cut::Whole;
         world.send("Go on");
         world.drive();
@@ -62,11 +62,11 @@ fn every_way_of_saying_none_is_an_empty_object() {
         let none = Call {
             id: "c".to_owned(),
             name: "work".to_owned(),
-            pieces,
+            fragments: pieces,
         };
         let mut world = world(dialect, true)
-            .says([Say::Call(none)])
-            .says([text("Done.")]);
+            .streams([Part::Call(none)])
+            .streams([text("Done.")]);
         let views = follow(&mut world);
         assert_eq!(
             views["c"],
@@ -86,11 +86,11 @@ fn a_whole_call_in_one_delta_is_whole_at_once() {
         {"index": 0, "id": "c", "type": "function", "function": {"name": "work", "arguments": whole}}
     ]}}]});
     let mut world = world(Dialect::OpenAiChat, true)
-        .says([
-            Say::Raw(format!("data: {frame}\n\n")),
-            Say::Calls(Vec::new()),
+        .streams([
+            Part::Raw(format!("data: {frame}\n\n")),
+            Part::Calls(Vec::new()),
         ])
-        .says([text("Done.")]);
+        .streams([text("Done.")]);
     world.cut = Cut::Whole;
     let views = follow(&mut world);
     assert_eq!(
@@ -105,12 +105,12 @@ fn arguments_that_are_no_json_stop_with_a_reason_and_harm_nothing() {
     for dialect in BOTH {
         let run = |is_on| {
             let calls = vec![
-                a_call("c", "work", r#"{"a":"x","b":tru }, and so on"#),
-                a_call("d", "work", r#"{"a":"y"}"#),
+                Call::new("c", "work", r#"{"a":"x","b":tru }, and so on"#),
+                Call::new("d", "work", r#"{"a":"y"}"#),
             ];
             world(dialect, is_on)
-                .says([Say::Calls(calls)])
-                .says([text("Done.")])
+                .streams([Part::Calls(calls)])
+                .streams([text("Done.")])
         };
         let (mut on, off) = (run(true), run(false).turn());
         let views = follow(&mut on);
@@ -131,10 +131,10 @@ fn arguments_that_are_no_json_stop_with_a_reason_and_harm_nothing() {
 
 #[test]
 fn a_call_that_never_ends_is_not_called_whole() {
-    let open = a_call("c", "work", r#"{"a":"x"#);
+    let open = Call::new("c", "work", r#"{"a":"x"#);
     let mut world = world(Dialect::AgUi, true)
-        .says([Say::OpenCall(open)])
-        .says([text("Done.")]);
+        .streams([Part::OpenCall(open)])
+        .streams([text("Done.")]);
     assert_eq!(
         follow(&mut world)["c"],
         View {
@@ -146,15 +146,15 @@ fn a_call_that_never_ends_is_not_called_whole() {
 
 #[test]
 fn pieces_that_carry_more_than_text_are_read_too() {
-    let start = Say::Event(
+    let start = Part::Event(
         json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "timestamp": 1}),
     );
     let piece = |delta: &str| {
-        Say::Event(
+        Part::Event(
             json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta, "timestamp": 2}),
         )
     };
-    let end = Say::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c", "timestamp": 3}));
+    let end = Part::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c", "timestamp": 3}));
     let says = [
         start,
         piece(r#"{"a":"x"#),
@@ -162,7 +162,9 @@ fn pieces_that_carry_more_than_text_are_read_too() {
         piece(r#"":1}"#),
         end,
     ];
-    let mut world = world(Dialect::AgUi, true).says(says).says([text("Done.")]);
+    let mut world = world(Dialect::AgUi, true)
+        .streams(says)
+        .streams([text("Done.")]);
     assert_eq!(
         follow(&mut world)["c"],
         View {

@@ -4,23 +4,23 @@ use super::dialects::{FIRST, SECOND, asked, hides_both, work};
 use super::{relived, replays_alike};
 use crate::durability::stored;
 use crate::journal::{parsed, written};
-use crate::wire::{Call, Say, call, numbered, text};
-use crate::world::{Answer, Cut, Then, Work, World, offer};
+use crate::world::{Cut, Ending, Reply, ToolReply, offer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::journal::Journal;
 use stepwell_core::run::Outcome;
+use stepwell_testing::reply::{Call, Part, call, numbered, text};
 
 /// A piece of a call's arguments that came twice counts once.
 #[test]
 fn the_arguments_of_a_stream_that_was_resumed_are_hidden_alike() {
-    let of = |id: &str, pieces: [&str; 2]| {
-        Say::Call(Call {
+    let of = |id: &str, fragments: [&str; 2]| {
+        Part::Call(Call {
             id: id.to_owned(),
             name: "work".to_owned(),
-            pieces: pieces.map(str::to_owned).to_vec(),
+            fragments: fragments.map(str::to_owned).to_vec(),
         })
     };
     let frames = numbered(Dialect::AgUi, 0, &[of("a", FIRST), of("b", SECOND)]);
@@ -29,15 +29,15 @@ fn the_arguments_of_a_stream_that_was_resumed_are_hidden_alike() {
     // Cut before the blank line that ends the event, and before the line break, too.
     for end in ["", "\n"] {
         let cut = before.concat() + rest[0].trim_end() + end;
-        let mut world = World::with(Dialect::AgUi, |config| {
+        let mut world = crate::world::with(Dialect::AgUi, |config| {
             offer(config, work());
             config.endpoint.quirks.resumption = Resumption::LastEventId;
         })
-        .tool("work", |_| Work::gives("Quagga"))
+        .tool("work", |_| ToolReply::text("Quagga"))
         .journaled()
-        .answers(Answer::Stream(cut.into_bytes(), Then::Breaks))
-        .answers(Answer::Stream(rest.concat().into_bytes(), Then::Ends))
-        .says([text("Zebra.")]);
+        .reply(Reply::Bytes(cut.into_bytes(), Ending::Broken))
+        .reply(Reply::Bytes(rest.concat().into_bytes(), Ending::Complete))
+        .streams([text("Zebra.")]);
         hides_both("resumed", &mut world);
         assert_eq!(world.seen.requests().len(), 3);
     }
@@ -61,9 +61,9 @@ fn the_last_piece_of_a_stream_that_was_cut_belongs_to_its_call() {
         calls(json!([{"index": 1, "function": {"arguments": "ra\"}"}}])),
     ];
     let body = body.concat().trim_end().as_bytes().to_vec();
-    let mut world = World::with(Dialect::OpenAiChat, |config| offer(config, work()))
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| offer(config, work()))
         .journaled()
-        .answers(Answer::Stream(body, Then::Ends))
+        .reply(Reply::Bytes(body, Ending::Complete))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Truncated);
     let journal = parsed(&written(&mut world));
@@ -80,13 +80,13 @@ fn what_came_after_a_crash_is_no_part_of_what_came_before_it() {
     let half = r#"data: {"choices":[{"index":0,"delta":{"content":"The Zeb"#;
     let mut world = stored(Dialect::OpenAiChat, |_| {})
         .journaled()
-        .says([call("c", "work", "{}")])
-        .answers(Answer::Stream(half.as_bytes().to_vec(), Then::Stalls))
-        .says([text("The Zebra.")]);
+        .streams([call("c", "work", "{}")])
+        .reply(Reply::Bytes(half.as_bytes().to_vec(), Ending::Stalled))
+        .streams([text("The Zebra.")]);
     // Each piece of the text is then an event of its own.
     world.cut = Cut::Every(7);
     world.send("Hello");
-    while !world.agenda.is_empty() {
+    while !world.scheduled.is_empty() {
         world.step();
     }
     let snapshot = world.store.snapshot.clone().expect("stored");

@@ -3,18 +3,18 @@
 use super::replays_alike;
 use super::texts::received;
 use crate::journal::{parsed, written};
-use crate::wire::{Say, a_call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Reply, ToolReply, offer};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::journal::{Journal, Step};
 use stepwell_core::provider;
 use stepwell_core::run::{Input, RunConfig};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::{Call, Part, text};
 
 fn redacted(change: impl FnOnce(&mut RunConfig)) -> Journal {
-    let world = World::with(Dialect::OpenAiChat, change).journaled();
-    let mut world = world.says([text("Yes.")]).turn();
+    let world = crate::world::with(Dialect::OpenAiChat, change).journaled();
+    let mut world = world.streams([text("Yes.")]).turn();
     let journal = parsed(&written(&mut world));
     let redacted = journal.redact(5).expect("it goes the same way");
     replays_alike(&journal, &redacted);
@@ -58,8 +58,8 @@ fn of_a_media_type_only_what_all_have_in_common_is_kept() {
         ("zebra/html", "xxxxx/xxxx"),
         ("zebra", "xxxxx"),
     ] {
-        let answer = Answer::Body(Some(media_type), b"<p>".to_vec());
-        let mut world = World::chat().journaled().answers(answer).turn();
+        let answer = Reply::Body(Some(media_type), b"<p>".to_vec());
+        let mut world = crate::world::chat().journaled().reply(answer).turn();
         let journal = parsed(&written(&mut world));
         let redacted = journal.redact(5).expect("it goes the same way");
         let opened = redacted.entries.iter().find_map(|entry| match &entry.step {
@@ -72,16 +72,16 @@ fn of_a_media_type_only_what_all_have_in_common_is_kept() {
 
 /// A turn in which a tool of this schema is called with these arguments.
 fn called(schema: &Value, arguments: &Value) -> (Journal, Journal) {
-    let mut world = World::with(Dialect::OpenAiChat, |config| {
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
         offer(
             config,
             Tool::new("work", "Works.").parameters(schema.clone()),
         );
     })
-    .tool("work", |_| Work::gives("DONE"))
+    .tool("work", |_| ToolReply::text("DONE"))
     .journaled()
-    .says([Say::Call(a_call("c", "work", &arguments.to_string()))])
-    .says([text("Done.")])
+    .streams([Part::Call(Call::new("c", "work", &arguments.to_string()))])
+    .streams([text("Done.")])
     .turn();
     let journal = parsed(&written(&mut world));
     let redacted = journal.redact(5).expect("it goes the same way");

@@ -2,7 +2,7 @@
 
 use super::{relived, replays_alike};
 use crate::journal::{parsed, written};
-use crate::world::{Answer, Then, Work, World, offer};
+use crate::world::{Ending, Reply, ToolReply, World, offer};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
@@ -340,10 +340,10 @@ fn the_arguments_of_calls_are_hidden_alike_in_every_dialect() {
         ("ollama", "ollama", ollama()),
     ] {
         let body = |text: String| match name {
-            "ollama" => Answer::Body(Some("application/x-ndjson"), text.into_bytes()),
-            _ => Answer::Stream(text.into_bytes(), Then::Ends),
+            "ollama" => Reply::Body(Some("application/x-ndjson"), text.into_bytes()),
+            _ => Reply::Bytes(text.into_bytes(), Ending::Complete),
         };
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let mut world = crate::world::with(Dialect::OpenAiChat, |config| {
             let provider = provider::find(provider).expect("a provider of the table");
             let address = Some("http://localhost/v1");
             let key = Some("sk-secret".into());
@@ -357,10 +357,10 @@ fn the_arguments_of_calls_are_hidden_alike_in_every_dialect() {
                 .expect("nothing is missing");
             offer(config, work());
         })
-        .tool("work", |_| Work::gives("Quagga"))
+        .tool("work", |_| ToolReply::text("Quagga"))
         .journaled()
-        .answers(body(asks))
-        .answers(body(answers));
+        .reply(body(asks))
+        .reply(body(answers));
         hides_both(name, &mut world);
     }
 }

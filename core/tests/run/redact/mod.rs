@@ -9,10 +9,8 @@ use crate::cases::cases;
 use crate::context::guarded;
 use crate::interrupts::{answer, asks};
 use crate::journal::{parsed, written};
-use crate::mad::{Mad, presses, settings};
 use crate::turn::BOTH;
-use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Cut, Work, World, offer};
+use crate::world::{Cut, Reply, ToolReply, World, offer};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
@@ -24,6 +22,9 @@ use stepwell_core::run::{
     ContextPolicy, Decision, Durability, Input, Outcome, Refusal, RunMachine, Start,
 };
 use stepwell_core::tool::Tool;
+use stepwell_testing::chaos::{Chaos, actions};
+use stepwell_testing::reply::{Call, Part, call, text};
+use stepwell_testing::settings;
 
 /// A word that stands nowhere in the protocol, however it is spelled.
 const SECRET: &str = "zebraß🦓Quagga77";
@@ -63,7 +64,7 @@ fn telling(dialect: Dialect, cut: Cut, seed: u64) -> World {
     let arguments = json!({"city": secret("city"), "code": "NO77", secret("key"): {"deep": [secret("deep"), 1.5, true]}});
     let wrong = json!({"city": secret("other"), "code": "NO77"});
     let misfit = json!({"city": "Oslo", "code": "nope77"});
-    let mut world = World::with(dialect, |config| {
+    let mut world = crate::world::with(dialect, |config| {
         config.instructions = Some(secret("instructions"));
         config.endpoint.key = Some(SECRET.into());
         config.endpoint.base_url = format!("http://{SECRET}.example/{SECRET}?key={SECRET}");
@@ -83,8 +84,8 @@ fn telling(dialect: Dialect, cut: Cut, seed: u64) -> World {
         offer(config, Tool::new("ask", "Asks.").requires_approval());
     })
     .seed(seed)
-    .tool("work", |_| Work::gives(&secret("result")))
-    .tool("ask", |_| Work::fails(&secret("failure")));
+    .tool("work", |_| ToolReply::text(&secret("result")))
+    .tool("ask", |_| ToolReply::failure(&secret("failure")));
     world.cut = cut;
     let history = Conversation::new(vec![
         Message::user(secret("id"), secret("question")),
@@ -98,39 +99,39 @@ fn telling(dialect: Dialect, cut: Cut, seed: u64) -> World {
         retry_after: None,
         body: message.to_string().into_bytes(),
     };
-    let calls = Say::Calls(vec![
-        a_call(&secret("call"), "work", &arguments.to_string()),
-        a_call("b", "work", &escaped(&wrong)),
-        a_call("c", "work", &misfit.to_string()),
-        a_call("d", SECRET, "{}"),
-        a_call("e", "ask", &format!("{{{SECRET}")),
-        a_call("f", "ask", "null"),
+    let calls = Part::Calls(vec![
+        Call::new(&secret("call"), "work", &arguments.to_string()),
+        Call::new("b", "work", &escaped(&wrong)),
+        Call::new("c", "work", &misfit.to_string()),
+        Call::new("d", SECRET, "{}"),
+        Call::new("e", "ask", &format!("{{{SECRET}")),
+        Call::new("f", "ask", "null"),
     ]);
-    let comment = Say::Raw(format!(": {SECRET}\n\n"));
+    let comment = Part::Raw(format!(": {SECRET}\n\n"));
     world = world
         .journaled()
-        .answers(Answer::Refuses(refusal))
-        .answers(Answer::Unreachable)
-        .says([
-            Say::Reasoning(secret("thought")),
+        .reply(Reply::Refused(refusal))
+        .reply(Reply::Unreachable)
+        .streams([
+            Part::Reasoning(secret("thought")),
             comment,
             text(&secret("answer")),
             calls,
         ]);
     world = match dialect {
-        Dialect::AgUi => world.says([
-            Say::Event(json!({"type": "STATE_SNAPSHOT", "snapshot": {"list": [], secret("a/b"): secret("value")}})),
-            Say::Event(json!({"type": "STATE_DELTA", "delta": [
+        Dialect::AgUi => world.streams([
+            Part::Event(json!({"type": "STATE_SNAPSHOT", "snapshot": {"list": [], secret("a/b"): secret("value")}})),
+            Part::Event(json!({"type": "STATE_DELTA", "delta": [
                 {"op": "add", "path": format!("/{}", secret("a~1b")), "value": secret("new")},
                 {"op": "test", "path": format!("/{}", secret("a~1b")), "value": secret("new")},
             ]})),
-            Say::Event(json!({"type": "CUSTOM", "name": SECRET, "value": {secret("custom"): secret("custom")}})),
+            Part::Event(json!({"type": "CUSTOM", "name": SECRET, "value": {secret("custom"): secret("custom")}})),
             call("g", "work", &json!({"city": "Oslo"}).to_string()),
-            Say::Answer { call: "g".into(), content: secret("theirs") },
+            Part::Answer { call: "g".into(), content: secret("theirs") },
             asks(&[SECRET]),
         ])
-        .says([text(&secret("thanks"))]),
-        _ => world.says([text(&secret("end")), Say::Usage { input: 1, output: 2 }]),
+        .streams([text(&secret("thanks"))]),
+        _ => world.streams([text(&secret("end")), Part::Usage { input: 1, output: 2 }]),
     };
     let reason = Some(secret("reason"));
     world.decisions.push_back(Decision::Denied { reason });
@@ -241,15 +242,14 @@ proptest! {
 proptest! {
     #![proptest_config(cases(30))]
 
-    /// Also what a mad world brings: broken frames, late answers, restores.
+    /// Also what a chaotic host brings: broken frames, late answers, restores.
     #[test]
-    fn i05_a_mad_journal_that_is_redacted_replays_alike(setting in settings(), presses in presses(), restores: bool, seed: u64) {
-        let mut mad = Mad::new(setting).journaled();
-        (mad.checks, mad.restores) = (false, restores);
-        for press in presses {
-            mad.press(press);
+    fn i05_a_mad_journal_that_is_redacted_replays_alike(setting in settings(), actions in actions(), restores: bool, seed: u64) {
+        let mut chaos = Chaos::new(setting.config()).journaled().restored(restores);
+        for action in actions {
+            chaos.apply(action);
         }
-        let journal = mad.journal.as_mut().expect("it writes one").take_lines();
+        let journal = chaos.take_journal().expect("it writes one").take_lines();
         let journal = parsed(&journal);
         let redacted = match journal.redact(seed) {
             // The words of an answer decide whether it is the typed one, and those of a page what failed.
@@ -286,14 +286,14 @@ fn relived(journal: &Journal, mut before: impl FnMut(&RunMachine, &Input<'_>)) -
 fn what_langgraph_asks_is_asked_in_a_redacted_journal_too() {
     let asked = |id: &str| {
         let native = json!({"id": id, "value": secret("question")});
-        Say::Event(
+        Part::Event(
             json!({"type": "CUSTOM", "name": "on_interrupt", "value": secret("question"), "rawEvent": native}),
         )
     };
-    let mut world = World::with(Dialect::AgUi, |_| {})
+    let mut world = crate::world::with(Dialect::AgUi, |_| {})
         .journaled()
-        .says([asked(SECRET), asked("b")])
-        .says([text("Yes.")]);
+        .streams([asked(SECRET), asked("b")])
+        .streams([text("Yes.")]);
     world.send("Hello");
     world.drive();
     let answers = [SECRET, "b"].map(answer);
@@ -313,9 +313,9 @@ fn what_langgraph_asks_is_asked_in_a_redacted_journal_too() {
 fn an_id_that_the_machine_made_still_names_its_message() {
     let mut world = guarded(1_700, ContextPolicy::Trim, |_| {})
         .journaled()
-        .says([call("a", "work", "{}")])
-        .says([call("b", "work", "{\"n\":1}")])
-        .says([text("Yes.")]);
+        .streams([call("a", "work", "{}")])
+        .streams([call("b", "work", "{\"n\":1}")])
+        .streams([text("Yes.")]);
     world.trims.push_back(|overflow| {
         let made = overflow.messages.iter().skip(1);
         (made.map(|message| message.id.clone()).collect(), None)
@@ -361,7 +361,10 @@ fn another_seed_gives_other_aliases() {
 #[test]
 fn characters_of_every_length_keep_their_length() {
     let said = "aé€🦓 nñ₂🙂";
-    let mut world = World::chat().journaled().says([text(said)]).turn();
+    let mut world = crate::world::chat()
+        .journaled()
+        .streams([text(said)])
+        .turn();
     let journal = parsed(&written(&mut world));
     let redacted = journal.redact(1).expect("it can be redacted");
     replays_alike(&journal, &redacted);
@@ -383,7 +386,10 @@ fn characters_of_every_length_keep_their_length() {
 
 #[test]
 fn every_bit_of_the_seed_counts() {
-    let mut world = World::chat().journaled().says([text("Hello.")]).turn();
+    let mut world = crate::world::chat()
+        .journaled()
+        .streams([text("Hello.")])
+        .turn();
     let journal = parsed(&written(&mut world));
     let of = |seed| journal.redact(seed).expect("it can be redacted").to_text();
     let all: std::collections::BTreeSet<_> = (0..64).map(|bit| of(1 << bit)).collect();
@@ -393,9 +399,9 @@ fn every_bit_of_the_seed_counts() {
 #[test]
 fn a_page_that_is_no_stream_is_hidden_too() {
     let page = format!("<html><p>{SECRET}</p></html>").into_bytes();
-    let mut world = World::chat()
+    let mut world = crate::world::chat()
         .journaled()
-        .answers(Answer::Body(Some("text/html; x=Quagga"), page))
+        .reply(Reply::Body(Some("text/html; x=Quagga"), page))
         .turn();
     let journal = parsed(&written(&mut world));
     let redacted = journal.redact(1).expect("it can be redacted");
@@ -405,7 +411,7 @@ fn a_page_that_is_no_stream_is_hidden_too() {
 
 #[test]
 fn a_journal_with_a_whole_snapshot_is_not_redacted() {
-    let mut world = World::chat().answers(Answer::Never);
+    let mut world = crate::world::chat().reply(Reply::Silent);
     world.send("Hello");
     let snapshot = world.machine.snapshot();
     let mut journal =
@@ -420,10 +426,10 @@ fn a_journal_with_a_whole_snapshot_is_not_redacted() {
 
 #[test]
 fn a_journal_with_a_binary_stream_is_not_redacted() {
-    let mut world = World::with(Dialect::AgUi, |config| config.retry.attempts = 2)
+    let mut world = crate::world::with(Dialect::AgUi, |config| config.retry.attempts = 2)
         .journaled()
-        .answers(Answer::Unreachable)
-        .answers(Answer::Body(Some(protobuf::MEDIA_TYPE), Vec::new()))
+        .reply(Reply::Unreachable)
+        .reply(Reply::Body(Some(protobuf::MEDIA_TYPE), Vec::new()))
         .turn();
     let journal = parsed(&written(&mut world));
     let steps: Vec<_> = journal
@@ -446,9 +452,9 @@ fn a_run_that_goes_by_words_alone_is_not_redacted() {
         retry_after: None,
         body: b"the prompt is too long".to_vec(),
     };
-    let mut world = World::chat()
+    let mut world = crate::world::chat()
         .journaled()
-        .answers(Answer::Refuses(refusal))
+        .reply(Reply::Refused(refusal))
         .turn();
     let journal = parsed(&written(&mut world));
     let differs = RedactError::Differs {

@@ -2,7 +2,7 @@
 
 use super::replays_alike;
 use crate::journal::{parsed, written};
-use crate::world::{Answer, Then, World};
+use crate::world::{Ending, Reply};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stepwell_core::dialect::Dialect;
@@ -26,10 +26,10 @@ fn redacted(dialect: Dialect, body: &str) -> String {
 
 #[track_caller]
 fn redacted_by(seed: u64, dialect: Dialect, body: &str) -> String {
-    let answer = Answer::Stream(body.as_bytes().to_vec(), Then::Ends);
-    let mut world = World::with(dialect, |config| config.retry.attempts = 1)
+    let answer = Reply::Bytes(body.as_bytes().to_vec(), Ending::Complete);
+    let mut world = crate::world::with(dialect, |config| config.retry.attempts = 1)
         .journaled()
-        .answers(answer)
+        .reply(answer)
         .turn();
     let journal = parsed(&written(&mut world));
     assert_eq!(received(&journal), body);
@@ -176,10 +176,10 @@ fn the_ids_of_events_are_hidden_and_stay_apart() {
 #[test]
 fn an_id_that_is_no_text_is_hidden_like_any_bytes() {
     let mut body = b"id: zebra\xff7\ndata: {}\n\n".to_vec();
-    let answer = Answer::Stream(body.clone(), Then::Ends);
-    let mut world = World::with(Dialect::OpenAiChat, |config| config.retry.attempts = 1)
+    let answer = Reply::Bytes(body.clone(), Ending::Complete);
+    let mut world = crate::world::with(Dialect::OpenAiChat, |config| config.retry.attempts = 1)
         .journaled()
-        .answers(answer)
+        .reply(answer)
         .turn();
     let journal = parsed(&written(&mut world));
     let redacted = journal.redact(5).expect("it goes the same way");

@@ -4,7 +4,6 @@
 mod real;
 
 use crate::cases::cases;
-use crate::look::{content_text, legal};
 use crate::world::{config, offer};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
@@ -22,6 +21,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
+use stepwell_testing::history::check_history;
 
 const SILENCE: u64 = 20_000;
 const CLOSING: u64 = 3_000;
@@ -33,7 +33,7 @@ const MAX_RETRY_AFTER: u64 = 120;
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
-    Work,
+    ToolReply,
     /// A tool that may run twice.
     Look,
     Invented,
@@ -216,7 +216,7 @@ impl Reference {
             match asked {
                 Asked::Invented => result.get_or_insert("invented"),
                 Asked::Broken => result.get_or_insert("JSON"),
-                Asked::Work | Asked::Look => continue,
+                Asked::ToolReply | Asked::Look => continue,
             };
         }
         self.phase = Phase::Tools;
@@ -289,7 +289,7 @@ impl Reference {
                 self.tools.retain(|&index, due| {
                     let (asked, result) = &mut calls[index as usize];
                     *due = now + TOOL;
-                    if *asked == Asked::Work {
+                    if *asked == Asked::ToolReply {
                         *result = Some("is not known");
                     }
                     *asked == Asked::Look
@@ -375,8 +375,8 @@ impl ReferenceStateMachine for Reference {
             }
             Phase::Streaming { .. } => {
                 let asked = vec![
-                    Asked::Work,
-                    Asked::Work,
+                    Asked::ToolReply,
+                    Asked::ToolReply,
                     Asked::Look,
                     Asked::Invented,
                     Asked::Broken,

@@ -62,7 +62,7 @@ impl Real {
                 let mut text = String::new();
                 for asked in asked {
                     let (name, arguments) = match asked {
-                        Asked::Work => ("work", "{}"),
+                        Asked::ToolReply => ("work", "{}"),
                         Asked::Look => ("look", "null"),
                         Asked::Invented => ("invented", "{}"),
                         Asked::Broken => ("work", "{\"a\":"),
@@ -262,10 +262,9 @@ impl StateMachineTest for Real {
                 .messages()
                 .iter()
                 .filter_map(|message| match message {
-                    Message::Tool(message) => Some((
-                        message.tool_call_id.to_string(),
-                        content_text(&message.content),
-                    )),
+                    Message::Tool(message) => {
+                        Some((message.tool_call_id.to_string(), message.content.to_text()))
+                    }
                     _ => None,
                 });
         let results: Vec<_> = results.collect();
@@ -285,7 +284,7 @@ impl StateMachineTest for Real {
             );
         }
         if end.is_some() || reference.calls.is_empty() {
-            assert_eq!(legal(machine.conversation().messages()), Ok(()));
+            assert_eq!(check_history(machine.conversation().messages()), Ok(()));
         }
     }
 }

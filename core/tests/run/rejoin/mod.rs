@@ -6,8 +6,7 @@ mod refused;
 
 use crate::cases::cases;
 use crate::joined::appended;
-use crate::wire::text;
-use crate::world::{Answer, Cut, Then, Work, World, offer};
+use crate::world::{Cut, Ending, Reply, ToolReply, World, offer};
 use backend::{Agent, merge};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,6 +17,7 @@ use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{Outcome, RunEvent, TextOptions};
 use stepwell_core::tool::Tool;
+use stepwell_testing::reply::text;
 
 const WAYS: [Resumption; 3] = [
     Resumption::LastEventId,
@@ -29,7 +29,7 @@ const WAYS: [Resumption; 3] = [
 fn world(way: Resumption) -> (World, Rc<RefCell<Vec<String>>>) {
     let calls = Rc::<RefCell<Vec<String>>>::default();
     let seen = Rc::clone(&calls);
-    let world = World::with(Dialect::AgUi, |config| {
+    let world = crate::world::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.endpoint.quirks.resumption = way;
         // What was shown is compared with what was said.
@@ -40,7 +40,7 @@ fn world(way: Resumption) -> (World, Rc<RefCell<Vec<String>>>) {
     .tool("work", move |call| {
         seen.borrow_mut()
             .push(format!("{} {}", call.tool_call_id, call.arguments.raw));
-        Work::gives("ok")
+        ToolReply::text("ok")
     });
     (world, calls)
 }
@@ -84,7 +84,7 @@ fn broken(way: Resumption, agent: &Agent, cuts: &[Break], restores: bool) -> (Wo
             break;
         }
         if bytes % 2 == 1 {
-            world = world.answers(Answer::Unreachable);
+            world = world.reply(Reply::Unreachable);
         }
         let at = first + usize::from(*place) * room / (usize::from(u16::MAX) + 1);
         let mut body: String = frames[..at]
@@ -100,12 +100,12 @@ fn broken(way: Resumption, agent: &Agent, cuts: &[Break], restores: bool) -> (Wo
             .min(agent.events.len() - 1)
             .max(heard);
         merged = *merges;
-        world = world.answers(Answer::Stream(body.into_bytes(), Then::Breaks));
+        world = world.reply(Reply::Bytes(body.into_bytes(), Ending::Broken));
     }
     let frames = agent.body(way, heard, said, merged);
     let body: String = frames.iter().map(|frame| frame.text.as_str()).collect();
-    world = world.answers(Answer::Stream(body.into_bytes(), Then::Ends));
-    let world = world.says([text("Done.")]).turn();
+    world = world.reply(Reply::Bytes(body.into_bytes(), Ending::Complete));
+    let world = world.streams([text("Done.")]).turn();
     let calls = calls.borrow().clone();
     (world, calls)
 }
@@ -216,8 +216,8 @@ fn each_way_asks_in_its_own_words() {
             .collect();
         let (world, _) = world(way);
         let world = world
-            .answers(Answer::Stream(begun.into_bytes(), Then::Breaks))
-            .answers(Answer::Stream(rest.into_bytes(), Then::Ends))
+            .reply(Reply::Bytes(begun.into_bytes(), Ending::Broken))
+            .reply(Reply::Bytes(rest.into_bytes(), Ending::Complete))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         let requests = world.seen.requests();
@@ -256,9 +256,9 @@ fn a_call_that_began_and_ended_while_nobody_listened_is_run() {
         .collect();
     let (world, calls) = world(way);
     let world = world
-        .answers(Answer::Stream(begun.into_bytes(), Then::Breaks))
-        .answers(Answer::Stream(rest.into_bytes(), Then::Ends))
-        .says([text("Done.")])
+        .reply(Reply::Bytes(begun.into_bytes(), Ending::Broken))
+        .reply(Reply::Bytes(rest.into_bytes(), Ending::Complete))
+        .streams([text("Done.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(*calls.borrow(), ["call-2 {\"a\":1,\"b\":\"zwölf\"}"]);
@@ -299,12 +299,12 @@ fn a_call_that_came_unseen_is_run_though_its_id_was_used_before() {
     ];
     let (world, calls) = world(Resumption::Snapshot);
     let world = world
-        .answers(Answer::Stream(body(&first), Then::Ends))
-        .answers(Answer::Stream(body(&[begin]), Then::Breaks))
-        .answers(Answer::Stream(body(&then), Then::Ends))
-        .says([text("Done.")])
+        .reply(Reply::Bytes(body(&first), Ending::Complete))
+        .reply(Reply::Bytes(body(&[begin]), Ending::Broken))
+        .reply(Reply::Bytes(body(&then), Ending::Complete))
+        .streams([text("Done.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(*calls.borrow(), ["call {\"a\":1}", "call {\"a\":2}"]);
-    world.assert_legal();
+    world.assert_valid_history();
 }

@@ -2,7 +2,7 @@
 
 use super::backend::Agent;
 use super::{body, world};
-use crate::world::{Answer, Then, World};
+use crate::world::{Ending, Reply, World};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Resumption;
 use stepwell_core::run::{Failure, Outcome, RunEvent};
@@ -11,8 +11,8 @@ use stepwell_core::run::{Failure, Outcome, RunEvent};
 fn turn(way: Resumption, heard: &[Value], then: &[Value]) -> World {
     let (world, _) = world(way);
     world
-        .answers(Answer::Stream(body(heard), Then::Breaks))
-        .answers(Answer::Stream(body(then), Then::Ends))
+        .reply(Reply::Bytes(body(heard), Ending::Broken))
+        .reply(Reply::Bytes(body(then), Ending::Complete))
         .turn()
 }
 
@@ -44,7 +44,7 @@ fn a_replay_that_says_something_else_fails_the_turn_and_keeps_what_was_said() {
         assert!(message.contains("does not go on"), "{what}: {message}");
         let text = world.machine.conversation().text();
         assert_eq!(text, "zwölf 三", "{what}");
-        world.assert_legal();
+        world.assert_valid_history();
     }
 }
 
@@ -52,8 +52,8 @@ fn a_replay_that_says_something_else_fails_the_turn_and_keeps_what_was_said() {
 fn a_replay_that_ends_before_where_it_broke_off_is_no_success() {
     let said = Agent::saying(&[0, 8, 8, 8]).events;
     let (world, _) = world(Resumption::Replay);
-    let mut world = world.answers(Answer::Stream(body(&said[..5]), Then::Breaks));
-    world.otherwise = Some(Answer::Stream(body(&said[..4]), Then::Ends));
+    let mut world = world.reply(Reply::Bytes(body(&said[..5]), Ending::Broken));
+    world.fallback_reply = Some(Reply::Bytes(body(&said[..4]), Ending::Complete));
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Truncated);
     let retries = |event: &&RunEvent| matches!(event, RunEvent::Retrying { .. });

@@ -1,12 +1,23 @@
-//! What can be seen of a world, for assertions.
+//! What came out of a world's run, for assertions.
 
-use crate::world::{Seen, World};
+use super::World;
+use crate::history::check_history;
 use serde_json::Value;
 use stepwell_core::conversation::ToolCallStatus;
-use stepwell_core::event::{Event, Message, MessageContent};
-use stepwell_core::run::{Effect, EffectId, Output, RunEvent, ToolInvocation};
+use stepwell_core::event::{Event, Message};
+use stepwell_core::run::{EdgeRow, Effect, EffectId, Output, RunEvent, ToolInvocation};
+
+/// What came out of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// The effects and events, in order.
+    pub outputs: Vec<Output>,
+    /// The moves, in order.
+    pub moves: Vec<EdgeRow>,
+}
 
 impl Seen {
+    /// The events.
     pub fn events(&self) -> impl Iterator<Item = &RunEvent> {
         self.outputs.iter().filter_map(|output| match output {
             Output::Event(event) => Some(event),
@@ -14,6 +25,7 @@ impl Seen {
         })
     }
 
+    /// The effects with their ids.
     pub fn effects(&self) -> impl Iterator<Item = (EffectId, &Effect)> {
         self.outputs.iter().filter_map(|output| match output {
             Output::Effect(id, effect) => Some((*id, effect)),
@@ -21,7 +33,8 @@ impl Seen {
         })
     }
 
-    /// The effects' ids with what each is, in a word.
+    /// The effects in a word each, with their ids: `open open:0:0`.
+    #[must_use]
     pub fn effect_names(&self) -> Vec<String> {
         let name = |effect: &Effect| match effect {
             Effect::CreateRun { .. } => "create",
@@ -38,6 +51,7 @@ impl Seen {
             Effect::AskUser { .. } => "ask_user",
             Effect::AnswerTool { .. } => "answer",
             Effect::RunHook { .. } => "hook",
+            _ => "effect",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))
@@ -45,6 +59,10 @@ impl Seen {
     }
 
     /// The bodies of the requests.
+    ///
+    /// # Panics
+    /// If one is not JSON.
+    #[must_use]
     pub fn requests(&self) -> Vec<Value> {
         self.effects()
             .filter_map(|(_, effect)| match effect {
@@ -56,6 +74,8 @@ impl Seen {
             .collect()
     }
 
+    /// The calls that the host was to run.
+    #[must_use]
     pub fn invocations(&self) -> Vec<&ToolInvocation> {
         self.effects()
             .filter_map(|(_, effect)| match effect {
@@ -65,6 +85,7 @@ impl Seen {
             .collect()
     }
 
+    /// The AG-UI events.
     pub fn ag_ui(&self) -> impl Iterator<Item = &Event> {
         self.events().filter_map(|event| match event {
             RunEvent::AgUi(event) => Some(event),
@@ -72,7 +93,8 @@ impl Seen {
         })
     }
 
-    /// The text as it came out in deltas.
+    /// The text of all messages, joined from its deltas.
+    #[must_use]
     pub fn streamed_text(&self) -> String {
         self.ag_ui()
             .filter_map(|event| match event {
@@ -82,7 +104,8 @@ impl Seen {
             .collect()
     }
 
-    /// Each status that the call with this id was said to have.
+    /// The statuses that were reported of the call with this id.
+    #[must_use]
     pub fn statuses(&self, id: &str) -> Vec<ToolCallStatus> {
         self.events()
             .filter_map(|event| match event {
@@ -94,6 +117,8 @@ impl Seen {
             .collect()
     }
 
+    /// The effects whose answers were dropped.
+    #[must_use]
     pub fn dropped(&self) -> Vec<EffectId> {
         self.events()
             .filter_map(|event| match event {
@@ -103,6 +128,8 @@ impl Seen {
             .collect()
     }
 
+    /// The warnings.
+    #[must_use]
     pub fn warnings(&self) -> Vec<&str> {
         self.events()
             .filter_map(|event| match event {
@@ -112,6 +139,8 @@ impl Seen {
             .collect()
     }
 
+    /// The number of times that the turn was reported to be over.
+    #[must_use]
     pub fn ends(&self) -> usize {
         self.events()
             .filter(|event| matches!(event, RunEvent::Completed(_)))
@@ -120,25 +149,30 @@ impl Seen {
 }
 
 impl World {
+    /// The history.
+    #[must_use]
     pub fn messages(&self) -> &[Message] {
         self.machine.conversation().messages()
     }
 
-    /// The results in the history: the call's id, and the text.
+    /// The results in the history: the id of the call, and the text.
+    #[must_use]
     pub fn results(&self) -> Vec<(String, String)> {
         self.messages()
             .iter()
             .filter_map(|message| match message {
-                Message::Tool(message) => Some((
-                    message.tool_call_id.to_string(),
-                    content_text(&message.content),
-                )),
+                Message::Tool(message) => {
+                    Some((message.tool_call_id.to_string(), message.content.to_text()))
+                }
                 _ => None,
             })
             .collect()
     }
 
     /// The only result in the history.
+    ///
+    /// # Panics
+    /// If there is not exactly one.
     #[track_caller]
     pub fn result(&self) -> String {
         match &self.results()[..] {
@@ -147,45 +181,14 @@ impl World {
         }
     }
 
+    /// Checks that the history is [valid](check_history).
+    ///
+    /// # Panics
+    /// If it is not.
     #[track_caller]
-    pub fn assert_legal(&self) {
-        if let Err(fault) = legal(self.messages()) {
+    pub fn assert_valid_history(&self) {
+        if let Err(fault) = check_history(self.messages()) {
             panic!("{fault}: {:#?}", self.messages());
         }
-    }
-}
-
-pub fn content_text(content: &MessageContent) -> String {
-    match content {
-        MessageContent::Text(text) => text.clone(),
-        MessageContent::Parts(_) => panic!("these tests send texts"),
-    }
-}
-
-/// I8: each call of a history is answered once, right after the message that asks, in the order of the calls.
-pub fn legal(messages: &[Message]) -> Result<(), String> {
-    let mut asked: Vec<&str> = Vec::new();
-    for message in messages {
-        match message {
-            Message::Tool(result) => {
-                if asked.first() != Some(&result.tool_call_id.as_str()) {
-                    return Err(format!(
-                        "a result for {} where one for {asked:?} is due",
-                        result.tool_call_id
-                    ));
-                }
-                asked.remove(0);
-            }
-            _ if !asked.is_empty() => return Err(format!("no result for {asked:?}")),
-            Message::Assistant(message) => {
-                asked.extend(message.tool_calls.iter().map(|call| call.id.as_str()));
-            }
-            _ => {}
-        }
-    }
-    if asked.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("no result for {asked:?}"))
     }
 }

@@ -1,18 +1,22 @@
-//! A store that can fail, and that sees to it that it is used rightly.
+//! A store that can fail, and that checks how it is used.
 
 use stepwell_core::RunId;
 use stepwell_core::run::{Block, TurnStatus};
 
+/// The store of a [`World`](super::World). It panics where the run breaks the rules of writes (invariant I6).
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// How many of the next writes fail.
+    /// The number of next writes that fail.
     pub failures: u32,
-    /// How long a write takes, in milliseconds.
+    /// The time that a write takes, in milliseconds.
     pub takes: u64,
+    /// The blocks that are stored.
     pub blocks: Vec<Block>,
+    /// The status of the turn as the last write has it.
     pub status: Option<TurnStatus>,
+    /// The snapshot of the last write.
     pub snapshot: Option<String>,
-    /// Every write that was asked for, also those that failed.
+    /// Every write that was requested, the failed ones too.
     pub writes: Vec<(TurnStatus, Vec<Block>)>,
     closings: usize,
 }
@@ -32,8 +36,8 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Takes one write: all of it, or nothing. Whether it keeps to the rules is checked either way.
-    pub fn write(
+    /// Stores one write completely, or fails. The rules are checked either way.
+    pub(super) fn write(
         &mut self,
         turn: &RunId,
         status: TurnStatus,
@@ -55,7 +59,7 @@ impl Store {
         Ok(())
     }
 
-    /// I6a and I6b: numbers without a gap, and none for two contents.
+    /// Checks I6: the numbers have no gap, and each belongs to one content.
     fn check(&self, blocks: &[Block]) {
         for (block, sequence) in blocks.iter().zip(self.blocks.len() as u64..) {
             assert_eq!(block.sequence, sequence, "a gap in the sequence");

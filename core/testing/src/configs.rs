@@ -1,9 +1,8 @@
-//! What a mad run is configured to.
+//! Configurations of all kinds, as proptest draws them.
 
-use crate::world::{config, offer};
+use crate::world::config;
 use proptest::prelude::*;
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Usd;
 use stepwell_core::dialect::{Dialect, Resumption};
@@ -15,104 +14,105 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
-/// What the run is configured to.
+/// A configuration, in the few numbers that it was drawn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     dialect: Dialect,
-    stores: bool,
+    has_store: bool,
     creates_runs: bool,
     gives_keys: bool,
-    policy: u8,
-    turn: bool,
-    /// What the device's policies are, and whether the backend can resume.
+    limits: u8,
+    has_turn_timeout: bool,
     device: u8,
-    partial: bool,
-    /// How large the model's context window is, what happens at its end, and how text is shown.
+    has_partial_arguments: bool,
     context: u8,
-    /// Whether the answer is typed, and how.
     output: u8,
-    /// Whether hooks look at each moment.
-    hooks: bool,
+    has_hooks: bool,
 }
 
+/// Configurations with three tools: `work`, `look`, which is idempotent, and `ask`, which the user must allow. They speak
+/// AG-UI or OpenAI's chat, with and without a store, hooks, typed answers, limits and all policies.
 pub fn settings() -> impl Strategy<Value = Setting> {
-    (
+    // What takes steps of its own, or ends a run early, is rare, so that runs come far.
+    let flags = (
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
-        // What takes steps of its own, or ends a run early, is rare: others are to come far.
         prop::bool::weighted(0.2),
-        0..3u8,
         any::<bool>(),
-        any::<u8>(),
         any::<bool>(),
-        any::<u8>(),
-        (any::<u8>(), prop::bool::weighted(0.2)),
-    )
-        .prop_map(
-            |(
-                ag_ui,
-                stores,
-                creates_runs,
-                gives_keys,
-                policy,
-                turn,
-                device,
-                partial,
-                context,
-                (output, hooks),
-            )| {
-                Setting {
-                    dialect: if ag_ui {
-                        Dialect::AgUi
-                    } else {
-                        Dialect::OpenAiChat
-                    },
-                    stores,
-                    creates_runs,
-                    gives_keys,
-                    policy,
-                    turn,
-                    device,
-                    partial,
-                    context,
-                    output,
-                    hooks,
-                }
+        prop::bool::weighted(0.2),
+    );
+    let numbers = (0..3u8, any::<u8>(), any::<u8>(), any::<u8>());
+    (flags, numbers).prop_map(|(flags, (limits, device, context, output))| {
+        let (
+            is_agent,
+            has_store,
+            creates_runs,
+            gives_keys,
+            has_turn_timeout,
+            has_partial_arguments,
+            has_hooks,
+        ) = flags;
+        Setting {
+            dialect: if is_agent {
+                Dialect::AgUi
+            } else {
+                Dialect::OpenAiChat
             },
-        )
+            has_store,
+            creates_runs,
+            gives_keys,
+            limits,
+            has_turn_timeout,
+            device,
+            has_partial_arguments,
+            context,
+            output,
+            has_hooks,
+        }
+    })
 }
-
-pub const ROUNDS: u32 = 2;
 
 impl Setting {
     /// The same with a store.
-    pub fn storing(mut self) -> Self {
-        self.stores = true;
+    #[must_use]
+    pub const fn storing(mut self) -> Self {
+        self.has_store = true;
         self
     }
 
-    /// The same in another wire format.
-    pub fn speaking(mut self, dialect: Dialect) -> Self {
+    /// The same in another dialect.
+    #[must_use]
+    pub const fn speaking(mut self, dialect: Dialect) -> Self {
         self.dialect = dialect;
         self
     }
 
-    pub(super) fn config(self) -> Arc<RunConfig> {
+    /// The configuration.
+    ///
+    /// # Panics
+    /// Never: its tools and types are sound.
+    #[must_use]
+    pub fn config(self) -> RunConfig {
         let mut config = config(self.dialect);
-        offer(&mut config, Tool::new("work", "Works."));
-        offer(&mut config, Tool::new("look", "Looks.").idempotent());
-        offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
-        config.limits.max_tool_rounds = ROUNDS;
-        config.limits.max_parallel_tools = [8, 1, 2][usize::from(self.policy)];
+        for tool in [
+            Tool::new("work", "Works."),
+            Tool::new("look", "Looks.").idempotent(),
+            Tool::new("ask", "Asks.").requires_approval(),
+        ] {
+            config.tools = config.tools.register(tool).expect("a sound tool");
+        }
+        config.limits.max_tool_rounds = 2;
+        config.limits.max_parallel_tools = [8, 1, 2][usize::from(self.limits)];
         config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
-            [usize::from(self.policy)];
-        if self.hooks {
+            [usize::from(self.limits)];
+        if self.has_hooks {
             config.hooks = ["first", "second"]
                 .map(|name| HookSpec::new(name, HookMoment::ALL))
                 .into();
         }
-        if self.stores {
+        if self.has_store {
             config.durability = Durability::Blocks { attempts: 2 };
         }
         if self.creates_runs {
@@ -146,7 +146,7 @@ impl Setting {
         if self.device / 128 == 1 {
             config.endpoint.quirks.resumption = Resumption::LastEventId;
         }
-        config.partial_arguments = self.partial;
+        config.partial_arguments = self.has_partial_arguments;
         config.context_guard = ContextGuard {
             window: match self.context % 4 {
                 0 | 1 => None,
@@ -185,9 +185,9 @@ impl Setting {
             Usd::from_nanos(7),
             Usd::from_nanos(1_000_000),
         ));
-        let is_poor = self.context / 4 % 4 == 3 && self.policy == 0;
+        let is_poor = self.context / 4 % 4 == 3 && self.limits == 0;
         config.limits.max_cost = is_poor.then_some(Usd::from_nanos(9));
-        config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
-        Arc::new(config)
+        config.timeouts.turn = self.has_turn_timeout.then_some(Duration::from_secs(600));
+        config
     }
 }

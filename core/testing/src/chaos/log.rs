@@ -1,0 +1,59 @@
+//! What happened to a run, step by step, in the form of scenario files.
+
+use crate::scenario;
+use serde_json::{Value, json};
+use stepwell_core::run::{EffectId, Input, RunConfig};
+
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    steps: Vec<Value>,
+    /// The bytes of a character that the next chunk completes: files hold text. Where a stream is cut changes nothing.
+    rest: Vec<u8>,
+}
+
+impl Log {
+    pub(super) fn input(&mut self, now: u64, input: &Input<'_>) {
+        let step = match input {
+            Input::Received { effect, bytes } => {
+                self.rest.extend_from_slice(bytes);
+                let whole = match std::str::from_utf8(&self.rest) {
+                    Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                    _ => self.rest.len(),
+                };
+                let text: Vec<u8> = self.rest.drain(..whole).collect();
+                let text = String::from_utf8_lossy(&text);
+                Some(json!({"input": "receive", "effect": effect.to_string(), "text": text}))
+            }
+            _ => {
+                self.rest.clear();
+                scenario::step(input)
+            }
+        };
+        if let Some(mut step) = step {
+            step["at"] = now.into();
+            self.steps.push(step);
+        }
+    }
+
+    /// Another host takes over: from a write, or from where the run is.
+    pub(super) fn revived(&mut self, now: u64, written: Option<EffectId>) {
+        let mut step = json!({"input": "revive", "at": now});
+        if let Some(written) = written {
+            step["written"] = written.to_string().into();
+        }
+        self.steps.push(step);
+    }
+
+    /// Another host begins the run again, as nothing is stored.
+    pub(super) fn began_again(&mut self, now: u64) {
+        self.steps
+            .push(json!({"input": "new_run", "thread_id": "thread", "at": now}));
+    }
+
+    pub(super) fn scenario(&self, config: &RunConfig) -> Value {
+        json!({
+            "config": scenario::config(config),
+            "steps": self.steps,
+        })
+    }
+}

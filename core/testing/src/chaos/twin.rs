@@ -1,0 +1,159 @@
+//! Second runs that must come to the same.
+
+use super::violation::{Invariant, Violation};
+use std::sync::Arc;
+use stepwell_core::Timestamp;
+use stepwell_core::event::Event;
+use stepwell_core::run::{
+    CanonicalForm, Effect, Input, Misuse, Output, RunConfig, RunEvent, RunMachine,
+};
+
+/// A second run that is told the same as the first, input by input, and must come to the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Twin {
+    /// A clone.
+    Cloned,
+    /// The run, stored and restored.
+    Restored,
+    /// A clone that is given the bytes of a stream in chunks of this many bytes.
+    Cut(usize),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Twins {
+    pub(super) kind: Option<Twin>,
+}
+
+/// What a twin came to.
+pub(super) struct Expected {
+    twin: Twin,
+    before: Result<(), Violation>,
+    result: Result<(), Misuse>,
+    outputs: Vec<Output>,
+    canonical: CanonicalForm,
+}
+
+fn violation(twin: Twin, message: impl Into<String>) -> Violation {
+    Violation {
+        invariant: match twin {
+            Twin::Cloned => Invariant::EqualRunsHaveEqualFutures,
+            Twin::Restored => Invariant::RestoreChangesNothing,
+            Twin::Cut(_) => Invariant::CutsDoNotMatter,
+        },
+        message: message.into(),
+    }
+}
+
+impl Twins {
+    /// Tells a twin of the run the same.
+    pub(super) fn feed(
+        &self,
+        machine: &RunMachine,
+        config: &Arc<RunConfig>,
+        input: &Input<'static>,
+        now: u64,
+    ) -> Option<Expected> {
+        let kind = self.kind?;
+        let now = Timestamp(now);
+        let mut twin = machine.clone();
+        let mut before = Ok(());
+        if kind == Twin::Restored && !machine.is_disposed() {
+            match RunMachine::restore(&machine.snapshot(), Arc::clone(config)) {
+                Ok(restored) => twin = restored,
+                Err(error) => before = Err(violation(kind, error.to_string())),
+            }
+        }
+        if before.is_ok() && !is_same(kind, &twin.canonical(), machine) {
+            before = Err(violation(kind, "the twin differs before the input"));
+        }
+        let mut outputs = Vec::new();
+        let mut tell = |twin: &mut RunMachine, input: Input<'_>| {
+            let result = twin.handle(input, now);
+            outputs.extend(std::iter::from_fn(|| twin.poll_output()));
+            result
+        };
+        let result = match (kind, input) {
+            (Twin::Cut(size), Input::Received { effect, bytes }) => {
+                let (effect, mut result) = (*effect, Ok(()));
+                for chunk in bytes.chunks(size.max(1)) {
+                    let bytes = chunk.into();
+                    result = tell(&mut twin, Input::Received { effect, bytes });
+                }
+                result
+            }
+            _ => tell(&mut twin, input.clone()),
+        };
+        Some(Expected {
+            twin: kind,
+            before,
+            result,
+            outputs,
+            canonical: twin.canonical(),
+        })
+    }
+}
+
+impl Expected {
+    /// Compares what the run came to.
+    pub(super) fn compare(
+        self,
+        result: &Result<(), Misuse>,
+        outputs: &[Output],
+        machine: &RunMachine,
+    ) -> Result<(), Violation> {
+        self.before?;
+        if self.result != *result {
+            let message = format!("{result:?} became {:?}", self.result);
+            return Err(violation(self.twin, message));
+        }
+        let is_same_output = match self.twin {
+            // Other chunks, other deltas: their texts and all else are the same.
+            Twin::Cut(_) => essence(&self.outputs) == essence(outputs),
+            _ => self.outputs == outputs,
+        };
+        if !is_same_output {
+            let message = format!("{outputs:?} became {:?}", self.outputs);
+            return Err(violation(self.twin, message));
+        }
+        if !is_same(self.twin, &self.canonical, machine) {
+            return Err(violation(self.twin, "the twin differs after the input"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a twin is the same run. A restored run is told its key again, which no snapshot holds.
+fn is_same(kind: Twin, twin: &CanonicalForm, machine: &RunMachine) -> bool {
+    match kind {
+        Twin::Restored => twin.snapshot() == machine.snapshot(),
+        _ => *twin == machine.canonical(),
+    }
+}
+
+/// The effects and moves of a run, its end, and its texts. A snapshot that is written in the middle of a stream has what
+/// was read of the stream so far.
+fn essence(outputs: &[Output]) -> (Vec<Output>, String) {
+    let mut text = String::new();
+    let mut others = Vec::new();
+    for output in outputs {
+        match output {
+            Output::Event(RunEvent::AgUi(Event::TextMessageContent(event))) => {
+                text.push_str(&event.delta)
+            }
+            Output::Event(RunEvent::AgUi(Event::ReasoningMessageContent(event))) => {
+                text.push_str(&event.delta);
+            }
+            Output::Event(event) if !matches!(event, RunEvent::Completed(_)) => {}
+            Output::Effect(id, effect) => {
+                let mut effect = effect.clone();
+                if let Effect::Persist { snapshot, .. } = &mut effect {
+                    snapshot.clear();
+                }
+                others.push(Output::Effect(*id, effect));
+            }
+            _ => others.push(output.clone()),
+        }
+    }
+    (others, text)
+}

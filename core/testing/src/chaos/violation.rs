@@ -1,0 +1,56 @@
+//! What a run does that it must not.
+
+use std::fmt;
+
+/// A promise that every run keeps, by its number in the design; `core/README.md` has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Invariant {
+    /// A run ends, or waits for someone who was asked or for a time.
+    EndsOrWaits,
+    /// The end is the end, and is reported once.
+    EndsOnce,
+    /// How the bytes are cut changes nothing.
+    CutsDoNotMatter,
+    /// A run that is stored and restored is the same run.
+    RestoreChangesNothing,
+    /// Equal runs have equal futures.
+    EqualRunsHaveEqualFutures,
+    /// Blocks are numbered without a gap, and what builds on a block waits until it is stored.
+    StoredBeforeUsed,
+    /// No tool runs twice for one call.
+    RunsToolsOnce,
+    /// Histories and requests are valid for their provider.
+    RequestsAreValid,
+    /// The limits on rounds, calls and parallel tools are kept.
+    KeepsLimits,
+    /// Nothing begins after a cancel.
+    CancelIsFinal,
+    /// Nothing that was shown and stored is lost by a crash.
+    LosesNothing,
+    /// Every move between states is one of the table.
+    MovesAreInTheTable,
+    /// A mistake of the host changes nothing.
+    MisuseChangesNothing,
+    /// The deltas of a message add up to the message.
+    DeltasAddUp,
+    /// What the user sends during a turn is taken in or refused, once.
+    SteeringIsAnswered,
+}
+
+/// A promise that a run broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The promise.
+    pub invariant: Invariant,
+    /// How it was broken.
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.invariant, self.message)
+    }
+}
+
+impl std::error::Error for Violation {}
