@@ -94,7 +94,7 @@ pub trait Decode {
 
     /// What the answer has cost, as far as the provider has said by now: what counts of a stream that does not come to its
     /// end.
-    fn usage(&mut self) -> Option<&TokenUsage> {
+    fn usage(&self) -> Option<&TokenUsage> {
         None
     }
 
@@ -379,8 +379,8 @@ impl Decode for Decoder {
         self.dialect.get().is_done()
     }
 
-    fn usage(&mut self) -> Option<&TokenUsage> {
-        self.dialect.get_mut().usage()
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.dialect.get().usage()
     }
 
     fn response_id(&self) -> Option<&str> {

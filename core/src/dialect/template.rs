@@ -90,9 +90,13 @@ pub(super) trait FrameReader {
     }
 
     /// As [`Decode::usage`].
-    fn usage(&mut self) -> Option<&TokenUsage> {
+    fn usage(&self) -> Option<&TokenUsage> {
         None
     }
+
+    /// Names the model in the usage, once both are known. A frame ends with it, so that the state after a frame is the
+    /// same whether or not the usage was read.
+    fn name_usage(&mut self) {}
 
     /// As [`Decode::response_id`].
     fn response_id(&self) -> Option<&str> {
@@ -176,7 +180,9 @@ impl<R: FrameReader> Decode for Templated<R> {
         if R::PASSES_EMPTY && data.is_empty() {
             return Ok(());
         }
-        self.reader.frame(frame, &mut self.templates, sink)
+        let read = self.reader.frame(frame, &mut self.templates, sink);
+        self.reader.name_usage();
+        read
     }
 
     fn page(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
@@ -188,7 +194,7 @@ impl<R: FrameReader> Decode for Templated<R> {
         self.reader.is_done()
     }
 
-    fn usage(&mut self) -> Option<&TokenUsage> {
+    fn usage(&self) -> Option<&TokenUsage> {
         self.reader.usage()
     }
 

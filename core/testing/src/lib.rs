@@ -7,9 +7,11 @@
 pub mod chaos;
 mod configs;
 pub mod history;
+mod invariants;
 pub mod reply;
 pub mod scenario;
 pub mod world;
 
 pub use configs::{Setting, settings};
+pub use invariants::{Failure, InvariantCheck, Tools, check_invariants};
 pub use world::{World, config};

@@ -4,18 +4,12 @@
 //! `STEPWELL_UPDATE=1 cargo test -p stepwell-core --test scenarios` writes what comes of each input into the files; what
 //! is written by hand (`expect`) stays, and is checked against the table of failures by people.
 
-mod config;
 mod coverage;
-mod expect;
-mod host;
-mod layout;
-mod outputs;
 mod ring;
-mod wire;
 
-use host::Host;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::PathBuf;
+use stepwell_testing::scenario::{self, Host, differences};
 
 /// A scenario file.
 struct Scenario {
@@ -55,46 +49,12 @@ fn scenarios() -> Vec<Scenario> {
 }
 
 /// Plays a scenario: the same file with what came of it.
-fn play(scenario: &Value) -> Value {
-    let mut host = Host::new(scenario);
-    let mut played = scenario.clone();
-    let steps = played["steps"].as_array_mut().expect("steps");
-    for step in steps {
-        let gives = host.step(step);
-        step["gives"] = gives;
-    }
-    let digests: Map<_, _> = host.digests();
-    played["digests"] = Value::Object(digests);
-    played
+fn play(content: &Value) -> Value {
+    scenario::play(content).scenario
 }
 
 fn is_update() -> bool {
     std::env::var("STEPWELL_UPDATE").is_ok_and(|value| !matches!(value.as_str(), "" | "0"))
-}
-
-/// The steps that came to something else than the file says, and the digests.
-fn differences(file: &Value, played: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let none = Vec::new();
-    let steps = |value: &Value| value["steps"].as_array().unwrap_or(&none).clone();
-    for (number, (said, came)) in steps(file).iter().zip(&steps(played)).enumerate() {
-        if said["gives"] != came["gives"] {
-            found.push(format!(
-                "step {} ({}):\n  the file says {}\n  it came to    {}",
-                number + 1,
-                came["input"].as_str().unwrap_or_default(),
-                said["gives"],
-                came["gives"],
-            ));
-        }
-    }
-    if file["digests"] != played["digests"] {
-        found.push(format!(
-            "the digests: the file says {}, they came to {}",
-            file["digests"], played["digests"]
-        ));
-    }
-    found
 }
 
 #[test]
@@ -102,10 +62,12 @@ fn every_scenario_comes_to_what_its_file_says() {
     let mut failures = Vec::new();
     for scenario in scenarios() {
         let name = &scenario.name;
-        let (played, wrong) = expect::play_and_look(&scenario.content);
-        failures.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
+        let played = scenario::play(&scenario.content);
+        let unmet = played.unmet.into_iter();
+        failures.extend(unmet.map(|unmet| format!("{name}: {unmet}")));
+        let played = played.scenario;
         if is_update() {
-            let text = layout::write(&played);
+            let text = scenario::write(&played);
             std::fs::write(&scenario.path, text).expect("the file can be written");
         } else {
             let differences = differences(&scenario.content, &played);
@@ -124,7 +86,7 @@ fn the_files_are_laid_out_as_they_are_written() {
     for scenario in scenarios() {
         let text = std::fs::read_to_string(&scenario.path).expect("text");
         assert!(
-            text == layout::write(&scenario.content),
+            text == scenario::write(&scenario.content),
             "{}: run the test with STEPWELL_UPDATE=1",
             scenario.name
         );

@@ -1,12 +1,12 @@
 //! A run goes around the languages: each restores what the one before stored, plays its part of the steps, and stores
 //! the run for the next; the last one has the digest. `cargo xtask test ring` turns it.
 
-use crate::host::Host;
 use crate::scenarios;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use stepwell_core::run::RunMachine;
+use stepwell_testing::scenario::Host;
 
 /// The part of the steps that is this one's: the `leg`th of `legs`, from 1.
 fn part(steps: usize, leg: usize, legs: usize) -> std::ops::Range<usize> {

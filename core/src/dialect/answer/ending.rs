@@ -28,13 +28,13 @@ pub(in super::super) fn no_answer() -> StreamError {
 }
 
 impl Answer {
-    /// What the answer has cost so far.
-    pub(in super::super) fn usage(&mut self) -> Option<&TokenUsage> {
-        let usage = self.usage.as_mut()?;
-        if usage.model.is_none() {
+    /// Names the model in the usage, once both are known.
+    pub(in super::super) fn name_usage(&mut self) {
+        if let Some(usage) = &mut self.usage
+            && usage.model.is_none()
+        {
             usage.model.clone_from(&self.model);
         }
-        Some(usage)
     }
 
     /// The provider is done: closes what is open and finishes the run.

@@ -506,8 +506,12 @@ impl FrameReader for Decoder {
         self.event(frame, templates, sink)
     }
 
-    fn usage(&mut self) -> Option<&TokenUsage> {
-        self.answer.usage()
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.answer.usage.as_ref()
+    }
+
+    fn name_usage(&mut self) {
+        self.answer.name_usage();
     }
 
     fn response_id(&self) -> Option<&str> {

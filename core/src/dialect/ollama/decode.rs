@@ -101,7 +101,11 @@ impl FrameReader for Decoder {
         Ok(self.answer.fail(error, sink)?)
     }
 
-    fn usage(&mut self) -> Option<&TokenUsage> {
-        self.answer.usage()
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.answer.usage.as_ref()
+    }
+
+    fn name_usage(&mut self) {
+        self.answer.name_usage();
     }
 }

@@ -438,12 +438,16 @@ impl FrameReader for Decoder {
         self.phase == Phase::Running && (self.stop_reason.is_some() || self.is_cut)
     }
 
-    fn usage(&mut self) -> Option<&TokenUsage> {
-        let usage = self.usage.as_mut()?;
-        if usage.model.is_none() {
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.usage.as_ref()
+    }
+
+    fn name_usage(&mut self) {
+        if let Some(usage) = &mut self.usage
+            && usage.model.is_none()
+        {
             usage.model.clone_from(&self.model);
         }
-        Some(usage)
     }
 
     fn response_id(&self) -> Option<&str> {

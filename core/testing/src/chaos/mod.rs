@@ -10,18 +10,13 @@
 //! use stepwell_testing::chaos::{Chaos, actions};
 //! use stepwell_testing::config;
 //!
-//! proptest! {
-//!     #![proptest_config(ProptestConfig::with_cases(16))]
-//!     # #[doc = "```ignore"]
-//!     #[test]
-//!     fn every_turn_ends(actions in actions()) {
-//!         let mut chaos = Chaos::new(config(Dialect::OpenAiChat));
-//!         for action in actions {
-//!             chaos.apply(action);
-//!         }
-//!         chaos.finish()?;
+//! proptest!(ProptestConfig::with_cases(16), |(actions in actions())| {
+//!     let mut chaos = Chaos::new(config(Dialect::OpenAiChat));
+//!     for action in actions {
+//!         chaos.apply(action);
 //!     }
-//! }
+//!     chaos.finish()?;
+//! });
 //! ```
 
 mod action;

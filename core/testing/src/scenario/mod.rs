@@ -1,9 +1,89 @@
 //! Scenario files: runs as data, which every language plays.
 //!
-//! `tests/scenarios/README.md` in the project's repository describes the form.
+//! `tests/scenarios/README.md` in the project's repository describes the form. A failing case of
+//! [`check_invariants`](crate::check_invariants) is written as such a file.
+//!
+//! ```
+//! use serde_json::json;
+//! use stepwell_testing::scenario::play;
+//!
+//! let played = play(&json!({
+//!     "config": {"provider": "openai-compatible", "model": "m", "base_url": "http://localhost/v1"},
+//!     "expect": {"outcome": "cancelled"},
+//!     "steps": [
+//!         {"input": "start", "run_id": "run-1", "say": "Hello"},
+//!         {"input": "cancel"},
+//!     ],
+//! }));
+//! assert!(played.unmet.is_empty(), "{:?}", played.unmet);
+//! ```
 
 mod config;
+mod expect;
+mod layout;
+mod outputs;
+mod player;
+mod setup;
 mod step;
+mod wire;
 
 pub use config::config;
+pub use layout::write;
+pub use player::Host;
 pub use step::step;
+
+use serde_json::Value;
+
+/// A scenario that was played.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Played {
+    /// The scenario with what came of each step (`gives`), and how its runs ended (`digests`).
+    pub scenario: Value,
+    /// What is not as the scenario's `expect` has it.
+    pub unmet: Vec<String>,
+}
+
+/// Plays a scenario from its beginning to its end.
+///
+/// # Panics
+/// If the scenario is not of the form.
+#[must_use]
+pub fn play(scenario: &Value) -> Played {
+    let mut host = Host::new(scenario);
+    let mut played = scenario.clone();
+    let none = &mut Vec::new();
+    for step in played["steps"].as_array_mut().unwrap_or(none) {
+        let gives = host.step(step);
+        step["gives"] = gives;
+    }
+    played["digests"] = Value::Object(host.digests());
+    let unmet = expect::unmet(scenario, &played, &host);
+    Played {
+        scenario: played,
+        unmet,
+    }
+}
+
+/// The steps of a scenario that came to something else than its file has, and the digests that did.
+#[must_use]
+pub fn differences(file: &Value, played: &Value) -> Vec<String> {
+    let steps = |value: &Value| value["steps"].as_array().cloned().unwrap_or_default();
+    let mut found = Vec::new();
+    for (number, (file, played)) in (1..).zip(steps(file).iter().zip(&steps(played))) {
+        if file["gives"] != played["gives"] {
+            let input = played["input"].as_str().unwrap_or_default();
+            found.push(format!(
+                "step {number} ({input}):\n  the file says {}\n  it came to    {}",
+                file["gives"], played["gives"],
+            ));
+        }
+    }
+    if file["digests"] != played["digests"] {
+        found.push(format!(
+            "the digests: the file says {}, they came to {}",
+            file["digests"], played["digests"]
+        ));
+    }
+    found
+}

@@ -33,7 +33,7 @@ const MAX_RETRY_AFTER: u64 = 120;
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
-    ToolReply,
+    Work,
     /// A tool that may run twice.
     Look,
     Invented,
@@ -216,7 +216,7 @@ impl Reference {
             match asked {
                 Asked::Invented => result.get_or_insert("invented"),
                 Asked::Broken => result.get_or_insert("JSON"),
-                Asked::ToolReply | Asked::Look => continue,
+                Asked::Work | Asked::Look => continue,
             };
         }
         self.phase = Phase::Tools;
@@ -289,7 +289,7 @@ impl Reference {
                 self.tools.retain(|&index, due| {
                     let (asked, result) = &mut calls[index as usize];
                     *due = now + TOOL;
-                    if *asked == Asked::ToolReply {
+                    if *asked == Asked::Work {
                         *result = Some("is not known");
                     }
                     *asked == Asked::Look
@@ -375,8 +375,8 @@ impl ReferenceStateMachine for Reference {
             }
             Phase::Streaming { .. } => {
                 let asked = vec![
-                    Asked::ToolReply,
-                    Asked::ToolReply,
+                    Asked::Work,
+                    Asked::Work,
                     Asked::Look,
                     Asked::Invented,
                     Asked::Broken,

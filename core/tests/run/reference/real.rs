@@ -62,7 +62,7 @@ impl Real {
                 let mut text = String::new();
                 for asked in asked {
                     let (name, arguments) = match asked {
-                        Asked::ToolReply => ("work", "{}"),
+                        Asked::Work => ("work", "{}"),
                         Asked::Look => ("look", "null"),
                         Asked::Invented => ("invented", "{}"),
                         Asked::Broken => ("work", "{\"a\":"),

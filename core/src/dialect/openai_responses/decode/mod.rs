@@ -351,8 +351,12 @@ impl FrameReader for Decoder {
         }
     }
 
-    fn usage(&mut self) -> Option<&TokenUsage> {
-        self.answer.usage()
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.answer.usage.as_ref()
+    }
+
+    fn name_usage(&mut self) {
+        self.answer.name_usage();
     }
 
     fn response_id(&self) -> Option<&str> {

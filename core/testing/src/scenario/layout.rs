@@ -1,11 +1,12 @@
-//! How a scenario file is laid out: what fits stands in one line.
+//! The layout of scenario files: what fits into one line is in one line.
 
 use serde_json::Value;
 
 const WIDTH: usize = 118;
 
-/// The file's text.
-pub(crate) fn write(value: &Value) -> String {
+/// The text of a scenario file, as the project lays its files out.
+#[must_use]
+pub fn write(value: &Value) -> String {
     let mut text = String::new();
     put(&mut text, value, 0, 0);
     text.push('\n');

@@ -18,7 +18,7 @@ use stepwell_core::run::{
 use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
 /// The configuration. A name that is not known here is an error of the schema's.
-pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
+pub(super) fn config(said: &Value) -> Arc<RunConfig> {
     let text = |name: &str| said[name].as_str();
     let provider = provider::find(text("provider").expect("a provider")).expect("it is known");
     let endpoint = provider.endpoint(
@@ -140,7 +140,7 @@ fn tools(said: &Value) -> ToolRegistry {
 }
 
 /// The options of a turn that is else as the configuration says.
-pub(crate) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
+pub(super) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
     let text = |name: &str| said[name].as_str().map(str::to_owned);
     let names = |names: &Value| serde_json::from_value(names.clone()).expect("names");
     TurnOptions {

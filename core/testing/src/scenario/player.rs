@@ -1,8 +1,8 @@
-//! The host that a scenario speaks of: it feeds each input to its run, and says what came of it.
+//! The host of a scenario: it feeds each input to its run, and notes what comes of it.
 
-use crate::config::{config, options};
-use crate::outputs::{Collected, result};
-use crate::wire;
+use super::outputs::{Collected, result};
+use super::setup::{config, options};
+use super::wire;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,19 +19,28 @@ use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
 
 /// The name of the run where a scenario has only one.
-pub(crate) const RUN: &str = "run";
+pub(super) const RUN: &str = "run";
 
-/// The runs of a scenario, and what is stored of them.
-pub(crate) struct Host {
-    pub(crate) config: Arc<RunConfig>,
-    pub(crate) runs: BTreeMap<String, RunMachine>,
+/// The host of a scenario, step by step: for players that stop in between. [`play`](super::play) plays a whole scenario.
+#[derive(Debug)]
+pub struct Host {
+    /// The configuration of the runs.
+    pub config: Arc<RunConfig>,
+    /// The runs, by name; the only run of most scenarios is `run`.
+    pub runs: BTreeMap<String, RunMachine>,
     /// The snapshot of each write, by run and effect.
-    pub(crate) written: BTreeMap<String, String>,
-    pub(crate) now: u64,
+    pub written: BTreeMap<String, String>,
+    /// The time, in milliseconds.
+    pub now: u64,
 }
 
 impl Host {
-    pub(crate) fn new(scenario: &Value) -> Self {
+    /// The host of a scenario before its first step.
+    ///
+    /// # Panics
+    /// If the scenario's configuration or history is not of the form.
+    #[must_use]
+    pub fn new(scenario: &Value) -> Self {
         let config = config(&scenario["config"]);
         let history: Vec<Message> = match scenario.get("history") {
             Some(history) => serde_json::from_value(history.clone()).expect("messages"),
@@ -47,16 +56,24 @@ impl Host {
         }
     }
 
-    pub(crate) fn run(&self, name: &str) -> &RunMachine {
+    /// The run of this name.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn run(&self, name: &str) -> &RunMachine {
         self.runs.get(name).expect("there is a run of this name")
     }
 
-    pub(crate) fn is_disposed(&self) -> bool {
+    /// Whether the host has given one of the runs up.
+    #[must_use]
+    pub fn is_disposed(&self) -> bool {
         self.runs.values().any(RunMachine::is_disposed)
     }
 
-    /// How each run stands, as the journal digests it.
-    pub(crate) fn digests(&self) -> Map<String, Value> {
+    /// How each run is at the moment, as the digest of a journal has it.
+    #[must_use]
+    pub fn digests(&self) -> Map<String, Value> {
         let digest = |(name, machine): (&String, &RunMachine)| {
             let digest = Digest::of_run(machine).to_string();
             (name.clone(), Value::from(digest))
@@ -64,8 +81,11 @@ impl Host {
         self.runs.iter().map(digest).collect()
     }
 
-    /// Stores every run and takes it from the store again.
-    pub(crate) fn restore_all(&mut self) {
+    /// Stores and restores every run.
+    ///
+    /// # Panics
+    /// If a restored run differs.
+    pub fn restore_all(&mut self) {
         for machine in self.runs.values_mut() {
             let snapshot = machine.snapshot();
             let restored = RunMachine::restore(&snapshot, Arc::clone(&self.config));
@@ -74,8 +94,11 @@ impl Host {
         }
     }
 
-    /// Takes one step: what came of it.
-    pub(crate) fn step(&mut self, step: &Value) -> Value {
+    /// Takes one step, and returns what came of it: the step's `gives`.
+    ///
+    /// # Panics
+    /// If the step is not of the form.
+    pub fn step(&mut self, step: &Value) -> Value {
         self.now = step["at"].as_u64().unwrap_or(self.now);
         let name = step["run"].as_str().unwrap_or(RUN).to_owned();
         let now = Timestamp(self.now);

@@ -19,13 +19,13 @@ struct Line {
 
 /// What came of one input.
 #[derive(Default)]
-pub(crate) struct Collected {
+pub(super) struct Collected {
     events: Vec<Line>,
     effects: Vec<Value>,
 }
 
 impl Collected {
-    pub(crate) fn take(&mut self, output: Output) {
+    pub(super) fn take(&mut self, output: Output) {
         match output {
             Output::Effect(id, effect) => self.effects.push(effect_value(id, effect)),
             Output::Moved(_) => {}
@@ -45,7 +45,7 @@ impl Collected {
         }
     }
 
-    pub(crate) fn put_into(self, gives: &mut Map<String, Value>) {
+    pub(super) fn put_into(self, gives: &mut Map<String, Value>) {
         if !self.effects.is_empty() {
             gives.insert("effects".to_owned(), self.effects.into());
         }
@@ -81,7 +81,7 @@ fn name(value: &impl Debug) -> String {
 }
 
 /// How a turn ended, in a line.
-pub(crate) fn outcome(outcome: &Outcome) -> String {
+pub(super) fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Incomplete { reason } => format!("incomplete {}: {reason}", reason.name()),
         Outcome::LimitReached { limit } => {
@@ -190,6 +190,8 @@ fn line(event: RunEvent) -> Line {
             retries_left,
             ..
         } => plain("output_refused", format!("{retries_left}, {reason}")),
+        // An event of a later core.
+        other => plain(&name(&other), String::new()),
     }
 }
 
@@ -293,7 +295,8 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             fields["hook"] = hook.into();
             fields
         }
-        Effect::CloseStream | Effect::CancelTool => json!({}),
+        // Those without content, and those of a later core.
+        _ => json!({}),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {
         if !field.is_null() {
@@ -304,6 +307,6 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
 }
 
 /// What a tool gives, from what a scenario says.
-pub(crate) fn result(content: &str) -> ToolResult {
+pub(super) fn result(content: &str) -> ToolResult {
     Ok(content.to_owned().into())
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The bytes that a `receive` brings: `sse` is a list of data, `frames` of data with an event's name or an id, `lines`
 /// of JSON lines, `text` is as it stands.
-pub(crate) fn bytes(step: &Value) -> Vec<u8> {
+pub(super) fn bytes(step: &Value) -> Vec<u8> {
     let mut body = String::new();
     for data in list(step, "sse") {
         body.push_str(&format!("data: {}\n\n", text(data)));
@@ -29,7 +29,7 @@ fn list<'a>(step: &'a Value, name: &str) -> &'a [Value] {
 }
 
 /// A string as it is, all else as JSON without blanks.
-pub(crate) fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
