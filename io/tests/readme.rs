@@ -80,7 +80,7 @@ fn every_test_of_durable_turns_that_the_readme_names_exists() {
     );
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut source = String::new();
-    for folder in ["store", "store/contract", "durable"] {
+    for folder in ["store", "../src/store/contract", "durable"] {
         for file in fs::read_dir(tests.join(folder)).expect("the folder is there") {
             let file = file.expect("an entry").path();
             if file.is_file() {

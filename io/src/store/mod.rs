@@ -33,11 +33,13 @@
     doc = "| [`PostgresStore`] | several hosts on one database |"
 )]
 //!
-//! An app with a database of its own implements [`Store`]; the rules that its methods' comments state are what the
-//! tests in `tests/store` hold the others to, and [`check`] has what every store refuses. One that only changes some of what another store does implements
+//! An app with a database of its own implements [`Store`]. The rules that its methods' comments state are tests for any
+//! store, by `store_contract!` of the feature `testing`, and [`check`] has what every store refuses. One that only changes some of what another store does implements
 //! [`StoreLayer`].
 
 pub mod check;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod error;
 mod layer;
 mod memory;

@@ -1,19 +1,10 @@
 //! A new, empty store for each test.
 
-use std::sync::Arc;
+use stepwell_io::store::contract::OpenedStore;
 use stepwell_io::store::{MemoryStore, Store, StoreLayer};
 
-pub(crate) struct Opened {
-    pub(crate) store: Arc<dyn Store>,
-    /// What goes when the test is over.
-    _rest: Box<dyn Send + Sync>,
-}
-
-pub(crate) fn memory() -> Opened {
-    Opened {
-        store: Arc::new(MemoryStore::new()),
-        _rest: Box::new(()),
-    }
+pub(crate) async fn memory(_test: &str) -> OpenedStore {
+    OpenedStore::new(MemoryStore::new(), ())
 }
 
 /// A layer that changes nothing.
@@ -26,11 +17,8 @@ impl StoreLayer for Layer {
     }
 }
 
-pub(crate) fn layer() -> Opened {
-    Opened {
-        store: Arc::new(Layer(MemoryStore::new())),
-        _rest: Box::new(()),
-    }
+pub(crate) async fn layer(_test: &str) -> OpenedStore {
+    OpenedStore::new(Layer(MemoryStore::new()), ())
 }
 
 #[cfg(feature = "sqlite")]
@@ -38,9 +26,8 @@ pub(crate) use sqlite::{Directory, sqlite};
 
 #[cfg(feature = "sqlite")]
 mod sqlite {
-    use super::Opened;
+    use super::OpenedStore;
     use std::path::PathBuf;
-    use std::sync::Arc;
     use stepwell_io::store::SqliteStore;
     use tempfile::TempDir;
 
@@ -57,13 +44,10 @@ mod sqlite {
         }
     }
 
-    pub(crate) async fn sqlite(test: &str) -> Opened {
+    pub(crate) async fn sqlite(test: &str) -> OpenedStore {
         let directory = Directory::new(test);
         let store = SqliteStore::open(directory.file()).await.unwrap();
-        Opened {
-            store: Arc::new(store),
-            _rest: Box::new(directory),
-        }
+        OpenedStore::new(store, directory)
     }
 }
 
@@ -72,8 +56,7 @@ pub(crate) use postgres::{options, postgres, postgres_url};
 
 #[cfg(feature = "postgres")]
 mod postgres {
-    use super::Opened;
-    use std::sync::Arc;
+    use super::OpenedStore;
     use std::sync::atomic::{AtomicU32, Ordering};
     use stepwell_io::store::{PostgresOptions, PostgresStore};
 
@@ -100,12 +83,9 @@ mod postgres {
         options
     }
 
-    pub(crate) async fn postgres(test: &str) -> Option<Opened> {
+    pub(crate) async fn postgres(test: &str) -> Option<OpenedStore> {
         let url = postgres_url()?;
         let store = PostgresStore::connect_with(&url, options(test)).await;
-        Some(Opened {
-            store: Arc::new(store.unwrap()),
-            _rest: Box::new(()),
-        })
+        Some(OpenedStore::new(store.unwrap(), ()))
     }
 }

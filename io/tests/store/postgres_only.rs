@@ -1,10 +1,10 @@
 //! What only a server that several hosts share can have.
 
 use crate::open::{options, postgres_url};
-use crate::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_io::ThreadKey;
+use stepwell_io::store::contract::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
 use stepwell_io::store::{NewTurn, PostgresStore, Store, StoreError, TurnKey};
 
 async fn two(test: &str) -> Option<[PostgresStore; 2]> {

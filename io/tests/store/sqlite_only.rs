@@ -1,8 +1,8 @@
 //! What only a file can have.
 
 use crate::open::Directory;
-use crate::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
 use std::time::Duration;
+use stepwell_io::store::contract::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
 use stepwell_io::store::{Generation, SqliteOptions, SqliteStore, Store, StoreError};
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Hosts that die or give a run up, and hosts that take it over.
 
-use super::{Before, Chaos, Given, Invariant, Moment};
+use super::{Chaos, Given, Invariant, Moment};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
@@ -122,8 +122,9 @@ impl Chaos {
     }
 
     /// A host has given the run up: what it had begun is stopped but writes, which it completes. A new host takes over.
-    pub(super) fn hand_over(&mut self, before: &Before) {
-        let is_deferred = |id: &EffectId| before.pending.contains(&(*id, EffectStage::Deferred));
+    pub(super) fn hand_over(&mut self, before: &RunMachine) {
+        let pending = before.pending_effects();
+        let is_deferred = |id: &EffectId| pending.contains(&(*id, EffectStage::Deferred));
         let may_go_on = |id: &EffectId| {
             matches!(
                 id,
@@ -137,8 +138,9 @@ impl Chaos {
         self.ensure(forgotten.is_none(), Invariant::EndsOrWaits, || {
             format!("{forgotten:?} was not stopped as the host gave the run up")
         });
-        let has_steering = !before.snapshot.contains(r#""steering":[]"#);
-        let is_same = has_steering || self.machine.snapshot() == before.snapshot;
+        let before = before.snapshot();
+        let has_steering = !before.contains(r#""steering":[]"#);
+        let is_same = has_steering || self.machine.snapshot() == before;
         let is_quiet = self.machine.poll_timeout().is_none();
         self.ensure(
             is_same && is_quiet,

@@ -353,10 +353,7 @@ impl Chaos {
             return;
         }
         self.log.input(self.now, &input);
-        let before = Before {
-            snapshot: self.machine.snapshot(),
-            pending: self.machine.pending_effects(),
-        };
+        let before = self.machine.clone();
         let is_done = input.effect().filter(|_| is_answer(&input));
         let is_dispose = matches!(input, Input::Dispose);
         self.disk.answered(&input);
@@ -384,7 +381,7 @@ impl Chaos {
                 }
             }
             Err(misuse) => {
-                if self.machine.snapshot() != before.snapshot {
+                if self.machine.snapshot() != before.snapshot() {
                     self.fail(Invariant::MisuseChangesNothing, misuse.to_string());
                 }
             }
@@ -548,12 +545,6 @@ impl Chaos {
             self.violation.get_or_insert(violation);
         }
     }
-}
-
-/// How a run was before an input.
-struct Before {
-    snapshot: String,
-    pending: Vec<(EffectId, stepwell_core::run::EffectStage)>,
 }
 
 /// Whether the host has answered an effect completely with this input. A deferred call stays in its hands: someone else

@@ -1,13 +1,13 @@
 //! Much at once, odd names, writes that are dropped.
 
 use super::AnyStore;
-use crate::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
+use super::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
+use crate::ThreadKey;
+use crate::store::{NewTurn, StoreError, TurnKey};
 use futures::FutureExt;
 use stepwell_core::Timestamp;
-use stepwell_io::ThreadKey;
-use stepwell_io::store::{NewTurn, StoreError, TurnKey};
 
-pub(crate) async fn many_blocks_and_events_at_once(store: AnyStore) {
+pub async fn many_blocks_and_events_at_once(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let many: Vec<_> = (0..1_234).map(|number| number.to_string()).collect();
@@ -30,7 +30,7 @@ pub(crate) async fn many_blocks_and_events_at_once(store: AnyStore) {
     assert!(read.iter().map(|event| &event.data).eq(&many));
 }
 
-pub(crate) async fn names_are_any_text_of_some_length_but_nul(store: AnyStore) {
+pub async fn names_are_any_text_of_some_length_but_nul(store: AnyStore) {
     for name in [
         "",
         " ",
@@ -86,7 +86,7 @@ pub(crate) async fn names_are_any_text_of_some_length_but_nul(store: AnyStore) {
     assert_eq!(store.thread(&thread).await, Ok(None));
 }
 
-pub(crate) async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
+pub async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
     let turn = key("t", "a");
     let mut generation = store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let mut next = 0;

@@ -1,16 +1,16 @@
 //! The log of what was said, and who follows it.
 
 use super::AnyStore;
-use crate::support::{FIRST, batch, key, last, new_turn};
+use super::support::{FIRST, batch, key, last, new_turn};
+use crate::ThreadKey;
+use crate::store::{EventLog, StoreError};
 use futures::FutureExt;
-use stepwell_io::ThreadKey;
-use stepwell_io::store::{EventLog, StoreError};
 
 fn events(range: std::ops::Range<u64>) -> Vec<String> {
     range.map(|number| format!("{{\"n\":{number}}}")).collect()
 }
 
-pub(crate) async fn events_are_read_from_any_place_on(store: AnyStore) {
+pub async fn events_are_read_from_any_place_on(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     assert_eq!(store.events(&turn, None, 10).await, Ok(Vec::new()));
@@ -48,7 +48,7 @@ pub(crate) async fn events_are_read_from_any_place_on(store: AnyStore) {
     assert_eq!(read(Some(9), 3).await, [10]);
 }
 
-pub(crate) async fn events_are_read_up_to_so_many_bytes(store: AnyStore) {
+pub async fn events_are_read_up_to_so_many_bytes(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let events: Vec<_> = [3, 3, 100, 3, 3]
@@ -84,11 +84,11 @@ pub(crate) async fn events_are_read_up_to_so_many_bytes(store: AnyStore) {
     assert!(matches!(none, Err(StoreError::NoTurn { .. })), "{none:?}");
 }
 
-pub(crate) async fn a_store_that_is_well_says_so(store: AnyStore) {
+pub async fn a_store_that_is_well_says_so(store: AnyStore) {
     assert_eq!(store.check().await, Ok(()));
 }
 
-pub(crate) async fn events_that_do_not_follow_are_refused(store: AnyStore) {
+pub async fn events_that_do_not_follow_are_refused(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let append =
@@ -117,7 +117,7 @@ pub(crate) async fn events_that_do_not_follow_are_refused(store: AnyStore) {
     assert_eq!(none, Err(StoreError::NoTurn { turn: "b".into() }));
 }
 
-pub(crate) async fn what_was_seen_never_goes_back(store: AnyStore) {
+pub async fn what_was_seen_never_goes_back(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     store
@@ -140,7 +140,7 @@ pub(crate) async fn what_was_seen_never_goes_back(store: AnyStore) {
     assert_eq!(seen().await, Some(3));
 }
 
-pub(crate) async fn many_logs_are_asked_for_at_once(store: AnyStore) {
+pub async fn many_logs_are_asked_for_at_once(store: AnyStore) {
     let mut turns = Vec::new();
     for number in 0..3 {
         let thread = format!("thread {number}");
@@ -174,7 +174,7 @@ pub(crate) async fn many_logs_are_asked_for_at_once(store: AnyStore) {
     assert_eq!(logs, vec![log(2, Some(1)); 1_201]);
 }
 
-pub(crate) async fn whoever_follows_a_thread_is_woken(store: AnyStore) {
+pub async fn whoever_follows_a_thread_is_woken(store: AnyStore) {
     let turn = key("t", "a");
     let mut changes = store.subscribe(&turn.thread).await.unwrap();
     let mut other = store.subscribe(&ThreadKey::from("other")).await.unwrap();

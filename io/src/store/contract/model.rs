@@ -1,13 +1,13 @@
 //! Owners, writers and readers in any order, against a model that is a few lists.
 
-use crate::open::Opened;
-use crate::support::{key, new_turn};
+use super::TestStore;
+use super::support::{key, new_turn};
+use crate::store::{Generation, PersistBatch, Store, StoreError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_io::store::{Generation, PersistBatch, Store, StoreError};
 
 /// One call. The numbers are taken modulo what makes sense.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ fn kind(error: &StoreError) -> &'static str {
     }
 }
 
-fn name(turn: u8) -> stepwell_io::store::TurnKey {
+fn name(turn: u8) -> crate::store::TurnKey {
     key(&format!("t{}", turn / 4), &format!("run{}", turn % 4))
 }
 
@@ -201,7 +201,7 @@ async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Ca
             let generation = model.generation(*turn, *behind);
             let texts = words(letters);
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-            let mut batch = crate::support::batch(*first, &texts, at);
+            let mut batch = super::support::batch(*first, &texts, at);
             if *ends {
                 batch = PersistBatch {
                     status: TurnStatus::Cancelled,
@@ -246,7 +246,7 @@ async fn agrees(store: &dyn Store, model: &Model) {
         let stored = stored.unwrap();
         assert_eq!(stored.status != TurnStatus::Streaming, expected.is_closed);
         assert_eq!(
-            crate::support::texts(store, &name(turn)).await,
+            super::support::texts(store, &name(turn)).await,
             words(&expected.blocks)
         );
         let events = store.events(&name(turn), None, 1_000).await.unwrap();
@@ -285,7 +285,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 
 /// Runs calls on new stores and on the model. Each call is a transaction, so every interleaving of owners is one order
 /// of calls.
-pub(crate) fn holds<F: Future<Output = Opened>>(open: impl Fn() -> F) {
+pub fn holds_to_the_model<F: Future<Output: TestStore>>(open: impl Fn() -> F) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -297,7 +297,9 @@ pub(crate) fn holds<F: Future<Output = Opened>>(open: impl Fn() -> F) {
     config.failure_persistence = None;
     let ran = TestRunner::new(config).run(&calls(), |calls| {
         runtime.block_on(async {
-            let opened = open().await;
+            let Some(opened) = open().await.opened() else {
+                return;
+            };
             let mut model = Model::default();
             for (at, call) in (1..).zip(&calls) {
                 let came = carry_out(&*opened.store, &model, call, at).await;

@@ -1,22 +1,22 @@
 //! Turns and blocks to store.
 
+use crate::ThreadKey;
+use crate::store::{Generation, NewTurn, PersistBatch, Store, TurnKey};
 use stepwell_core::event::Message;
 use stepwell_core::run::{Attached, Block, BlockContent, Outcome, TurnStatus};
 use stepwell_core::{RunId, Timestamp};
-use stepwell_io::ThreadKey;
-use stepwell_io::store::{Generation, NewTurn, PersistBatch, Store, TurnKey};
 
-pub(crate) fn key(thread: &str, turn: &str) -> TurnKey {
+pub fn key(thread: &str, turn: &str) -> TurnKey {
     TurnKey::new(ThreadKey::new("", "", thread), turn)
 }
 
-pub(crate) fn new_turn(thread: &str, turn: &str, at: u64) -> NewTurn {
+pub fn new_turn(thread: &str, turn: &str, at: u64) -> NewTurn {
     let mut new = NewTurn::new(key(thread, turn), "host", Timestamp(at));
     new.message = Some(Message::user(format!("{turn}-user"), "Hello"));
     new
 }
 
-pub(crate) fn block(sequence: u64, text: &str) -> Block {
+pub fn block(sequence: u64, text: &str) -> Block {
     Block {
         sequence,
         hop: 0,
@@ -29,7 +29,7 @@ pub(crate) fn block(sequence: u64, text: &str) -> Block {
 }
 
 /// Blocks from `first` on, one for each text.
-pub(crate) fn batch(first: u64, texts: &[&str], at: u64) -> PersistBatch {
+pub fn batch(first: u64, texts: &[&str], at: u64) -> PersistBatch {
     let blocks = texts.iter().zip(first..);
     PersistBatch {
         first,
@@ -41,7 +41,7 @@ pub(crate) fn batch(first: u64, texts: &[&str], at: u64) -> PersistBatch {
     }
 }
 
-pub(crate) fn last(first: u64, texts: &[&str], at: u64) -> PersistBatch {
+pub fn last(first: u64, texts: &[&str], at: u64) -> PersistBatch {
     PersistBatch {
         status: TurnStatus::Complete,
         outcome: Some(Outcome::Success),
@@ -50,14 +50,14 @@ pub(crate) fn last(first: u64, texts: &[&str], at: u64) -> PersistBatch {
 }
 
 /// A turn from its beginning to its end.
-pub(crate) async fn whole_turn(store: &dyn Store, new: NewTurn) {
+pub async fn whole_turn(store: &dyn Store, new: NewTurn) {
     let generation = store.begin_turn(&new).await.unwrap();
     let batch = last(0, &["done"], new.at.0 + 1);
     store.persist(&new.key, generation, &batch).await.unwrap();
 }
 
 /// The texts of a turn's blocks.
-pub(crate) async fn texts(store: &dyn Store, key: &TurnKey) -> Vec<String> {
+pub async fn texts(store: &dyn Store, key: &TurnKey) -> Vec<String> {
     let turn = store.turn(key).await.unwrap().unwrap();
     let blocks = turn.blocks.into_iter().enumerate();
     let text = |(number, block): (usize, stepwell_core::session::TurnBlock)| {
@@ -70,8 +70,8 @@ pub(crate) async fn texts(store: &dyn Store, key: &TurnKey) -> Vec<String> {
     blocks.map(text).collect()
 }
 
-pub(crate) fn turn_ids(turns: &[stepwell_core::session::Turn]) -> Vec<RunId> {
+pub fn turn_ids(turns: &[stepwell_core::session::Turn]) -> Vec<RunId> {
     turns.iter().map(|turn| turn.id.clone()).collect()
 }
 
-pub(crate) const FIRST: Generation = Generation::FIRST;
+pub const FIRST: Generation = Generation::FIRST;

@@ -1,12 +1,12 @@
 //! Threads, and the tree of their turns.
 
 use super::AnyStore;
-use crate::support::{FIRST, batch, key, last, new_turn, texts, turn_ids, whole_turn};
+use super::support::{FIRST, batch, key, last, new_turn, texts, turn_ids, whole_turn};
+use crate::ThreadKey;
+use crate::store::{EventLog, NewTurn, StoreError, ThreadQuery, TurnKey};
 use stepwell_core::Timestamp;
-use stepwell_io::ThreadKey;
-use stepwell_io::store::{EventLog, NewTurn, StoreError, ThreadQuery, TurnKey};
 
-pub(crate) async fn a_path_goes_up_the_tree(store: AnyStore) {
+pub async fn a_path_goes_up_the_tree(store: AnyStore) {
     // 1 ─ 2 ─ 3
     //  └─ 4 ─ 5      6
     let parents = [
@@ -37,7 +37,7 @@ pub(crate) async fn a_path_goes_up_the_tree(store: AnyStore) {
     assert_eq!(missing, Err(StoreError::NoTurn { turn: "7".into() }));
 }
 
-pub(crate) async fn threads_are_listed_page_by_page(store: AnyStore) {
+pub async fn threads_are_listed_page_by_page(store: AnyStore) {
     let keys: Vec<_> = (0..25)
         .map(|number| ThreadKey::new(format!("s{}", number % 2), "", format!("T{number:02}")))
         .collect();
@@ -93,7 +93,7 @@ pub(crate) async fn threads_are_listed_page_by_page(store: AnyStore) {
     assert_eq!((first.created_at, first.unfinished), (Timestamp(0), None));
 }
 
-pub(crate) async fn a_thread_has_a_title(store: AnyStore) {
+pub async fn a_thread_has_a_title(store: AnyStore) {
     let thread = ThreadKey::from("t");
     let missing = StoreError::NoThread {
         thread: thread.clone(),
@@ -117,7 +117,7 @@ pub(crate) async fn a_thread_has_a_title(store: AnyStore) {
     assert_eq!(record.latest, Some("c".into()));
 }
 
-pub(crate) async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
+pub async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
     let turn = key("t", "b");
     whole_turn(&*store, new_turn("t", "a", 1)).await;
     whole_turn(&*store, new_turn("other", "a", 1)).await;

@@ -1,14 +1,14 @@
 //! Turns and their blocks.
 
 use super::AnyStore;
-use crate::support::{FIRST, batch, block, key, last, new_turn, texts, whole_turn};
+use super::support::{FIRST, batch, block, key, last, new_turn, texts, whole_turn};
+use crate::ThreadKey;
+use crate::store::{Generation, NewTurn, PersistBatch, StoreError, TurnKey};
 use serde_json::json;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::run::{Attached, Block, BlockContent, Decision, Failure, Outcome, TurnStatus};
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::{CallKey, Timestamp};
-use stepwell_io::ThreadKey;
-use stepwell_io::store::{Generation, NewTurn, PersistBatch, StoreError, TurnKey};
 
 /// One of each kind, with texts that are hard on a database.
 fn all_blocks() -> Vec<Block> {
@@ -80,7 +80,7 @@ fn all_blocks() -> Vec<Block> {
     blocks.map(block).collect()
 }
 
-pub(crate) async fn a_turn_comes_back_as_it_was_written(store: AnyStore) {
+pub async fn a_turn_comes_back_as_it_was_written(store: AnyStore) {
     let mut new = new_turn("t", "run", 5);
     new.message = Some(Message::user("m\0", "NUL \0 and \u{10FFFF}"));
     assert_eq!(store.turn(&new.key).await, Ok(None));
@@ -132,7 +132,7 @@ pub(crate) async fn a_turn_comes_back_as_it_was_written(store: AnyStore) {
     assert_eq!(ended.updated_at, Timestamp(9));
 }
 
-pub(crate) async fn a_thread_has_one_unfinished_turn(store: AnyStore) {
+pub async fn a_thread_has_one_unfinished_turn(store: AnyStore) {
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let busy = store.begin_turn(&new_turn("t", "b", 2)).await;
     let expected = StoreError::Busy {
@@ -150,7 +150,7 @@ pub(crate) async fn a_thread_has_one_unfinished_turn(store: AnyStore) {
     store.begin_turn(&new_turn("t", "b", 4)).await.unwrap();
 }
 
-pub(crate) async fn a_turns_id_is_used_once_in_its_thread(store: AnyStore) {
+pub async fn a_turns_id_is_used_once_in_its_thread(store: AnyStore) {
     whole_turn(&*store, new_turn("t", "a", 1)).await;
     let again = store.begin_turn(&new_turn("t", "a", 9)).await;
     assert_eq!(again, Err(StoreError::Exists { turn: "a".into() }));
@@ -164,7 +164,7 @@ pub(crate) async fn a_turns_id_is_used_once_in_its_thread(store: AnyStore) {
     assert_eq!(texts(&*store, &key("t", "a")).await, ["done"]);
 }
 
-pub(crate) async fn a_parent_must_be_there(store: AnyStore) {
+pub async fn a_parent_must_be_there(store: AnyStore) {
     let mut new = new_turn("t", "b", 1);
     new.parent = Some("a".into());
     let refused = store.begin_turn(&new).await;
@@ -176,7 +176,7 @@ pub(crate) async fn a_parent_must_be_there(store: AnyStore) {
     assert_eq!(refused, Err(StoreError::NoTurn { turn: "a".into() }));
 }
 
-pub(crate) async fn a_batch_that_is_sent_again_changes_nothing(store: AnyStore) {
+pub async fn a_batch_that_is_sent_again_changes_nothing(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let persist = async |batch: PersistBatch| store.persist(&turn, FIRST, &batch).await;
@@ -203,7 +203,7 @@ pub(crate) async fn a_batch_that_is_sent_again_changes_nothing(store: AnyStore) 
     assert_eq!(texts(&*store, &turn).await, ["a", "b", "c", "d", "e"]);
 }
 
-pub(crate) async fn a_batch_that_does_not_fit_changes_nothing(store: AnyStore) {
+pub async fn a_batch_that_does_not_fit_changes_nothing(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let persist = async |batch: PersistBatch| store.persist(&turn, FIRST, &batch).await;
@@ -252,7 +252,7 @@ pub(crate) async fn a_batch_that_does_not_fit_changes_nothing(store: AnyStore) {
     assert_eq!(none, Err(StoreError::NoTurn { turn: "b".into() }));
 }
 
-pub(crate) async fn a_turn_is_closed_once(store: AnyStore) {
+pub async fn a_turn_is_closed_once(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     store
@@ -284,7 +284,7 @@ pub(crate) async fn a_turn_is_closed_once(store: AnyStore) {
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
 }
 
-pub(crate) async fn the_newest_snapshot_is_the_one_to_go_on_from(store: AnyStore) {
+pub async fn the_newest_snapshot_is_the_one_to_go_on_from(store: AnyStore) {
     let turn = key("t", "a");
     let mut new = new_turn("t", "a", 1);
     store.begin_turn(&new).await.unwrap();

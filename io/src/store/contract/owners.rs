@@ -1,13 +1,13 @@
 //! Whose turn it is.
 
 use super::AnyStore;
-use crate::support::{FIRST, batch, key, new_turn, texts, whole_turn};
+use super::support::{FIRST, batch, key, new_turn, texts, whole_turn};
+use crate::ThreadKey;
+use crate::store::{Generation, StoreError};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_io::ThreadKey;
-use stepwell_io::store::{Generation, StoreError};
 
-pub(crate) async fn a_claim_shuts_the_owner_before_out(store: AnyStore) {
+pub async fn a_claim_shuts_the_owner_before_out(store: AnyStore) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let claimed = store.claim(&turn, FIRST, "other").await.unwrap();
@@ -43,7 +43,7 @@ pub(crate) async fn a_claim_shuts_the_owner_before_out(store: AnyStore) {
     assert_eq!(record.unfinished.unwrap().owner, "other");
 }
 
-pub(crate) async fn of_many_that_claim_at_once_one_wins(store: AnyStore) {
+pub async fn of_many_that_claim_at_once_one_wins(store: AnyStore) {
     let turn = key("t", "a");
     let mut generation = store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     for _ in 0..5 {
@@ -68,7 +68,7 @@ pub(crate) async fn of_many_that_claim_at_once_one_wins(store: AnyStore) {
     }
 }
 
-pub(crate) async fn of_many_that_begin_at_once_one_wins(store: AnyStore) {
+pub async fn of_many_that_begin_at_once_one_wins(store: AnyStore) {
     for round in 0..5 {
         let thread = format!("t{round}");
         let begins: Vec<_> = (0..8)
@@ -92,7 +92,7 @@ pub(crate) async fn of_many_that_begin_at_once_one_wins(store: AnyStore) {
     }
 }
 
-pub(crate) async fn unfinished_turns_are_listed_by_owner(store: AnyStore) {
+pub async fn unfinished_turns_are_listed_by_owner(store: AnyStore) {
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
     for (thread, owner, at) in [("c", "x", 3), ("a", "y", 2), ("b", "x", 1)] {
         let mut new = new_turn(thread, "run", at);
@@ -123,7 +123,7 @@ pub(crate) async fn unfinished_turns_are_listed_by_owner(store: AnyStore) {
     );
 }
 
-pub(crate) async fn the_turns_of_who_is_not_there_are_orphans(store: AnyStore) {
+pub async fn the_turns_of_who_is_not_there_are_orphans(store: AnyStore) {
     let id = uuid();
     let [here, gone] = ["here", "gone"].map(|name| format!("{name}-{id}"));
     let orphans = async || {
