@@ -15,3 +15,8 @@ pub mod world;
 pub use configs::{Setting, settings};
 pub use invariants::{Failure, InvariantCheck, Tools, check_invariants};
 pub use world::{World, config};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

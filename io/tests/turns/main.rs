@@ -18,6 +18,7 @@ mod tools;
 mod typed;
 mod typed_run;
 mod typed_tools;
+mod without_network;
 
 use serde_json::json;
 use stepwell_io::Tool;

@@ -4,9 +4,10 @@ use crate::{context::Context, log::Log, process};
 use std::{fs, path::PathBuf};
 
 /// The crates that are published, each after those that it is built on.
-pub(crate) const CRATES: [&str; 7] = [
+pub(crate) const CRATES: [&str; 8] = [
     "stepwell-core",
     "stepwell-mock-llm",
+    "stepwell-testing",
     "stepwell-macros",
     "stepwell-io",
     "stepwell-axum",

@@ -1,21 +1,6 @@
 //! The rules of [`Store`], as tests of a store.
 //!
-//! [`store_contract!`](crate::store_contract) makes a test of each rule, for a store of the app's own:
-//!
-//! ```
-//! # use std::sync::Arc;
-//! # use stepwell_io::store::{MemoryStore, Store};
-//! async fn open(_test: &str) -> Arc<dyn Store> {
-//!     Arc::new(MemoryStore::new()) // a new, empty store
-//! }
-//!
-//! mod contract {
-//!     stepwell_io::store_contract!(super::open);
-//! }
-//! # fn main() {}
-//! ```
-//!
-//! The tests need the features `macros` and `rt-multi-thread` of tokio.
+//! [`store_contract!`](crate::store_contract) makes a test of each rule, for a store of the app's own.
 
 // Rules are tests: what a store breaks is a panic.
 #![allow(missing_docs, clippy::missing_panics_doc, clippy::unwrap_used)]
@@ -51,8 +36,22 @@ type AnyStore = Arc<dyn Store>;
 
 /// Makes a test of each rule of [`Store`](crate::store::Store), and one that compares any order of calls with a model.
 ///
-/// Its argument is a function that opens a new, empty store for the test of a name: `async fn(&str) -> impl TestStore`,
-/// an `Arc` of a store for one. See [`contract`](crate::store::contract).
+/// Its argument is a function that opens a new, empty store for the test of a name: `async fn(&str) -> impl`
+/// [`TestStore`](crate::store::contract::TestStore), an `Arc` of a store for one. The tests need the features `macros` and
+/// `rt-multi-thread` of tokio.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stepwell_io::store::{MemoryStore, Store};
+/// async fn open(_test: &str) -> Arc<dyn Store> {
+///     Arc::new(MemoryStore::new()) // a new, empty store
+/// }
+///
+/// mod contract {
+///     stepwell_io::store_contract!(super::open);
+/// }
+/// # fn main() {}
+/// ```
 #[macro_export]
 macro_rules! store_contract {
     ($open:expr) => {
