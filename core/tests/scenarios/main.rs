@@ -11,6 +11,8 @@ mod host;
 mod layout;
 mod outputs;
 mod ring;
+#[path = "../support/thorough.rs"]
+mod thorough;
 mod wire;
 
 use host::Host;
