@@ -4,29 +4,21 @@
 #[path = "../support/mod.rs"]
 mod agents;
 mod app;
-#[path = "../../../io/tests/store/contract/mod.rs"]
-mod contract;
 mod refused;
-#[path = "../../../io/tests/store/support.rs"]
-mod support;
 mod turns;
 
-macro_rules! contract {
-    ($($test:ident)*) => {
-        mod of_app {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() {
-                crate::contract::$test(crate::app::store().inner()).await;
-            })*
-        }
+mod of_app {
+    async fn open(_test: &str) -> std::sync::Arc<dyn stepwell_io::store::Store> {
+        crate::app::store().inner()
+    }
 
-        mod with_store_runner {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() {
-                crate::contract::$test(crate::app::runner_store().inner()).await;
-            })*
-        }
-    };
+    stepwell_io::store_contract!(open);
 }
 
-contract::rules!(contract);
+mod with_store_runner {
+    async fn open(_test: &str) -> std::sync::Arc<dyn stepwell_io::store::Store> {
+        crate::app::runner_store().inner()
+    }
+
+    stepwell_io::store_contract!(open);
+}

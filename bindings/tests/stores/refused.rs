@@ -1,13 +1,13 @@
 //! What does not reach the app's store, and what the app's mistakes come to.
 
 use crate::app::AppLoop;
-use crate::support::{FIRST, batch, block, key, new_turn};
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     CallbackError, JsonValue, SessionStore, StepwellError, StoreAnswer, StoreError, StoreRunner,
     StoreTask, ThreadKey, ThreadQuery, Timestamp,
 };
 use stepwell_io::store;
+use stepwell_io::store::contract::support::{FIRST, batch, block, key, new_turn};
 
 /// Answers in a way of its own, and notes which tasks were cancelled.
 struct Odd {

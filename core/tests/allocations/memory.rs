@@ -12,10 +12,10 @@ use stepwell_core::{Timestamp, provider};
 use stepwell_mock_llm::{Answer, Call, Setting};
 
 /// So long is the text: a power of two, which the room that a growing text has is too.
-const TEXT: usize = 1 << 19;
+const TEXT: usize = 1 << 17;
 
 /// All that a run may hold beside its text.
-const BESIDE: usize = 64 << 10;
+const BESIDE: usize = 16 << 10;
 
 const PIECE: &str = "sixteen bytes of";
 

@@ -28,6 +28,8 @@ mod reading;
 mod recorded;
 mod schemas;
 mod templates;
+#[path = "../support/thorough.rs"]
+mod thorough;
 mod validate;
 mod wire;
 

@@ -1,5 +1,6 @@
 //! What becomes of tools' schemas, and of the form of the answer: each provider gets one that it takes.
 
+use crate::cases::cases;
 use crate::encode::endpoint;
 use crate::validate;
 use proptest::prelude::*;
@@ -484,6 +485,8 @@ pub(crate) fn any_schema() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(cases(100))]
+
     #[test]
     fn any_schema_is_one_that_the_provider_takes_or_left_out(schema in any_schema(), strict in any::<bool>()) {
         for endpoint in all() {

@@ -153,7 +153,8 @@ fn an_endless_reasoning_ends() {
 #[test]
 fn endless_sealed_reasoning_ends() {
     let say = |number: usize| {
-        let details = json!({"type": "reasoning.encrypted", "data": "c2VjcmV0", "index": number});
+        let data = "c2VjcmV0".repeat(100);
+        let details = json!({"type": "reasoning.encrypted", "data": data, "index": number});
         chunk(&json!({"reasoning_details": [details]}))
     };
     let mut host = Endless::new(Dialect::OpenAiChat, |config| {
@@ -161,7 +162,7 @@ fn endless_sealed_reasoning_ends() {
         config.limits.answer.bytes = u64::MAX;
     });
     // It is held until the reasoning is over, and so is bounded where it is held.
-    let piece = say(0).repeat(1_000);
+    let piece = say(0).repeat(100);
     for _ in 0..10_000 {
         if host.machine.outcome().is_some() {
             break;

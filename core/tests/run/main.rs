@@ -7,6 +7,8 @@ mod arguments;
 mod cases;
 #[path = "../support/schema.rs"]
 mod schema;
+#[path = "../support/thorough.rs"]
+mod thorough;
 
 mod agent;
 mod answer_limits;

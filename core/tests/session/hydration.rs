@@ -7,9 +7,8 @@ use crate::wire::Api;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(cases(100))]
+    #![proptest_config(cases(40))]
 
-    /// Of these threads there are at least a thousand turns.
     #[test]
     fn a_stored_thread_gives_the_request_that_the_live_one_does(api in 0..7usize, plans in turns(false)) {
         let mut thread = Thread::new(Api::ALL[api]);

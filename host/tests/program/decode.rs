@@ -169,8 +169,13 @@ fn a_limit_is_called_a_limit() {
         .collect();
     let many = chat(&[delta(json!({ "tool_calls": calls }))]);
     assert_eq!(code("openai", &many), "limit");
+    // Not in smaller chunks, which would take a debug build long.
     let endless = format!("data: {}", "x".repeat(65 << 20));
-    assert_eq!(code("openai", &endless), "limit");
+    for chunk in ["1024", "1048576"] {
+        let arguments = ["decode", "--provider", "openai", "--chunk", chunk];
+        let decoded = run(&arguments, endless.as_bytes()).json();
+        assert_eq!(decoded["error"]["code"], "limit", "in chunks of {chunk}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@
 //! is the host's own code, what Restate says and does is simulated.
 //!
 //! All choices come from the seed. `STEPWELL_SEED=123 cargo test -p stepwell simulation -- --nocapture` lets one seed
-//! happen and prints what happened; `STEPWELL_SEEDS` says how many a run takes (500, after those that failed once), and
+//! happen and prints what happened; `STEPWELL_SEEDS` says how many a run takes (125, after those that failed once), and
 //! `STEPWELL_FIRST_SEED` where it begins. `cargo xtask prove simulation` takes 100,000.
 //!
 //! What it does not show: stores other than the one in memory (`tests/kills` has those), threads that run at the same

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// How many seeds a test run takes beside those of the list: of the forty faults that the simulation has found, 23 came to
-/// light among as many, and one more among twice as many. `cargo xtask prove simulation` takes four hundred times as many.
-const SEEDS: u64 = 250;
+/// How many seeds a test run takes alongside those of the list: of the forty faults that the simulation has found, 17 came
+/// to light among as many, and six more among twice as many. `cargo xtask prove simulation` takes eight hundred times as many.
+const SEEDS: u64 = 125;
 
 /// Seeds that have found something, which are tried first: each fault that was found has one here.
 const FAILED_ONCE: &[u64] = &[
@@ -18,7 +18,7 @@ const FAILED_ONCE: &[u64] = &[
 
 /// The same behind Restate, where a seed takes longer.
 #[cfg(feature = "restate")]
-const SEEDS_BEHIND_RESTATE: u64 = 100;
+const SEEDS_BEHIND_RESTATE: u64 = 50;
 #[cfg(feature = "restate")]
 const FAILED_BEHIND_RESTATE: &[u64] = &[4, 57, 85];
 
@@ -126,6 +126,6 @@ fn a_seed_repeats() {
         let (one, other) = (play(Which::Local, *seed), play(Which::Local, *seed));
         one.trace != other.trace
     };
-    let differing: Vec<_> = (0..60).filter(differs).collect();
+    let differing: Vec<_> = (0..25).filter(differs).collect();
     assert!(differing.len() <= 3, "seeds {differing:?} did not repeat");
 }

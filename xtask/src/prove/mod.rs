@@ -101,8 +101,9 @@ fn proptests(context: &Context, log: &mut Log, options: &Options) -> Proved {
     tests
         .args(["--workspace", "--exclude", "xtask", "--lib", "--tests"])
         .env("PROPTEST_CASES", options.cases.to_string())
-        // I13, of which a test run takes a share.
-        .env("STEPWELL_ALL_HISTORIES", "1");
+        // All histories of I13, and all of what other tests take a share of.
+        .env("STEPWELL_ALL_HISTORIES", "1")
+        .env(THOROUGH, "1");
     run_tests(log, &mut tests)
 }
 

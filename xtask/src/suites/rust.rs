@@ -1,7 +1,8 @@
 //! What Rust's own tools say of the workspace.
 
 use super::Suite;
-use crate::{features, process, tools::rustup, workspace};
+use crate::{context::Context, features, log::Log, process, tools::rustup, workspace};
+use std::fs;
 
 pub(super) const FORMAT: Suite = Suite {
     name: "format",
@@ -24,7 +25,8 @@ pub(super) const CLIPPY: Suite = Suite {
 
 pub(super) const RUST: Suite = Suite {
     name: "rust",
-    about: "`cargo test`: every crate's unit, integration and documentation tests",
+    about: "`cargo test`: every crate's unit, integration and documentation tests; and an app outside the workspace with \
+            invariants of its own (examples/invariants)",
     run: |context, log| {
         // What is compiled is there.
         context.build(log)?;
@@ -32,9 +34,23 @@ pub(super) const RUST: Suite = Suite {
         tests.args(["test", "--workspace", "--no-fail-fast"]);
         log.run_tests(tests.args(workspace::FEATURES))?;
         let passed = log.tests_passed()?;
-        log.say(&format!("{passed} tests passed"))
+        log.say(&format!("{passed} tests passed"))?;
+        outside(context, log)
     },
 };
+
+/// The cases that each property of the app outside is tried with.
+const OUTSIDE_CASES: &str = "16";
+
+/// Tests the app outside the workspace, with the workspace's versions of the crates of others.
+fn outside(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let folder = context.root.join("examples/invariants");
+    fs::copy(context.root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let mut tests = process::cargo();
+    tests.args(["test", "--target-dir"]).arg(&context.target);
+    tests.env("PROPTEST_CASES", OUTSIDE_CASES);
+    log.run(tests.current_dir(folder))
+}
 
 pub(super) const FEATURES: Suite = Suite {
     name: "features",

@@ -68,7 +68,7 @@ impl PartialOutput {
         self.reader = PartialArguments::in_text(spelling.clone());
         self.of = Some(Of { tool, spelling });
         let text = self.text(conversation);
-        let text = text.and_then(|text| text.get(self.from..self.from + self.read));
+        let text = text.and_then(|text| text.get(self.from..self.from.checked_add(self.read)?));
         match text {
             Some(text) => self.reader.push(text),
             None => self.begin_hop(self.hop),

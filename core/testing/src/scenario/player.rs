@@ -133,8 +133,13 @@ impl Host {
             "receive" => {
                 let bytes = wire::bytes(step);
                 let cut = step["cut"].as_u64().map_or(bytes.len(), |cut| cut as usize);
-                for piece in bytes.chunks(cut.max(1)) {
-                    if step["restore_between"] == true {
+                // `true`, or the number of pieces between two restores.
+                let every = match &step["restore_between"] {
+                    Value::Bool(true) => 1,
+                    every => every.as_u64().unwrap_or(0) as usize,
+                };
+                for (at, piece) in bytes.chunks(cut.max(1)).enumerate() {
+                    if every > 0 && at % every == 0 {
                         self.restore_all();
                     }
                     let input = Input::Received {

@@ -1,6 +1,7 @@
 //! A character cut in two, as what slices strings in JavaScript does.
 
 use super::answer::{Answer, Call, body, read, read_in};
+use crate::cases::cases;
 use crate::legal::targets;
 use crate::validate;
 use proptest::prelude::*;
@@ -74,6 +75,8 @@ const WRITTEN: [Dialect; 6] = [
 ];
 
 proptest! {
+    #![proptest_config(cases(100))]
+
     #[test]
     fn wherever_a_text_is_cut_it_is_the_same(
         dialect in prop::sample::select(Dialect::ALL.to_vec()),
