@@ -104,7 +104,7 @@ impl Chaos {
         });
         let steered = taken.collect::<BTreeSet<_>>().len();
         let most = limits.max_tool_rounds as usize
-            + 1
+            + usize::from(limits.at_limit == LimitPolicy::SumUp)
             + (self.resumed + self.cut_hops) as usize
             + steered
             + count(outputs, is_refusal);

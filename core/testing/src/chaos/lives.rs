@@ -58,6 +58,7 @@ impl Chaos {
         self.blocks = self.disk.blocks.clone();
         self.given.clear();
         self.ran.clear();
+        self.sent.clear();
         self.over = None;
         self.is_cancelled = false;
         let config = Arc::clone(&self.config);
@@ -108,6 +109,7 @@ impl Chaos {
         self.disk.crash(false);
         self.given.clear();
         self.ran.clear();
+        self.sent.clear();
         self.keep_deferred();
         self.take_outputs();
         self.check();
@@ -161,6 +163,7 @@ impl Chaos {
         self.given.retain(|id, _| is_deferred(id));
         // An idempotent tool may run again elsewhere.
         self.ran.clear();
+        self.sent.clear();
         self.take_outputs();
         self.log.revived(self.now, None);
         let config = Arc::clone(&self.config);

@@ -39,7 +39,7 @@ use crate::world::ends_effect;
 use disk::Disk;
 use lives::Screen;
 use log::Log;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -73,6 +73,8 @@ pub struct Chaos {
     resumes_after: BTreeMap<EffectId, usize>,
     /// Every effect there ever was.
     known: Vec<EffectId>,
+    /// The requests that were sent in this life of the host.
+    sent: BTreeSet<EffectId>,
     /// The blocks that were ever to be written.
     blocks: BTreeMap<u64, Block>,
     disk: Disk,
@@ -143,6 +145,7 @@ impl Chaos {
             streams: BTreeMap::new(),
             resumes_after: BTreeMap::new(),
             known: Vec::new(),
+            sent: BTreeSet::new(),
             blocks: BTreeMap::new(),
             outputs: Vec::new(),
             born: 0,
@@ -464,6 +467,10 @@ impl Chaos {
                 let ready = self.disk.may_open(id);
                 self.expect(ready);
                 self.check_request(id, request);
+                let is_first = self.sent.insert(id);
+                self.ensure(is_first, Invariant::KeepsLimits, || {
+                    format!("{id} is sent twice: an attempt does not count")
+                });
                 let mut headers = request.headers.iter();
                 // After a crash the ids come again.
                 self.resumes_after.remove(&id);
