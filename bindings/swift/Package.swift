@@ -29,7 +29,8 @@ let package = Package(
     name: "Stepwell",
     platforms: [.iOS(.v16), .macOS(.v13)],
     products: [
-        .library(name: "Stepwell", targets: ["Stepwell"])
+        .library(name: "Stepwell", targets: ["Stepwell"]),
+        .library(name: "StepwellTesting", targets: ["StepwellTesting"]),
     ],
     targets: [
         library,
@@ -44,7 +45,8 @@ let package = Package(
                 .linkedFramework("SystemConfiguration", .when(platforms: [.iOS, .macOS])),
             ]
         ),
-        .testTarget(name: "StepwellTests", dependencies: ["Stepwell"]),
+        .target(name: "StepwellTesting", dependencies: ["Stepwell"]),
+        .testTarget(name: "StepwellTests", dependencies: ["Stepwell", "StepwellTesting"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 import { firstProgram } from "./first_program.mjs";
 import { indexedDb } from "./indexed_db.mjs";
 import { policy } from "./policy.mjs";
-import { scenarios } from "./scenarios.mjs";
+import { scenarios } from "./scenario_files.mjs";
 
 const [folder, executablePath] = process.argv.slice(2);
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
@@ -46,11 +46,12 @@ try {
   wrong = await page.evaluate(async () => {
     const stepwell = await import("/package/index.js");
     await stepwell.default();
-    const { playAll } = await import("/tests/host.mjs");
+    const { play } = await import("/package/testing.js");
+    const { playAll } = await import("/tests/scenarios.mjs");
     const { programs } = await import("/tests/programs.mjs");
     const { members } = await import("/tests/members.mjs");
     const scenarios = await (await fetch("/scenarios.json")).json();
-    return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await members(stepwell))];
+    return [...playAll(play, scenarios), ...programs(stepwell), ...(await members(stepwell))];
   });
   const { length } = Object.keys(scenarios);
   wrong.push(...(await firstProgram(browser, address)), ...(await indexedDb(browser, address)), ...(await policy(browser, address)));

@@ -1,7 +1,7 @@
-// The package as an app has it: packed, installed, and built by Vite, webpack and esbuild.
+// The package as an app has it: packed, installed, used in a test of its own, and built by Vite, webpack and esbuild.
 // `node bundlers.mjs PACKAGE FOLDER CHROMIUM MODEL`.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer, request as forward } from "node:http";
 import { extname, join, resolve } from "node:path";
@@ -80,6 +80,8 @@ async function said(browser, address) {
 
 install();
 const wrong = [];
+const test = spawnSync(process.execPath, ["--test", "scenario.test.js"], { cwd: app, encoding: "utf8" });
+if (test.status !== 0) wrong.push(`the app's own test: ${test.stdout}${test.stderr}`);
 const { render } = await import(pathToFileURL(join(app, "render.js")));
 if (!/`await init\(\)`.*on a server that renders pages, where the page runs/.test(render()?.advice)) {
   wrong.push(`a server that renders pages is told: ${render()}; ${render()?.advice}`);

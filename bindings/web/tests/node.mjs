@@ -3,23 +3,27 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { agents, unloaded } from "./agent.mjs";
 import { busy } from "./busy.mjs";
 import { device } from "./device.mjs";
 import { durable } from "./durable.mjs";
 import { firstProgramUnderNode } from "./first_program_node.mjs";
-import { Host, playAll, same } from "./host.mjs";
 import { members } from "./members.mjs";
 import { options } from "./options.mjs";
 import { programs } from "./programs.mjs";
 import { readers } from "./readers.mjs";
 import { look } from "./look.mjs";
 import { trip } from "./trip.mjs";
-import { scenarios } from "./scenarios.mjs";
+import { scenarios } from "./scenario_files.mjs";
+import { playAll, restoreEvery } from "./scenarios.mjs";
 import { hooks } from "./hooks.mjs";
 import { guard, tokens } from "./tokens.mjs";
 
-const stepwell = await import(pathToFileURL(resolve(process.argv[2], "node.js")));
+const part = (name) => import(pathToFileURL(resolve(process.argv[2], name)));
+const stepwell = await part("node.js");
+const { play } = await part("testing.js");
+const { ScenarioHost } = await part("scenario-host.js");
 const beforeInit = unloaded(stepwell);
 await stepwell.default();
 
@@ -30,18 +34,18 @@ function ring(place, [leg, legs]) {
   for (const [name, scenario] of Object.entries(scenarios)) {
     const { steps } = scenario;
     if (steps.some((step) => step.input === "dispose")) continue;
-    const host = new Host(stepwell.RunMachine, scenario);
+    const host = new ScenarioHost(scenario, restoreEvery);
     if (leg > 1) {
       const stored = JSON.parse(readFileSync(join(place, `${name}.${leg - 1}.json`), "utf8"));
       host.now = stored.now;
       host.written = stored.written;
       for (const [run, snapshot] of Object.entries(stored.runs)) host.restore(run, snapshot);
     }
-    const part = steps.slice(Math.floor((steps.length * (leg - 1)) / legs), Math.floor((steps.length * leg) / legs));
-    for (const step of part) {
-      if (!same(host.step(step), step.gives)) wrong.push(`${name} at ${JSON.stringify(step)}`);
+    const ours = steps.slice(Math.floor((steps.length * (leg - 1)) / legs), Math.floor((steps.length * leg) / legs));
+    for (const step of ours) {
+      if (!isDeepStrictEqual(host.step(step), step.gives)) wrong.push(`${name} at ${JSON.stringify(step)}`);
     }
-    if (leg === legs && !same(host.digests(), scenario.digests)) wrong.push(`${name}: the digests`);
+    if (leg === legs && !isDeepStrictEqual(host.digests(), scenario.digests)) wrong.push(`${name}: the digests`);
     const runs = Object.fromEntries(Object.entries(host.runs).map(([run, machine]) => [run, machine.snapshot()]));
     writeFileSync(join(place, `${name}.${leg}.json`), JSON.stringify({ now: host.now, runs, written: host.written }));
     host.free();
@@ -54,7 +58,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await durable(stepwell)), ...(await busy(stepwell)), ...(await readers(stepwell)), ...(await device(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await durable(stepwell)), ...(await busy(stepwell)), ...(await readers(stepwell)), ...(await device(stepwell)), ...playAll(play, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

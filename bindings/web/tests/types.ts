@@ -2,6 +2,7 @@
 
 import wasm from "../../../target/package/web/stepwell_bg.wasm";
 import { IndexedDbStore } from "../../../target/package/web/indexed-db.js";
+import { play, type Played } from "../../../target/package/web/testing.js";
 import init, { Agent, conversationOf, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Tool, type Trimmer } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
@@ -84,7 +85,13 @@ const ship: Tool = {
   },
 };
 
+function played(scenario: string): string[] {
+  const { scenario: written, unmet }: Played = play(JSON.parse(scenario), { restoreEvery: 10 });
+  return unmet.length > 0 ? unmet : written.steps.map((step) => JSON.stringify(step));
+}
+
 void ship;
+void played;
 void resumed;
 void storedHere;
 void handedOver;

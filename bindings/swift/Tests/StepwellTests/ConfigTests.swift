@@ -26,7 +26,7 @@ func absentAndNone() throws {
         config.device = device
         let machine = try RunMachine(config: config, threadId: "thread")
         let outputs = try machine.start(start: Start(runId: "run", text: "Hi"), now: second)
-        guard case .openStream(let opening) = outputs.effects.first else { throw Unplayable(description: "no request") }
+        guard case .openStream(let opening) = outputs.effects.first else { throw TestFault(description: "no request") }
         _ = try machine.networkLost(now: second)
         _ = try machine.connectionFailed(effect: opening.id, message: "no route to host", now: second)
         return machine.state()

@@ -1,5 +1,10 @@
 import Foundation
 
+/// A mistake of a test's own.
+struct TestFault: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// The scripted provider as a process; without hops it plays the secret numbers. It ends with its standard input.
 final class MockLlm: Sendable {
     let baseUrl: String
@@ -9,7 +14,7 @@ final class MockLlm: Sendable {
     /// Each hop is JSON. With `repeats` the script starts over with each message of the user's.
     init(_ hops: String..., repeats: Bool = false) throws {
         guard let program = ProcessInfo.processInfo.environment["STEPWELL_MOCK_LLM"] else {
-            throw Unplayable(description: "STEPWELL_MOCK_LLM names no program: run `cargo xtask test swift-package`")
+            throw TestFault(description: "STEPWELL_MOCK_LLM names no program: run `cargo xtask test swift-package`")
         }
         let output = Pipe()
         let process = Process()
@@ -25,11 +30,12 @@ final class MockLlm: Sendable {
         var line = Data()
         while !line.contains(UInt8(ascii: "\n")) {
             let piece = output.fileHandleForReading.availableData
-            if piece.isEmpty { throw Unplayable(description: "mock-llm did not start") }
+            if piece.isEmpty { throw TestFault(description: "mock-llm did not start") }
             line += piece
         }
-        let said = try JSONSerialization.jsonObject(with: line) as? Fields ?? [:]
-        baseUrl = try said.needed("base_url")
+        let addresses = try JSONSerialization.jsonObject(with: line) as? [String: Any]
+        guard let baseUrl = addresses?["base_url"] as? String else { throw TestFault(description: "mock-llm says no address") }
+        self.baseUrl = baseUrl
     }
 
     deinit {

@@ -61,6 +61,10 @@ private struct Wrapped: ToolArguments {
     let checked: Checked
 }
 
+private func parsed(_ text: String) throws -> Any {
+    try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+}
+
 private func same(_ one: String, _ other: String) throws -> Bool {
     NSDictionary(dictionary: ["": try parsed(one)]).isEqual(to: ["": try parsed(other)])
 }

@@ -14,9 +14,12 @@ import dev.stepwell.askChoice
 import dev.stepwell.events
 import dev.stepwell.newest
 import dev.stepwell.string
+import dev.stepwell.testing.play
 import dev.stepwell.turnScope
 import dev.stepwell.typedTool
 import java.io.File
+import kotlin.test.Test
+import kotlin.test.assertEquals
 import kotlinx.coroutines.Dispatchers
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonPrimitive
@@ -82,5 +85,13 @@ suspend fun recovering(key: String, show: (Event) -> Unit) {
     val agent = agent("openai", "gpt-4o-mini", key = key) { store(opened) }
     agent.turnScope { scoped ->
         for (turn in scoped.recover().mapNotNull { it.turn }) turn.events().collect { show(it) }
+    }
+}
+
+/** Not run: there is no such file. */
+class LostConnection {
+    @Test
+    fun `a lost connection is opened again`() {
+        assertEquals(emptyList(), play(File("lost.json").readText()).unmet)
     }
 }

@@ -1,26 +1,30 @@
-// The host that the scenario files of tests/scenarios speak of, for Node and the browser. What the names mean stands
-// there.
+// The host that plays scenario files: what it does for each step, and what comes of it. What the names mean is written in
+// `tests/scenarios/README.md` of the repository.
 
-const RUN = "run";
-const THOROUGH = globalThis.process?.env.STEPWELL_THOROUGH !== undefined;
-/** Rust restores before each piece; this one before so many, unless it is thorough. */
-const SHARE = 13;
+import { RunMachine } from "./machine.js";
+import type { CallKey, Effect, HookAnswer, Outcome, Outputs, RunConfig, RunEvent, StepwellError, ToolResult } from "./types.js";
+
+/** JSON that the scenario or the machine gave. */
+export type Fields = Record<string, any>;
+
+/** The run that a step is about if it names none. */
+export const RUN = "run";
 const encoder = new TextEncoder();
 
-const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
-const snake = (name) => name.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-const compact = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-const key = (call) => `${call.hop}:${call.index}`;
+const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+export const snake = (name: string): string => name.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+const compact = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+const key = (call: CallKey): string => `${call.hop}:${call.index}`;
 
 /** The words of a configuration that are names, and so are spelled otherwise here. */
-const WORDS = new Set(["resumption", "atLimit", "background", "encoding", "moments"]);
+const WORDS = new Set(["resumption", "atLimit", "background", "emptyAnswer", "encoding", "moments"]);
 
 /** What is written as it stands: schemas, and the provider's own words. */
 const VERBATIM = new Set(["parameters", "schema", "extra"]);
 
 /** The names of the scenarios are those of Rust: all else is spelled for JavaScript. */
-export function config(said) {
-  const renamed = (value, name) => {
+function config(said: Fields): any {
+  const renamed = (value: any, name = ""): any => {
     if (VERBATIM.has(name)) return value;
     if (Array.isArray(value)) return value.map((item) => renamed(item, name));
     if (WORDS.has(name)) return camel(value);
@@ -33,18 +37,18 @@ export function config(said) {
 }
 
 /** The bytes that a `receive` brings. */
-function body(step) {
-  let text = (step.sse ?? []).map((data) => `data: ${compact(data)}\n\n`).join("");
+function body(step: Fields): Uint8Array {
+  let text = (step.sse ?? []).map((data: unknown) => `data: ${compact(data)}\n\n`).join("");
   for (const frame of step.frames ?? []) {
     for (const name of ["id", "event"]) if (name in frame) text += `${name}: ${frame[name]}\n`;
     text += `data: ${compact(frame.data)}\n\n`;
   }
-  text += (step.lines ?? []).map((line) => `${compact(line)}\n`).join("");
+  text += (step.lines ?? []).map((line: unknown) => `${compact(line)}\n`).join("");
   return encoder.encode(text + (step.text ?? ""));
 }
 
 /** How a turn ended, in a line. */
-export function outcomeLine(ended) {
+export function outcomeLine(ended: Outcome): string {
   switch (ended.outcome) {
     case "incomplete":
       return `incomplete ${snake(ended.reason)}: ${ended.message}`;
@@ -57,16 +61,23 @@ export function outcomeLine(ended) {
   }
 }
 
-function resultText(result) {
+function resultText(result: ToolResult | undefined): string {
   if (result === undefined) return "";
   if (result.type === "finished") return `: ${result.content}`;
   return ` (${snake(result.kind)}): ${result.message}`;
 }
 
 /** An event: its kind, what grows by it, and what it says. */
-function eventLine(event) {
+interface Line {
+  kind: string;
+  /** What grows by it: lines that follow each other and grow the same thing are one. */
+  grows?: string;
+  detail: string;
+}
+
+function eventLine(event: RunEvent): Line {
   const kind = /^[A-Z]/.test(event.type) ? event.type.toLowerCase() : snake(event.type);
-  const said = (text) => ({ kind, detail: String(text) });
+  const said = (text: unknown): Line => ({ kind, detail: String(text) });
   switch (event.type) {
     case "TEXT_MESSAGE_CONTENT":
     case "REASONING_MESSAGE_CONTENT":
@@ -131,8 +142,8 @@ function eventLine(event) {
 }
 
 /** The events in a line each; pieces of one thing that follow each other are one, however the bytes were cut. */
-function lines(events) {
-  const lines = [];
+function lines(events: RunEvent[]): string[] {
+  const lines: Line[] = [];
   for (const line of events.map(eventLine)) {
     const last = lines.at(-1);
     if (last && line.grows !== undefined && last.kind === line.kind && last.grows === line.grows) {
@@ -144,7 +155,7 @@ function lines(events) {
   return lines.map(({ kind, detail }) => (detail ? `${kind}: ${detail}` : kind));
 }
 
-function effectFields(effect) {
+function effectFields(effect: Effect): Fields {
   switch (effect.type) {
     case "createRun":
       return { thread_id: effect.threadId, parent_run_id: effect.parentRunId };
@@ -163,7 +174,7 @@ function effectFields(effect) {
       return { tool_call_id: effect.invocation.toolCallId, message, schema };
     }
     case "answerTool": {
-      const { value, reason } = effect.answer;
+      const { value, reason } = effect.answer as Fields;
       return { value, reason };
     }
     case "persist": {
@@ -179,7 +190,8 @@ function effectFields(effect) {
     case "authorize":
       return { rejected: effect.rejected };
     case "runHook": {
-      const { hook, subject } = effect;
+      const { hook } = effect;
+      const subject: Fields = effect.subject;
       const { instructions, messages, text, invocation, content, isError } = subject;
       const call = invocation && { name: invocation.name };
       const args = subject.type === "hookedCall" ? { arguments: invocation.arguments } : {};
@@ -190,59 +202,71 @@ function effectFields(effect) {
   }
 }
 
-function effectValue(effect) {
+function effectValue(effect: Effect): Fields {
   const fields = Object.entries(effectFields(effect)).filter(([, field]) => field !== undefined);
   return { id: effect.id, effect: snake(effect.type), ...Object.fromEntries(fields) };
 }
 
 /** The runs of a scenario, and what is stored of them. */
-export class Host {
-  constructor(RunMachine, scenario) {
-    this.RunMachine = RunMachine;
-    this.config = config(scenario.config);
-    this.runs = { [RUN]: new RunMachine(this.config, "thread-1", scenario.history ?? []) };
-    this.written = {};
-    this.now = 0;
+export class ScenarioHost {
+  readonly #config: RunConfig;
+  readonly #restoreEvery: number;
+  runs: Record<string, RunMachine>;
+  /** The snapshots of the writes, by run and effect. */
+  written: Record<string, string> = {};
+  now = 0;
+
+  constructor(scenario: Fields, restoreEvery = 1) {
+    this.#config = config(scenario.config);
+    this.#restoreEvery = restoreEvery;
+    this.runs = { [RUN]: new RunMachine(this.#config, "thread-1", scenario.history ?? []) };
+  }
+
+  /** Returns the run of this name. */
+  run(name: string = RUN): RunMachine {
+    const machine = this.runs[name];
+    if (!machine) throw new TypeError(`the scenario has no run \`${name}\`: begin it by \`new_run\``);
+    return machine;
   }
 
   /** Puts a machine in the place of another, whose memory is given back. */
-  put(name, machine) {
+  #put(name: string, machine: RunMachine): void {
     this.runs[name]?.free();
     this.runs[name] = machine;
   }
 
-  restore(name, snapshot = this.runs[name].snapshot()) {
-    this.put(name, this.RunMachine.restore(snapshot, this.config));
+  restore(name: string, snapshot = this.run(name).snapshot()): void {
+    this.#put(name, RunMachine.restore(snapshot, this.#config));
   }
 
-  digests() {
+  digests(): Fields {
     return Object.fromEntries(Object.entries(this.runs).map(([name, machine]) => [name, machine.digest()]));
   }
 
-  free() {
+  free(): void {
     for (const machine of Object.values(this.runs)) machine.free();
   }
 
-  /** Takes one step: what came of it. */
-  step(step) {
+  /** Takes one step, and returns what came of it. */
+  step(step: Fields): Fields {
     this.now = step.at ?? this.now;
-    const name = step.run ?? RUN;
-    const came = [];
-    let error;
+    const name: string = step.run ?? RUN;
+    const came: Outputs[] = [];
+    let error: string | undefined;
     try {
-      this.play(name, step, came);
+      this.#play(name, step, came);
     } catch (thrown) {
-      if (thrown.name !== "StepwellError") throw thrown;
-      error = thrown.reason;
+      if (!(thrown instanceof Error) || thrown.name !== "StepwellError") throw thrown;
+      error = (thrown as StepwellError).reason;
     }
-    const machine = this.runs[name];
+    const machine = this.run(name);
     came.push(machine.pollOutputs());
     const effects = came.flatMap((outputs) => outputs.effects);
     for (const effect of effects) {
       if (effect.type === "persist") this.written[`${name} ${effect.id}`] = effect.snapshot;
     }
     const events = lines(came.flatMap((outputs) => outputs.events));
-    const gives = { state: snake(machine.state) };
+    const gives: Fields = { state: snake(machine.state) };
     const wake = machine.pollTimeout();
     if (wake !== undefined) gives.wake_at = wake;
     if (machine.output !== null) gives.output = machine.output;
@@ -252,37 +276,39 @@ export class Host {
     return gives;
   }
 
-  play(name, step, came) {
-    const { RunMachine, now } = this;
+  #play(name: string, step: Fields, came: Outputs[]): void {
     switch (step.input) {
       case "new_run": {
-        const history = step.history_of ? this.runs[step.history_of].messages : [];
-        this.put(name, new RunMachine(this.config, step.thread_id ?? "thread-1", history));
+        const history = step.history_of ? this.run(step.history_of).messages : [];
+        this.#put(name, new RunMachine(this.#config, step.thread_id ?? "thread-1", history));
         break;
       }
       case "restore":
         this.restore(name);
         break;
       case "revive": {
-        const snapshot = step.written ? this.written[`${name} ${step.written}`] : this.runs[name].snapshot();
-        this.put(name, RunMachine.revive(snapshot, this.config, now));
+        const snapshot = step.written ? this.written[`${name} ${step.written}`] : this.run(name).snapshot();
+        if (snapshot === undefined) throw new TypeError(`the run \`${name}\` has written no \`${step.written}\``);
+        this.#put(name, RunMachine.revive(snapshot, this.#config, this.now));
         break;
       }
       case "receive": {
         const bytes = body(step);
-        const cut = step.cut ?? Math.max(bytes.length, 1);
+        const cut: number = step.cut ?? Math.max(bytes.length, 1);
         for (let at = 0; at < bytes.length; at += cut) {
-          if (step.restore_between && (THOROUGH || (at / cut) % SHARE === 0)) for (const each of Object.keys(this.runs)) this.restore(each);
-          came.push(this.runs[name].receive(step.effect, bytes.subarray(at, at + cut), now));
+          if (step.restore_between && (at / cut) % this.#restoreEvery === 0) {
+            for (const each of Object.keys(this.runs)) this.restore(each);
+          }
+          came.push(this.run(name).receive(step.effect, bytes.subarray(at, at + cut), this.now));
         }
         break;
       }
       default:
-        came.push(this.input(this.runs[name], step));
+        came.push(this.#input(this.run(name), step));
     }
   }
 
-  input(machine, step) {
+  #input(machine: RunMachine, step: Fields): Outputs {
     const { now } = this;
     const { effect } = step;
     switch (step.input) {
@@ -300,22 +326,30 @@ export class Host {
         const { says, reason, message, arguments: given, content, messages, instructions } = step;
         const fields = { reason, message, arguments: given, content, messages, instructions };
         const said = Object.fromEntries(Object.entries(fields).filter(([, field]) => field !== undefined));
-        return machine.hookAnswered(effect, { type: camel(says), ...said }, now);
+        return machine.hookAnswered(effect, { type: camel(says), ...said } as HookAnswer, now);
       }
       case "authorized":
         return machine.authorized(effect, step.key, now, step.headers);
       case "ended":
+        return machine.ended(effect, now);
       case "tool_deferred":
+        return machine.toolDeferred(effect, now);
       case "persisted":
-        return machine[camel(step.input)](effect, now);
+        return machine.persisted(effect, now);
       case "run_not_created":
+        return machine.runNotCreated(effect, step.message, now);
       case "connection_failed":
+        return machine.connectionFailed(effect, step.message, now);
       case "lost":
+        return machine.lost(effect, step.message, now);
       case "tool_failed":
+        return machine.toolFailed(effect, step.message, now);
       case "context_not_trimmed":
+        return machine.contextNotTrimmed(effect, step.message, now);
       case "not_authorized":
+        return machine.notAuthorized(effect, step.message, now);
       case "persist_failed":
-        return machine[camel(step.input)](effect, step.message, now);
+        return machine.persistFailed(effect, step.message, now);
       case "output_decoded":
         return machine.outputDecoded(effect, now);
       case "output_refused":
@@ -341,75 +375,27 @@ export class Host {
       case "resume":
         return machine.resume(step.answers, now);
       case "cancel_call": {
-        const [hop, index] = step.call.split(":").map(Number);
+        const [hop = NaN, index = NaN] = step.call.split(":").map(Number);
         return machine.cancelCall({ hop, index }, now);
       }
       case "steer":
         return machine.steer({ id: step.message_id, role: "user", content: step.say }, now);
+      case "cancel":
+        return machine.cancel(now);
+      case "entered_background":
+        return machine.enteredBackground(now);
+      case "entered_foreground":
+        return machine.enteredForeground(now);
+      case "network_lost":
+        return machine.networkLost(now);
+      case "network_available":
+        return machine.networkAvailable(now);
+      case "dispose":
+        return machine.dispose(now);
+      case "timeout":
+        return machine.timeout(now);
       default:
-        return machine[camel(step.input)](now);
+        throw new TypeError(`there is no input \`${step.input}\``);
     }
   }
-}
-
-/** Whether two values are the same JSON, whatever the order of their fields. */
-export function same(one, other) {
-  if (one === other) return true;
-  if (one === null || other === null || typeof one !== "object" || typeof other !== "object") return false;
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length && names.every((name) => name in other && same(one[name], other[name]))
-  );
-}
-
-/** Text, or parts in short. */
-function said(content) {
-  return typeof content === "string" ? content : content.map(({ type, text }) => text ?? `[${type}]`).join(" ");
-}
-
-/** The conversation in a line each: who, and what. */
-function history(machine) {
-  return machine.messages.flatMap(({ role, content, toolCalls = [] }) => [
-    ...(content && role !== "activity" ? [`${role}: ${said(content)}`] : []),
-    ...toolCalls.map((call) => `${role} calls ${call.function.name} ${call.function.arguments}`),
-  ]);
-}
-
-/** Plays a scenario: what is not as the file says. */
-export function play(RunMachine, scenario) {
-  const wrong = [];
-  const differs = (what, expected, came) => {
-    if (!same(expected, came)) {
-      wrong.push(`${what}: the file says ${JSON.stringify(expected)}, it came to ${JSON.stringify(came)}`);
-    }
-  };
-  const host = new Host(RunMachine, scenario);
-  scenario.steps.forEach((step, index) => differs(`step ${index + 1}, ${step.input}`, step.gives, host.step(step)));
-  differs("the digests", scenario.digests, host.digests());
-  const machine = host.runs[RUN];
-  const { expect } = scenario;
-  differs("the history", expect.history, history(machine));
-  if (expect.outcome) {
-    differs("the outcome", expect.outcome, machine.outcome && outcomeLine(machine.outcome).split(":")[0]);
-  }
-  if (expect.state) differs("the state", expect.state, snake(machine.state));
-  if (expect.text) differs("the text", expect.text, machine.text);
-  host.free();
-  return wrong;
-}
-
-/** Plays all scenarios, by name: what is not as they say, and that a changed input shows. */
-export function playAll(RunMachine, scenarios) {
-  const wrong = [];
-  const names = Object.keys(scenarios).sort();
-  if (names.length < 60) wrong.push(`there are only ${names.length} scenarios`);
-  for (const name of names) {
-    for (const what of play(RunMachine, scenarios[name])) wrong.push(`${name}, ${what}`);
-  }
-  const changed = JSON.parse(JSON.stringify(scenarios[names[0]]).replaceAll('"Hello', '"Hallo'));
-  if (!play(RunMachine, changed).some((what) => what.startsWith("the digests"))) {
-    wrong.push(`${names[0]}: a changed input does not change the digest`);
-  }
-  return wrong;
 }

@@ -1,0 +1,37 @@
+@file:JvmName("Scenarios")
+
+package dev.stepwell.testing
+
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.jsonObject
+
+/**
+ * A scenario that was played.
+ *
+ * @property scenario The scenario with what came of each step (`gives`), and how its runs ended (`digests`), as JSON.
+ * @property unmet What is not as the scenario has it in `gives`, `digests` and `expect`; empty if all is.
+ */
+public class Played internal constructor(public val scenario: String, public val unmet: List<String>)
+
+/**
+ * Plays a scenario file from its beginning to its end, without network and clock. `tests/scenarios/README.md` of Stepwell's
+ * repository has its form.
+ *
+ * A step without `gives` is only played, and digests are compared if there are any. A step with `restore_between` stores and
+ * restores its runs before every piece of a stream, or before every [restoreEvery]th.
+ *
+ * @throws dev.stepwell.StepwellException if the run cannot be set up
+ * @throws IllegalArgumentException if the scenario is not of the form
+ */
+@JvmOverloads
+public fun play(scenario: String, restoreEvery: Int = 1): Played {
+    require(restoreEvery > 0) { "`restoreEvery` is $restoreEvery: give 1 or more" }
+    val file = Json.parseToJsonElement(scenario).jsonObject
+    return ScenarioHost(file, restoreEvery).use { host ->
+        val steps = file.list("steps").map { it.jsonObject }.map { JsonObject(it + ("gives" to host.step(it))) }
+        val played = JsonObject(file + mapOf("steps" to JsonArray(steps), "digests" to host.digests()))
+        Played(played.toString(), differences(file, played) + unexpected(played, host))
+    }
+}
