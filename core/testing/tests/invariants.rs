@@ -4,7 +4,7 @@ use serde_json::json;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::RunConfig;
 use stepwell_core::tool::Tool;
-use stepwell_testing::{Tools, check_invariants, config};
+use stepwell_testing::{InvariantCheck, Tools, config};
 
 fn with_tools(dialect: Dialect) -> RunConfig {
     let mut config = config(dialect);
@@ -28,7 +28,14 @@ fn holds_in(dialect: Dialect) {
             Ok(format!("sunny: {}", call.arguments.raw).into())
         })
         .on("pay", |_| Ok("paid".into()));
-    check_invariants(&with_tools(dialect), tools);
+    let mut check = InvariantCheck::new(&with_tools(dialect)).tools(tools);
+    // A share; `cargo xtask prove proptests` sets the number.
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        check = check.cases(40);
+    }
+    if let Err(failure) = check.run() {
+        panic!("{failure}");
+    }
 }
 
 macro_rules! dialects {

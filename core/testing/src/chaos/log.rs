@@ -9,6 +9,8 @@ pub(super) struct Log {
     steps: Vec<Value>,
     /// The bytes of a character that the next chunk completes: files hold text. Where a stream is cut changes nothing.
     rest: Vec<u8>,
+    /// Whether there was an input that scenarios have no form for.
+    is_partial: bool,
 }
 
 impl Log {
@@ -29,10 +31,18 @@ impl Log {
                 scenario::step(input)
             }
         };
-        if let Some(mut step) = step {
-            step["at"] = now.into();
-            self.steps.push(step);
+        match step {
+            Some(mut step) => {
+                step["at"] = now.into();
+                self.steps.push(step);
+            }
+            None => self.is_partial = true,
         }
+    }
+
+    /// Whether the scenario has all that happened.
+    pub(super) const fn is_complete(&self) -> bool {
+        !self.is_partial
     }
 
     /// Another host takes over: from a write, or from where the run is.
@@ -51,9 +61,11 @@ impl Log {
     }
 
     pub(super) fn scenario(&self, config: &RunConfig) -> Value {
+        let begins = json!({"input": "new_run", "thread_id": "thread"});
+        let steps: Vec<_> = std::iter::once(&begins).chain(&self.steps).collect();
         json!({
             "config": scenario::config(config),
-            "steps": self.steps,
+            "steps": steps,
         })
     }
 }

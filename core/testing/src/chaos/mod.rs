@@ -258,10 +258,17 @@ impl Chaos {
         self.violation.as_ref()
     }
 
-    /// The run from its beginning, in the form of [scenario files](crate::scenario), as far as the form can have it.
+    /// The run from its beginning, in the form of [scenario files](crate::scenario).
     #[must_use]
     pub fn scenario(&self) -> serde_json::Value {
         self.log.scenario(&self.config)
+    }
+
+    /// Whether [`scenario`](Self::scenario) has all inputs. Scenarios have no form for some: arguments of a user that are no
+    /// JSON, for one.
+    #[must_use]
+    pub const fn has_complete_scenario(&self) -> bool {
+        self.log.is_complete()
     }
 
     /// Lets one thing happen. Nothing happens any more once a promise is broken.

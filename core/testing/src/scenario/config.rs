@@ -1,5 +1,6 @@
 //! A configuration in the form of scenarios.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, ResponseFormat, Resumption};
@@ -49,10 +50,10 @@ pub fn config(config: &RunConfig) -> Value {
     let mut context = Members::default();
     context.maybe("window", guard.window);
     context.put("warn_at", json!(guard.warn_at));
-    context.put("at_limit", json!(guard.at_limit));
+    context.put("at_limit", name(&guard.at_limit));
     said.put("context_guard", context.0);
     if endpoint.quirks.resumption != Resumption::Never {
-        said.put("resumption", json!(endpoint.quirks.resumption));
+        said.put("resumption", name(&endpoint.quirks.resumption));
     }
     if let Some(output) = &config.output {
         said.put(
@@ -60,7 +61,7 @@ pub fn config(config: &RunConfig) -> Value {
             json!({
                 "name": output.name(),
                 "schema": output.schema(),
-                "mode": output.wanted_mode(),
+                "mode": name(&output.wanted_mode()),
                 "retries": output.most_retries(),
                 "decoded_by_host": output.is_decoded_by_host(),
             }),
@@ -74,11 +75,11 @@ pub fn config(config: &RunConfig) -> Value {
         said.put(
             "ag_ui",
             json!({
-                "encoding": options.encoding,
+                "encoding": name(&options.encoding),
                 "is_before_1_0": options.is_before_1_0,
                 "keeps_unknown": options.keeps_unknown,
-                "verification": options.verification,
-                "extra_rules": options.extra_rules,
+                "verification": name(&options.verification),
+                "extra_rules": name(&options.extra_rules),
             }),
         );
     }
@@ -97,6 +98,15 @@ impl Members {
         if let Some(value) = value {
             self.put(name, value);
         }
+    }
+}
+
+/// The name of an enum's variant, as scenarios write it.
+fn name(value: &impl Serialize) -> Value {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name.replace('-', "_").into(),
+        Ok(other) => other,
+        Err(_) => Value::Null,
     }
 }
 
@@ -178,7 +188,7 @@ fn limits(config: &RunConfig) -> Value {
             }) => json!({"tell_after": tell_after, "stop_after": stop_after}),
         },
     );
-    said.put("at_limit", json!(limits.at_limit));
+    said.put("at_limit", name(&limits.at_limit));
     said.put("max_answer_bytes", limits.answer.bytes);
     said.put("max_answer_calls", limits.answer.calls);
     Value::Object(said.0)
@@ -212,13 +222,13 @@ fn timeouts(config: &RunConfig) -> Value {
 fn device(config: &RunConfig) -> Value {
     let device = &config.device;
     json!({
-        "background": device.background,
+        "background": name(&device.background),
         "offline_ms": match device.offline {
             OfflinePolicy::Wait { up_to } => Some(millis(up_to)),
             _ => None,
         },
-        "network_change": device.network_change,
-        "killed": device.killed,
+        "network_change": name(&device.network_change),
+        "killed": name(&device.killed),
     })
 }
 
