@@ -1,11 +1,12 @@
 //! The host's own mistakes: named, and without consequence.
 
 use crate::world::{Reply, ToolReply, World, offer};
-use stepwell_core::CallKey;
+use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
-use stepwell_core::run::{EffectId, Input, Misuse, RunConfig, Start, StateKind};
+use stepwell_core::run::{EffectId, Input, Misuse, RunConfig, RunMachine, Start, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{call, text};
 
 fn start() -> Input<'static> {
@@ -22,7 +23,7 @@ fn mistake(world: &mut World, input: Input<'_>) -> Misuse {
     let outputs = world.seen.outputs.len();
     let misuse = world
         .machine
-        .handle(input, stepwell_core::Timestamp(world.now))
+        .handle(input, Timestamp(world.now))
         .expect_err("a mistake");
     assert_eq!(world.machine.snapshot(), before);
     assert_eq!(world.machine.poll_output(), None);
@@ -167,4 +168,33 @@ fn opened_twice_is_dropped_the_second_time() {
         })
         .expect("late is no mistake");
     assert_eq!(world.seen.dropped(), [effect]);
+}
+
+#[test]
+fn an_input_before_the_outputs_are_taken_is_a_mistake() {
+    let config = crate::world::config(Dialect::OpenAiChat);
+    let mut machine = RunMachine::new(config.into(), "thread".into(), Conversation::default());
+    let now = Timestamp(1);
+    machine.handle(start(), now).expect("it is idle");
+    for input in [Input::Cancel, Input::Timeout, Input::NetworkLost, start()] {
+        let before = machine.clone();
+        let name = input.name();
+        let refused = machine.handle(input, now);
+        assert_eq!(refused, Err(Misuse::OutputsWait { input: name }));
+        assert_eq!(machine.canonical(), before.canonical());
+    }
+    while machine.poll_output().is_some() {}
+    machine.handle(Input::Cancel, now).expect("nothing waits");
+}
+
+/// A host that goes away takes no more outputs.
+#[test]
+fn a_run_is_disposed_of_before_its_outputs_are_taken() {
+    let config = crate::world::config(Dialect::OpenAiChat);
+    let mut machine = RunMachine::new(config.into(), "thread".into(), Conversation::default());
+    machine.handle(start(), Timestamp(1)).expect("it is idle");
+    machine
+        .handle(Input::Dispose, Timestamp(1))
+        .expect("at any time");
+    assert!(machine.is_disposed());
 }

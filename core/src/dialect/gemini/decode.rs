@@ -90,8 +90,8 @@ impl Decoder {
             self.answer.model = Some(model.into_owned());
         }
         self.answer.name(chunk.response_id);
-        if chunk.usage.is_some() {
-            self.answer.usage = chunk.usage;
+        if let Some(usage) = chunk.usage {
+            self.count(usage);
         }
         // An error that is the first thing to come needs no run.
         if chunk.error.is_none() || !steps.is_empty() {
@@ -110,6 +110,14 @@ impl Decoder {
     }
 
     /// Puts calls in pieces together. Nothing is said here, so a frame with too much in it says nothing at all.
+    /// Takes what the answer costs so far, under the name of the model that it has already: each frame counts anew.
+    fn count(&mut self, mut usage: TokenUsage) {
+        let before = self.answer.usage.take();
+        usage.model = before.and_then(|before| before.model);
+        self.answer.usage = Some(usage);
+        self.answer.name_usage();
+    }
+
     fn steps<'a>(&mut self, pieces: Vec<Piece<'a>>) -> Result<Vec<Step<'a>>, DecodeError> {
         let mut steps = Vec::with_capacity(pieces.len());
         let mut calls = 0;
@@ -347,7 +355,7 @@ impl FrameReader for Decoder {
 
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         if let Some(usage) = fit.kind.usage(fit.counts) {
-            self.answer.usage = Some(usage);
+            self.count(usage);
         }
         match fit.kind.is_thought {
             true => self.thought(fit.text, sink)?,

@@ -57,6 +57,7 @@ impl Chaos {
         // What was never stored is forgotten, and its numbers with it.
         self.blocks = self.disk.blocks.clone();
         self.given.clear();
+        self.refused.clear();
         self.ran.clear();
         self.sent.clear();
         self.over = None;

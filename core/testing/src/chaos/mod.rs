@@ -46,8 +46,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
-    Block, Durability, Effect, EffectId, Input, Outcome, Output, RunConfig, RunMachine, StateKind,
-    ToolInvocation,
+    Block, Decision, Durability, Effect, EffectId, HookAnswer, HookPlace, Input, Outcome, Output,
+    RunConfig, RunMachine, StateKind, ToolInvocation,
 };
 use stepwell_core::tool::ToolResult;
 use stepwell_core::{CallKey, Timestamp};
@@ -92,6 +92,8 @@ pub struct Chaos {
     steered: usize,
     is_cancelled: bool,
     over: Option<(Outcome, Vec<Message>)>,
+    /// The calls that the user denied, or that a hook refused.
+    refused: BTreeSet<CallKey>,
     /// The calls that ran in this life of the host.
     ran: Vec<CallKey>,
     /// The calls of tools that are not idempotent, over all lives.
@@ -157,6 +159,7 @@ impl Chaos {
             steered: 0,
             is_cancelled: false,
             over: None,
+            refused: BTreeSet::new(),
             ran: Vec::new(),
             ran_ever: Vec::new(),
             twins: Twins::default(),
@@ -366,6 +369,8 @@ impl Chaos {
         let before = self.machine.clone();
         let is_done = input.effect().filter(|_| is_answer(&input));
         let is_dispose = matches!(input, Input::Dispose);
+        let refused =
+            refused_call(&input).filter(|_| is_done.is_some_and(|id| self.given.contains_key(&id)));
         self.disk.answered(&input);
         let expected = self
             .twins
@@ -389,6 +394,7 @@ impl Chaos {
                 if let Some(effect) = is_done {
                     self.given.remove(&effect);
                 }
+                self.refused.extend(refused);
             }
             Err(misuse) => {
                 if self.machine.snapshot() != before.snapshot() {
@@ -525,6 +531,10 @@ impl Chaos {
         });
         let ready = self.disk.may_run(invocation);
         self.expect(ready);
+        let is_refused = self.refused.contains(&call);
+        self.ensure(!is_refused, Invariant::RefusalsHold, || {
+            format!("{call:?} runs although it was refused")
+        });
         let tool = self.config.tools.get(&invocation.name);
         let may_repeat = tool.is_some_and(|tool| tool.idempotent);
         let ran_before = self.ran.contains(&call) || self.ran_ever.contains(&call);
@@ -565,4 +575,23 @@ impl Chaos {
 /// works on the call.
 fn is_answer(input: &Input<'_>) -> bool {
     ends_effect(input) && !matches!(input, Input::ToolDeferred { .. })
+}
+
+/// The call that an input denies or refuses.
+fn refused_call(input: &Input<'_>) -> Option<CallKey> {
+    match input {
+        Input::Decided {
+            effect: EffectId::Approve(call),
+            decision: Decision::Denied { .. },
+        }
+        | Input::HookAnswered {
+            effect:
+                EffectId::Hook {
+                    place: HookPlace::Call(call),
+                    ..
+                },
+            answer: HookAnswer::Refused { .. },
+        } => Some(*call),
+        _ => None,
+    }
 }

@@ -20,6 +20,8 @@ pub enum Invariant {
     StoredBeforeUsed,
     /// No tool runs twice for one call.
     RunsToolsOnce,
+    /// A call that the user denied, or that a hook refused, does not run.
+    RefusalsHold,
     /// Histories and requests are valid for their provider.
     RequestsAreValid,
     /// The limits on rounds, calls and parallel tools are kept.
