@@ -109,7 +109,6 @@ impl Decoder {
         }
     }
 
-    /// Puts calls in pieces together. Nothing is said here, so a frame with too much in it says nothing at all.
     /// Takes what the answer costs so far, under the name of the model that it has already: each frame counts anew.
     fn count(&mut self, mut usage: TokenUsage) {
         let before = self.answer.usage.take();
@@ -118,6 +117,7 @@ impl Decoder {
         self.answer.name_usage();
     }
 
+    /// Puts calls in pieces together. Nothing is said here, so a frame with too much in it says nothing at all.
     fn steps<'a>(&mut self, pieces: Vec<Piece<'a>>) -> Result<Vec<Step<'a>>, DecodeError> {
         let mut steps = Vec::with_capacity(pieces.len());
         let mut calls = 0;
