@@ -27,7 +27,7 @@ pub enum Part {
     /// AG-UI only: a call that begins and never ends.
     OpenCall(Call),
     /// AG-UI only: the backend's own result of a call.
-    Answer {
+    ToolResult {
         /// The id of the call.
         call: String,
         /// The result.
@@ -143,7 +143,7 @@ fn frames(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<Vec<u8>> {
                     answer.frame(fragment.to_string())
                 })
             }
-            Part::Answer { call, content } => {
+            Part::ToolResult { call, content } => {
                 let id = format!("{run}-result-{index}");
                 let result = json!({"type": "TOOL_CALL_RESULT", "messageId": id, "toolCallId": call, "content": content});
                 answer.frame(result.to_string())

@@ -433,7 +433,7 @@ fn what_the_backend_answered_itself_is_stored_too() {
     let world = stored(Dialect::AgUi, |_| {})
         .streams([
             call("c", "work", "{}"),
-            Part::Answer {
+            Part::ToolResult {
                 call: "c".into(),
                 content: "theirs".into(),
             },
@@ -447,7 +447,7 @@ fn what_the_backend_answered_itself_is_stored_too() {
 
 #[test]
 fn each_call_that_the_backend_answered_is_stored_with_its_own_answer() {
-    let answer = |call: &str, content: &str| Part::Answer {
+    let answer = |call: &str, content: &str| Part::ToolResult {
         call: call.to_owned(),
         content: content.to_owned(),
     };

@@ -406,7 +406,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         scene("streaming-backend-answers", PLAIN, &|world| {
             let mut world = world.reply(Reply::Stalled(vec![
                 call("c", "work", "{}"),
-                Part::Answer {
+                Part::ToolResult {
                     call: "c".into(),
                     content: "theirs".into(),
                 },

@@ -171,7 +171,7 @@ fn a_call_that_the_backend_answers_itself_is_not_run() {
     })
     .streams([
         call("c", "work", "{}"),
-        Part::Answer {
+        Part::ToolResult {
             call: "c".into(),
             content: "done over here".into(),
         },
@@ -193,7 +193,7 @@ fn i08_results_are_in_the_order_of_the_calls_also_where_the_backend_answers_a_la
     .streams([
         call("a", "work", "{}"),
         call("b", "work", "{}"),
-        Part::Answer {
+        Part::ToolResult {
             call: "b".into(),
             content: "done over there".into(),
         },

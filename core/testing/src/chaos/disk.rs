@@ -10,7 +10,7 @@ use stepwell_core::run::{
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     /// Whether there is a store at all.
-    is_on: bool,
+    pub(super) is_on: bool,
     /// The tools whose calls the user must allow.
     guarded: BTreeSet<String>,
     pub(super) blocks: BTreeMap<u64, Block>,

@@ -46,7 +46,7 @@ impl Chaos {
         if self.journal.is_some() {
             return self.revive_journal();
         }
-        if !self.has_store() {
+        if !self.disk.is_on {
             return;
         }
         if self.disk.snapshot.is_some() {

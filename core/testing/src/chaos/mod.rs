@@ -27,6 +27,7 @@ mod disk;
 mod lives;
 mod log;
 mod model;
+mod outputs;
 mod twin;
 mod violation;
 
@@ -46,8 +47,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, HookAnswer, HookPlace, Input, Outcome, Output,
-    RunConfig, RunMachine, StateKind, ToolInvocation,
+    Block, Decision, Effect, EffectId, HookAnswer, HookPlace, Input, Outcome, Output, RunConfig,
+    RunMachine, StateKind, ToolInvocation,
 };
 use stepwell_core::tool::ToolResult;
 use stepwell_core::{CallKey, Timestamp};
@@ -435,121 +436,6 @@ impl Chaos {
             "a restored run has another snapshot".to_owned()
         });
         self.take_outputs();
-    }
-
-    fn take_outputs(&mut self) {
-        loop {
-            let output = match &mut self.journal {
-                Some(journal) => journal.poll_output(&mut self.machine),
-                None => self.machine.poll_output(),
-            };
-            let Some(output) = output else { return };
-            if let Output::Effect(id, effect) = &output {
-                self.take_effect(*id, effect);
-            }
-            if let Output::Moved(edge) = &output {
-                let is_known = stepwell_core::run::EDGES.contains(edge);
-                self.ensure(is_known, Invariant::MovesAreInTheTable, || {
-                    format!("{edge:?}")
-                });
-            }
-            self.outputs.push(output);
-        }
-    }
-
-    fn take_effect(&mut self, id: EffectId, effect: &Effect) {
-        let mut given = Given::Other;
-        match effect {
-            Effect::CloseStream | Effect::CancelTool => {
-                self.given.remove(&id);
-                return;
-            }
-            Effect::Persist {
-                blocks, snapshot, ..
-            } => {
-                self.take_write(id, blocks, snapshot);
-            }
-            Effect::RunTool { invocation } => {
-                self.take_call(invocation);
-                given = Given::Tool(invocation.clone());
-            }
-            Effect::OpenStream { request } => {
-                self.ensure(!self.is_cancelled, Invariant::CancelIsFinal, || {
-                    format!("{id} after a cancel")
-                });
-                let ready = self.disk.may_open(id);
-                self.expect(ready);
-                self.check_request(id, request);
-                let is_first = self.sent.insert(id);
-                self.ensure(is_first, Invariant::KeepsLimits, || {
-                    format!("{id} is sent twice: an attempt does not count")
-                });
-                let mut headers = request.headers.iter();
-                // After a crash the ids come again.
-                self.resumes_after.remove(&id);
-                if let Some((_, last)) = headers.find(|(name, _)| name == "last-event-id")
-                    && let Ok(last) = last.parse()
-                {
-                    self.resumes_after.insert(id, last);
-                }
-                given = Given::Request;
-            }
-            Effect::AnswerTool { .. } => {
-                let ready = self.disk.may_answer(id);
-                self.expect(ready);
-                return;
-            }
-            _ => {}
-        }
-        let is_new = self.given.insert(id, given).is_none();
-        self.ensure(is_new, Invariant::RunsToolsOnce, || {
-            format!("{id} is given out while the host has it")
-        });
-        self.known.push(id);
-    }
-
-    fn take_write(&mut self, id: EffectId, blocks: &[Block], snapshot: &str) {
-        let written = self.disk.asked(id, blocks, snapshot);
-        self.expect(written);
-        for block in blocks {
-            let is_next = block.sequence <= self.blocks.len() as u64;
-            let known = self
-                .blocks
-                .entry(block.sequence)
-                .or_insert_with(|| block.clone());
-            let is_same = known == block;
-            self.ensure(is_next && is_same, Invariant::StoredBeforeUsed, || {
-                format!("block {} leaves a gap, or has two contents", block.sequence)
-            });
-        }
-    }
-
-    fn take_call(&mut self, invocation: &ToolInvocation) {
-        let call = invocation.call;
-        self.ensure(!self.is_cancelled, Invariant::CancelIsFinal, || {
-            format!("{call:?} runs after a cancel")
-        });
-        let ready = self.disk.may_run(invocation);
-        self.expect(ready);
-        let is_refused = self.refused.contains(&call);
-        self.ensure(!is_refused, Invariant::RefusalsHold, || {
-            format!("{call:?} runs although it was refused")
-        });
-        let tool = self.config.tools.get(&invocation.name);
-        let may_repeat = tool.is_some_and(|tool| tool.idempotent);
-        let ran_before = self.ran.contains(&call) || self.ran_ever.contains(&call);
-        self.ensure(!ran_before, Invariant::RunsToolsOnce, || {
-            format!("{call:?} runs twice")
-        });
-        self.ran.push(call);
-        if !may_repeat {
-            self.ran_ever.push(call);
-        }
-    }
-
-    /// Whether there is a store.
-    fn has_store(&self) -> bool {
-        self.config.durability != Durability::None
     }
 
     fn fail(&mut self, invariant: Invariant, message: String) {

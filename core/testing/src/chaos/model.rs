@@ -111,7 +111,7 @@ impl<'a> Model<'a> {
             (0, 0) => vec![interrupt(&["q"])],
             (1, 2) => vec![
                 Part::Call(good()),
-                Part::Answer {
+                Part::ToolResult {
                     call: "c".into(),
                     content: "theirs".into(),
                 },

@@ -127,7 +127,7 @@ fn telling(dialect: Dialect, cut: Cut, seed: u64) -> World {
             ]})),
             Part::Event(json!({"type": "CUSTOM", "name": SECRET, "value": {secret("custom"): secret("custom")}})),
             call("g", "work", &json!({"city": "Oslo"}).to_string()),
-            Part::Answer { call: "g".into(), content: secret("theirs") },
+            Part::ToolResult { call: "g".into(), content: secret("theirs") },
             asks(&[SECRET]),
         ])
         .streams([text(&secret("thanks"))]),
