@@ -106,10 +106,14 @@ impl Log {
     }
 
     /// The same for a tool that itself crashes now and then: ended by a fault of its own, it runs once more.
-    /// What it runs in processes of its own, such as tests, gives it an exit code, which is final.
+    /// A shell or a sandbox around it reports the signal as an exit code, 128 more than its number. What the tool runs in
+    /// processes of its own, such as tests, makes it exit with a code of its own, which is final.
     pub(crate) fn run_crash_prone(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let status = self.status(command, PROCESSOR_LIMIT)?;
-        if status.signal().is_none_or(|it| !CRASHES.contains(&it)) {
+        let signal = status
+            .signal()
+            .or_else(|| status.code().map(|code| code - 128));
+        if signal.is_none_or(|it| !CRASHES.contains(&it)) {
             return succeeded(command, status);
         }
         let program = command.get_program().display();
@@ -232,12 +236,14 @@ mod tests {
             ))?;
         }
         assert_eq!(runs(&folder)?, 4);
-        run("exit 139").expect_err("an exit code is final");
-        assert_eq!(runs(&folder)?, 5);
-        run("kill -TERM $$").expect_err("it was stopped by somebody else");
+        run("[ -e sandboxed ] || { touch sandboxed; exit 139; }")?;
         assert_eq!(runs(&folder)?, 6);
-        run("kill -SEGV $$").expect_err("it crashes again");
+        run("exit 1").expect_err("its own exit code is final");
+        assert_eq!(runs(&folder)?, 7);
+        run("kill -TERM $$").expect_err("it was stopped by somebody else");
         assert_eq!(runs(&folder)?, 8);
+        run("kill -SEGV $$").expect_err("it crashes again");
+        assert_eq!(runs(&folder)?, 10);
         fs::remove_dir_all(folder)?;
         Ok(())
     }
