@@ -112,6 +112,8 @@ fn batch(first: u64, blocks: Vec<Block>) -> PersistBatch {
         outcome: None,
         snapshot: "s".repeat(SNAPSHOT),
         at: Timestamp(2),
+        first_event: 0,
+        events: Vec::new(),
     }
 }
 

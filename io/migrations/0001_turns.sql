@@ -37,22 +37,27 @@ CREATE TABLE turn_states (
     outcome TEXT,
     owner {name} NOT NULL,
     generation BIGINT NOT NULL,
-    -- How many there are.
+    -- The number of blocks.
     blocks BIGINT NOT NULL,
-    events BIGINT NOT NULL,
     -- The last event that the person has seen.
     acknowledged BIGINT,
-    updated_at BIGINT NOT NULL
+    updated_at BIGINT NOT NULL,
+    -- What the run of an unfinished turn is revived from.
+    snapshot TEXT
 );
 
 CREATE UNIQUE INDEX one_unfinished_turn ON turn_states (thread_id) WHERE status = 'streaming';
 
 CREATE INDEX unfinished_turns ON turn_states (owner) WHERE status = 'streaming';
 
--- Of unfinished turns alone.
-CREATE TABLE snapshots (
-    turn_id {key} REFERENCES turns (id) ON DELETE CASCADE,
-    snapshot TEXT NOT NULL
+-- Which owners of turns are alive.
+CREATE TABLE leases (
+    owner {name} NOT NULL,
+    -- An owner may hold several.
+    id {name} NOT NULL,
+    -- By the clock of the database, in milliseconds since 1970.
+    expires_at BIGINT NOT NULL,
+    PRIMARY KEY (owner, id)
 );
 
 CREATE TABLE blocks (

@@ -198,7 +198,7 @@ impl Agent {
     /// [store](AgentBuilder::store) itself, from the snapshot that it was given there. `shown` are the messages of the
     /// turn that the user was shown before its host died, for a program that keeps them: what the snapshot does not
     /// have of an answer stays, as [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program
-    /// [attends](crate::store::Store::attend) to the store itself.
+    /// holds a [`Lease`](crate::store::Lease) of the owner itself.
     ///
     /// # Errors
     /// As for [`revive`](Self::revive).
@@ -215,7 +215,7 @@ impl Agent {
         Ok(agent.begin(Begin::Claimed {
             turn,
             // Who claims turns says itself that it lives.
-            presence: None,
+            lease: None,
             run: Box::new(run),
             setup,
             shown,

@@ -4,7 +4,7 @@ mod turns;
 use crate::agent::Agent;
 use crate::asking::{Answerer, Approver, WithAnswerer};
 use crate::credentials::CredentialSource;
-use crate::durable::{Attendance, StoreSetup};
+use crate::durable::{OwnLease, StoreSetup};
 use crate::http_client::{HttpClient, HttpClientError};
 use crate::instructions::InstructionsSource;
 use crate::journal::JournalSink;
@@ -228,11 +228,11 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets under which name the turns are in the [store](Self::store), for a program that
-    /// [attends](Store::attend) the store itself under this name, while any of its agents has a turn. Each life of a
-    /// process needs a name of its own: turns are taken for dead with it.
+    /// Sets the owner of the turns in the [store](Self::store), for a program that holds a [`Lease`](crate::store::Lease)
+    /// of this owner itself while any of its agents has a turn. Each life of a process needs an owner of its own: the
+    /// lease expires with the process, and other processes claim its turns.
     ///
-    /// Without it each agent has a name of its own, and attends while turns of it are under way.
+    /// By default each agent has an owner of its own, and holds a lease while turns of it are under way.
     #[must_use]
     pub fn owner(mut self, owner: impl Into<String>) -> Self {
         self.owner = Some(owner.into());
@@ -395,7 +395,7 @@ impl AgentBuilder {
             observer: self.observer,
             store: self.store.map(|store| StoreSetup {
                 store,
-                attendance: self.owner.is_none().then(Attendance::default),
+                own_lease: self.owner.is_none().then(OwnLease::default),
                 owner: self.owner.unwrap_or_else(|| Uuid::new_v4().to_string()),
                 waits: self.waits_for_store,
             }),

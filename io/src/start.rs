@@ -9,7 +9,7 @@ use crate::durable::{
 use crate::instructions::{self, InstructionsRequest};
 use crate::journal::Journaled;
 use crate::setup::Setup;
-use crate::store::{NewTurn, Presence, StoreError, TurnKey};
+use crate::store::{Lease, NewTurn, StoreError, TurnKey};
 use crate::threads::lock;
 use crate::tools::Handlers;
 use crate::when_busy::WhenBusy;
@@ -34,7 +34,7 @@ pub(crate) enum Begin {
     /// From a snapshot that the store has kept.
     Claimed {
         turn: StoredTurn,
-        presence: Option<Arc<Presence>>,
+        lease: Option<Arc<Lease>>,
         run: Box<Journaled>,
         setup: Arc<Setup>,
         /// What the user was shown of the turn.
@@ -43,7 +43,7 @@ pub(crate) enum Begin {
     /// Anew: the store has its message alone.
     Anew {
         turn: StoredTurn,
-        presence: Option<Arc<Presence>>,
+        lease: Option<Arc<Lease>>,
         start: Box<Start>,
         history: Box<Conversation>,
         setup: Arc<Setup>,
@@ -92,9 +92,9 @@ pub(crate) struct Preparation<'a> {
 impl Preparation<'_> {
     pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, NotBegun> {
         let is_revived = matches!(begin, Begin::Revived { .. } | Begin::Claimed { .. });
-        let presence = match &begin {
-            Begin::Claimed { presence, .. } | Begin::Anew { presence, .. } => presence.clone(),
-            Begin::Start(..) | Begin::Revived { .. } => self.attend().await?,
+        let lease = match &begin {
+            Begin::Claimed { lease, .. } | Begin::Anew { lease, .. } => lease.clone(),
+            Begin::Start(..) | Begin::Revived { .. } => self.lease().await?,
         };
         let (turn, run, setup, known) = match begin {
             Begin::Start(start, from, handlers) => {
@@ -139,7 +139,7 @@ impl Preparation<'_> {
             let patience = Patience::of(&setup.config);
             let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
             let trouble = self.trouble.clone();
-            let stored = (stored, presence);
+            let stored = (stored, lease);
             let writer = Writer::new(stored, turn, patience, self.clock, notices, cancel, trouble);
             Arc::new(writer)
         });
@@ -153,11 +153,11 @@ impl Preparation<'_> {
     }
 
     /// Says in the store that the agent lives, before it has a turn there.
-    async fn attend(&self) -> Result<Option<Arc<Presence>>, StoreError> {
+    async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
         match self.agent.stored() {
             Some(stored) => {
                 let beginning = self.beginning(&self.agent.shared.setup, &stored);
-                beginning.attend().await
+                beginning.lease().await
             }
             None => Ok(None),
         }

@@ -51,6 +51,12 @@ pub struct PersistBatch {
     pub snapshot: String,
     /// Now.
     pub at: Timestamp,
+    /// The index of the first event; of the one that would come next, if there are none.
+    #[uniffi(default = 0)]
+    pub first_event: u64,
+    /// Events of the turn's log that are stored with the blocks, as by `append_events`. Those of an agent have none.
+    #[uniffi(default = [])]
+    pub events: Vec<String>,
 }
 
 /// A turn that now is the caller's.
@@ -174,6 +180,8 @@ impl From<store::PersistBatch> for PersistBatch {
             outcome: batch.outcome.as_ref().map(JsonValue::of),
             snapshot: batch.snapshot,
             at: batch.at.into(),
+            first_event: batch.first_event,
+            events: batch.events,
         }
     }
 }

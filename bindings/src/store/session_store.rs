@@ -107,8 +107,8 @@ impl SessionStore {
 #[cfg(feature = "sqlite")]
 #[uniffi::export]
 impl SessionStore {
-    /// A store in a file of its own, by the SQLite that is built in. The file is made if there is none; beside it lie
-    /// `-wal`, `-shm` and `-lock`. It is for one process at a time: a second one is refused.
+    /// A store in a file, by the SQLite that is built in. The file is created if there is none; SQLite keeps `-wal` and
+    /// `-shm` alongside it. Several processes may use the file at once, on one machine.
     #[uniffi::constructor]
     pub async fn open_sqlite(path: String) -> Result<Arc<Self>, StepwellError> {
         let opened = on_runtime(async move { Ok(store::SqliteStore::open(path).await?) });

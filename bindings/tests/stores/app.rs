@@ -52,6 +52,8 @@ fn batch(batch: PersistBatch) -> store::PersistBatch {
             .map(|json| serde_json::from_str(json.as_str()).unwrap()),
         snapshot: batch.snapshot,
         at: batch.at.into(),
+        first_event: batch.first_event,
+        events: batch.events,
     }
 }
 

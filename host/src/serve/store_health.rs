@@ -8,7 +8,7 @@ use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Presence, Store,
+    Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, NewTurn, PersistBatch, Store,
     StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 use tokio::time::Instant;
@@ -161,8 +161,12 @@ impl StoreLayer for StoreHealth {
         self.note(self.store.unfinished(owner))
     }
 
-    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
-        self.note(self.store.attend(owner))
+    fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+        self.note(self.store.renew_lease(key, term))
+    }
+
+    fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
+        self.note(self.store.end_lease(key))
     }
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {

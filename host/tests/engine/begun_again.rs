@@ -50,6 +50,8 @@ impl Late {
                 outcome: None,
                 snapshot: String::new(),
                 at: Timestamp(2),
+                first_event: 0,
+                events: Vec::new(),
             };
             let ended = self.inner.persist(asked, Generation::FIRST, &end);
             ended.await.unwrap();

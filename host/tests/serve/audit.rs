@@ -51,7 +51,7 @@ END $$;
 const OWN: &str = "audit";
 
 /// The tables of turns. A thread has a title and a time beside them.
-const TABLES: [&str; 5] = ["turns", "turn_states", "snapshots", "blocks", "events"];
+const TABLES: [&str; 4] = ["turns", "turn_states", "blocks", "events"];
 
 /// What watches a schema.
 pub(crate) struct Audit {
@@ -168,10 +168,10 @@ impl Audit {
         ended.execute(&self.pool).await.expect("they are ended");
     }
 
-    /// Waits until the number of hosts that the server knows to live is such a one.
+    /// Waits until the number of hosts that hold a lease is such a one.
     pub(crate) async fn lives(&self, is_awaited: impl Fn(usize) -> bool) {
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-                   AND application_name = 'stepwell presence'";
+        let sql = "SELECT count(DISTINCT owner) FROM leases \
+                   WHERE expires_at > extract(epoch FROM clock_timestamp()) * 1000";
         loop {
             let count = sqlx::query_scalar(sql).fetch_one(&self.pool).await;
             let count: i64 = count.expect("a number");

@@ -158,6 +158,8 @@ async fn an_end_that_nobody_could_log_is_told_all_the_same_and_counts_as_an_even
         outcome: Some(Outcome::Success),
         snapshot: String::new(),
         at: Timestamp(2),
+        first_event: 0,
+        events: Vec::new(),
     };
     let closed = store.persist(&key, generation, &batch).await;
     closed.expect("it is closed");

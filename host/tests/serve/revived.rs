@@ -275,6 +275,8 @@ async fn written_by_a_later_version(file: &File) {
         outcome: None,
         snapshot: r#"{"v": 99}"#.to_owned(),
         at: Timestamp(1),
+        first_event: 0,
+        events: Vec::new(),
     };
     store
         .persist(&key, claimed.generation, &batch)

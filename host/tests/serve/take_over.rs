@@ -271,37 +271,30 @@ async fn a_host_of_the_same_name_leaves_the_turns_of_one_that_lives() {
     assert_eq!(model.questions(), 2);
 }
 
-#[tokio::test]
-async fn a_second_process_on_a_file_is_refused_until_the_first_is_gone() {
-    let file = File::new("second");
-    let store = file.store();
-    let first = Server::start(&["--store", &store]);
-    let second = Command::new(env!("CARGO_BIN_EXE_stepwell"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
-        .env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"))
-        .env_remove("STEPWELL_CONFIG")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let (sender, ended) = tokio::sync::oneshot::channel();
-    let id = second.id().to_string();
-    std::thread::spawn(move || sender.send(second.wait_with_output()));
-    // A server that is not refused does not end by itself. It says so long before, however slow the machine.
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(600), ended).await;
-    let Ok(ended) = ended else {
-        let _ = Command::new("kill").args(["-KILL", &id]).status();
-        panic!("a second process serves the same file");
-    };
-    let ended = ended.expect("it is waited for").expect("it ends");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(!ended.status.success(), "{said}");
-    for words in [&*file.path().display().to_string(), "another process"] {
-        assert!(said.contains(words), "{said}");
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_share_a_file_and_one_resumes_the_turns_of_the_other() {
+    let file = File::new("shared");
+    let model = HeldModel::start().await;
+    let one = host(&model, &file.store());
+    let other = host(&model, &file.store());
+    let mut turns = begin("shared", &one, &model, &other).await;
+    let mut others = begin("others", &other, &model, &one).await;
+    // A process that starts takes no turn of one that is alive.
+    drop(host(&model, &file.store()));
+    assert_eq!(model.questions(), 2 * TURNS);
+    let killed_at = Instant::now();
+    drop(one);
+    go_on("killed, on a file", killed_at, &mut turns, &model).await;
+    whole(&turns, &[&other]).await;
+    for (thread, _) in &mut others {
+        let told = events(other.follow(thread, "r", None).await).await;
+        assert_eq!(text(&told), "At last.");
     }
-    drop(first);
-    Server::start(&["--store", &store]);
+    assert_eq!(
+        model.questions(),
+        3 * TURNS,
+        "once again for each turn of the killed one"
+    );
 }
 
 /// A turn that has asked the user and left a call to the client, on a host that is killed: another one, before another

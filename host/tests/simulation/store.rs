@@ -12,12 +12,10 @@ use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, Held, LoggedEvent, MemoryStore, NewTurn, PersistBatch,
-    Presence, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey,
+    Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, MemoryStore, NewTurn,
+    PersistBatch, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey,
     Unfinished, Wakers,
 };
-use tokio::sync::watch;
-use tokio::time::Instant;
 
 /// How the store is at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +37,6 @@ pub(super) struct Kept {
     followers: Mutex<BTreeMap<ThreadKey, Vec<Wakers>>>,
     /// Who drives a turn.
     drivers: Mutex<BTreeMap<TurnKey, Arc<Life>>>,
-    /// Whose owners live.
-    attending: Mutex<BTreeMap<String, Arc<Life>>>,
 }
 
 impl Kept {
@@ -54,7 +50,6 @@ impl Kept {
     /// Lets go of the hosts' lives.
     pub(super) fn forget(&self) {
         self.drivers.lock().unwrap().clear();
-        self.attending.lock().unwrap().clear();
     }
 }
 
@@ -198,29 +193,18 @@ impl StoreLayer for FaultyStore {
         self.memory()
     }
 
-    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
-        self.call("attend", None, move || {
-            let attending = || self.world.kept.attending.lock().unwrap();
-            attending().insert(owner.to_owned(), Arc::clone(&self.life));
-            let (world, owner) = (Arc::clone(&self.world), owner.to_owned());
-            let leave = move || drop(world.kept.attending.lock().unwrap().remove(&owner));
-            let since = Instant::now();
-            let until = since + Duration::from_secs(365 * 86_400);
-            let held = watch::channel(Some(Held { since, until })).1;
-            Box::pin(std::future::ready(Ok(Presence::kept(held, leave))))
+    fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+        self.call("renew_lease", None, move || {
+            self.memory().renew_lease(key, term)
         })
     }
 
+    fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
+        self.call("end_lease", None, move || self.memory().end_lease(key))
+    }
+
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
-        self.call("orphans", None, move || {
-            Box::pin(async move {
-                let mut unfinished = Store::unfinished(self.memory(), None).await?;
-                let attending = self.world.kept.attending.lock().unwrap();
-                let is_gone = |owner: &str| attending.get(owner).is_none_or(|life| life.is_dead());
-                unfinished.retain(|turn| is_gone(&turn.owner));
-                Ok(unfinished)
-            })
-        })
+        self.call("orphans", None, move || Store::orphans(self.memory()))
     }
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {

@@ -5,7 +5,7 @@ use super::patience::{Notices, Patience};
 use super::take_over::take_over;
 use super::{StoreSetup, StoredTurn};
 use crate::setup::Setup;
-use crate::store::{Claimed, NewTurn, Presence, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, Lease, NewTurn, StoreError, TurnKey, Unfinished};
 use crate::when_busy::WhenBusy;
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
@@ -48,12 +48,10 @@ impl<'a> Beginning<'a> {
         Patience::of(&self.setup.config)
     }
 
-    /// Says in the store that this owner lives.
-    pub(crate) async fn attend(&self) -> Result<Option<Arc<Presence>>, StoreError> {
-        let attend = || self.stored.attend().boxed();
-        self.patience()
-            .call(self.notices, self.cancel, attend)
-            .await
+    /// Returns the lease of this owner.
+    pub(crate) async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
+        let lease = || self.stored.lease().boxed();
+        self.patience().call(self.notices, self.cancel, lease).await
     }
 
     /// What the store has before the turn `new`. `known` is what this process knows: the thread's last turn, and the

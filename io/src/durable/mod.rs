@@ -1,17 +1,17 @@
 //! Turns that survive: what an agent with a store writes of them, and how a later process goes on.
 
-mod attendance;
 mod begin;
 mod history;
 mod load;
+mod own_lease;
 mod patience;
 mod recover;
 mod resend;
 mod take_over;
 mod writer;
 
-pub(crate) use attendance::Attendance;
 pub(crate) use begin::{BeginFrom, Beginning, not_stored};
+pub(crate) use own_lease::OwnLease;
 pub(crate) use patience::{Notices, Patience, in_time};
 pub use recover::Recovered;
 pub(crate) use writer::{Trouble, Writer};
@@ -26,7 +26,7 @@ pub(crate) struct StoreSetup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) owner: String,
     /// That its owner lives, where the agent says so itself.
-    pub(crate) attendance: Option<Attendance>,
+    pub(crate) own_lease: Option<OwnLease>,
     /// Whether writes wait for the store however long it takes.
     pub(crate) waits: bool,
 }

@@ -8,13 +8,17 @@ use crate::clock::Clock;
 use crate::journal::Journaled;
 use crate::setup::Setup;
 use crate::start::Begin;
-use crate::store::{Claimed, Presence, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, LEASE_TERM, Lease, StoreError, TurnKey, Unfinished};
 use crate::threads::lock;
 use crate::turn::Turn;
 use futures::FutureExt;
-use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 use stepwell_core::run::{Start, TurnOptions};
+use tokio::time::Instant;
+
+/// How often turns whose leases may expire are looked for.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// An unfinished turn of the store that goes on here.
 #[derive(Debug)]
@@ -31,6 +35,9 @@ impl Agent {
     /// agent's model and tools: those of processes that have died, and those that were suspended. To be called when the
     /// program starts, and as often as it likes after that. Turns that are under way are left alone, whoever drives them.
     ///
+    /// The lease of a process that has just died lasts for some seconds more. Where the store has turns with such a lease,
+    /// this waits until the lease has expired, or is renewed: up to five seconds.
+    ///
     /// Where a turn goes on is said at [`revive`](Self::revive). One that another host claims at the same time is left
     /// to it.
     ///
@@ -44,16 +51,8 @@ impl Agent {
         let Some(stored) = &setup.store else {
             return Ok(Vec::new());
         };
-        let presence = in_time(stored.attend().boxed()).await?;
-        let own = in_time(stored.store.unfinished(Some(&stored.owner))).await?;
-        let mut seen: HashSet<_> = own.iter().map(|turn| turn.key.clone()).collect();
-        let mut unfinished = own;
-        let orphans = in_time(stored.store.orphans()).await?;
-        unfinished.extend(
-            orphans
-                .into_iter()
-                .filter(|turn| seen.insert(turn.key.clone())),
-        );
+        let lease = in_time(stored.lease().boxed()).await?;
+        let unfinished = left(stored).await?;
         let mut begun = Vec::new();
         for unfinished in unfinished {
             let agent = self.thread(unfinished.key.thread.clone());
@@ -61,7 +60,7 @@ impl Agent {
             if is_under_way {
                 continue;
             }
-            if let Some(begin) = claim(&setup, stored, &presence, &unfinished).await? {
+            if let Some(begin) = claim(&setup, stored, &lease, &unfinished).await? {
                 begun.push((agent, unfinished.key, begin));
             }
         }
@@ -73,11 +72,31 @@ impl Agent {
     }
 }
 
+/// Returns the unfinished turns that are this owner's or whose owners hold no lease, once that is known of all.
+async fn left(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
+    let StoreSetup { store, owner, .. } = stored;
+    let until = Instant::now() + LEASE_TERM;
+    loop {
+        let mut left = in_time(store.orphans()).await?;
+        let mut unfinished = in_time(store.unfinished(None)).await?;
+        let is_left = |turn: &Unfinished| left.iter().any(|left| left.key == turn.key);
+        unfinished.retain(|turn| !is_left(turn));
+        let (own, others): (Vec<_>, Vec<_>) = unfinished
+            .into_iter()
+            .partition(|turn| turn.owner == *owner);
+        left.extend(own);
+        if others.is_empty() || Instant::now() >= until {
+            return Ok(left);
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
 /// Makes the turn this host's. None if another was quicker.
 async fn claim(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
-    presence: &Option<Arc<Presence>>,
+    lease: &Option<Arc<Lease>>,
     unfinished: &Unfinished,
 ) -> Result<Option<Result<Begin, ReviveError>>, StoreError> {
     let key = &unfinished.key;
@@ -97,7 +116,7 @@ async fn claim(
         generation,
     };
     let Some(snapshot) = snapshot else {
-        return begin_anew(setup, stored, presence.clone(), turn)
+        return begin_anew(setup, stored, lease.clone(), turn)
             .await
             .map(|begin| Some(Ok(begin)));
     };
@@ -106,7 +125,7 @@ async fn claim(
     Ok(Some(match run {
         Ok(run) => Ok(Begin::Claimed {
             turn,
-            presence: presence.clone(),
+            lease: lease.clone(),
             run: Box::new(run),
             setup: Arc::clone(setup),
             shown: Vec::new(),
@@ -119,7 +138,7 @@ async fn claim(
 async fn begin_anew(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
-    presence: Option<Arc<Presence>>,
+    lease: Option<Arc<Lease>>,
     turn: StoredTurn,
 ) -> Result<Begin, StoreError> {
     let mut path = in_time(stored.store.path(&turn.key)).await?;
@@ -133,7 +152,7 @@ async fn begin_anew(
     };
     Ok(Begin::Anew {
         turn,
-        presence,
+        lease,
         start: Box::new(start),
         history: Box::new(history(&path)?),
         setup: Arc::clone(setup),

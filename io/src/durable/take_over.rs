@@ -74,6 +74,8 @@ async fn write_all(
             status,
             outcome,
             snapshot,
+            first_event: 0,
+            events: Vec::new(),
             at: now,
         };
         persist(beginning, turn, claimed, &batch).await?;
@@ -109,6 +111,8 @@ async fn close(
         status: TurnStatus::Cancelled,
         outcome: Some(Outcome::Cancelled),
         snapshot: String::new(),
+        first_event: 0,
+        events: Vec::new(),
         at: now,
     };
     persist(beginning, turn, claimed, &batch).await

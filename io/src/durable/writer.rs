@@ -3,7 +3,7 @@
 use super::patience::{Notices, Patience, in_time};
 use super::{StoreSetup, StoredTurn};
 use crate::clock::Clock;
-use crate::store::{PersistBatch, Presence, StoreError};
+use crate::store::{Lease, PersistBatch, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use stepwell_core::run::{Effect, EffectId, Input};
@@ -18,8 +18,8 @@ pub(crate) type Trouble = watch::Sender<Option<StoreError>>;
 pub(crate) struct Writer {
     setup: StoreSetup,
     turn: StoredTurn,
-    /// While there is a writer the turn's owner lives.
-    _presence: Option<Arc<Presence>>,
+    /// The owner is alive while there is a writer.
+    _lease: Option<Arc<Lease>>,
     patience: Patience,
     clock: Clock,
     notices: Notices,
@@ -36,7 +36,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(
-        (setup, presence): (StoreSetup, Option<Arc<Presence>>),
+        (setup, lease): (StoreSetup, Option<Arc<Lease>>),
         turn: StoredTurn,
         patience: Patience,
         clock: Clock,
@@ -47,7 +47,7 @@ impl Writer {
         Self {
             setup,
             turn,
-            _presence: presence,
+            _lease: lease,
             patience,
             clock,
             notices,
@@ -98,6 +98,8 @@ impl Writer {
             status,
             outcome,
             snapshot,
+            first_event: 0,
+            events: Vec::new(),
             at: self.clock.now(),
         };
         let (store, turn) = (&self.setup.store, &self.turn);

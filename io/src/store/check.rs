@@ -86,7 +86,7 @@ pub fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
     if batch.status == TurnStatus::Streaming && batch.outcome.is_some() {
         return refused("an outcome is given of a turn that goes on".to_owned());
     }
-    Ok(())
+    events(&batch.events)
 }
 
 pub(super) fn owned(

@@ -1,10 +1,11 @@
 //! A store around another one.
 
 use super::{
-    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Presence, Store,
+    Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, NewTurn, PersistBatch, Store,
     StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 use std::fmt::Debug;
+use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
@@ -65,9 +66,14 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().unfinished(owner)
     }
 
-    /// As [`Store::attend`].
-    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
-        self.inner().attend(owner)
+    /// As [`Store::renew_lease`].
+    fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+        self.inner().renew_lease(key, term)
+    }
+
+    /// As [`Store::end_lease`].
+    fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
+        self.inner().end_lease(key)
     }
 
     /// As [`Store::orphans`].
@@ -195,8 +201,12 @@ impl<L: StoreLayer> Store for L {
         StoreLayer::unfinished(self, owner)
     }
 
-    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
-        StoreLayer::attend(self, owner)
+    fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+        StoreLayer::renew_lease(self, key, term)
+    }
+
+    fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
+        StoreLayer::end_lease(self, key)
     }
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {

@@ -1,4 +1,5 @@
 use super::error::StoreError;
+use super::lease::{LeaseKey, Leases};
 use super::record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadQuery, ThreadRecord,
     TurnKey, Unfinished,
@@ -11,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::{Turn, TurnBlock};
@@ -20,6 +22,7 @@ use stepwell_core::{RunId, Timestamp};
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     threads: Arc<Mutex<HashMap<ThreadKey, Thread>>>,
+    leases: Arc<Leases>,
     wakers: Wakers,
 }
 
@@ -181,14 +184,19 @@ impl MemoryStore {
                     });
                 }
             }
-            if turn.status != TurnStatus::Streaming {
-                let is_the_end = turn.status == batch.status && turn.outcome == batch.outcome;
-                return if is_the_end && new.is_empty() {
-                    Ok(())
-                } else {
-                    let turn = turn.id.clone();
-                    Err(StoreError::Closed { turn })
-                };
+            let is_over = turn.status != TurnStatus::Streaming;
+            let is_the_end = turn.status == batch.status && turn.outcome == batch.outcome;
+            if is_over && !(is_the_end && new.is_empty()) {
+                let turn = turn.id.clone();
+                return Err(StoreError::Closed { turn });
+            }
+            let events = match batch.events.is_empty() {
+                true => &[],
+                false => new_events(&turn.id, &stored.events, batch.first_event, &batch.events)?,
+            };
+            stored.events.extend(events.iter().cloned());
+            if is_over {
+                return Ok(());
             }
             turn.blocks
                 .extend(new.into_iter().cloned().map(|block| TurnBlock {
@@ -198,8 +206,8 @@ impl MemoryStore {
             turn.status = batch.status;
             turn.outcome.clone_from(&batch.outcome);
             turn.updated_at = turn.updated_at.max(batch.at);
-            let goes_on = batch.status == TurnStatus::Streaming;
-            stored.snapshot = goes_on.then(|| batch.snapshot.clone());
+            let is_open = batch.status == TurnStatus::Streaming;
+            stored.snapshot = is_open.then(|| batch.snapshot.clone());
             Ok(())
         })?;
         if let Some(thread) = lock(&self.threads).get_mut(&key.thread) {
@@ -219,17 +227,8 @@ impl MemoryStore {
         self.with(key, |stored| {
             let turn = &stored.turn.id;
             check::owned(turn, generation, stored.generation)?;
-            let next = stored.events.len() as u64;
-            check::follows(turn, first, next)?;
-            let old = stored.events.len() - index(first);
-            let there = stored.events.iter().skip(index(first));
-            for ((event, there), number) in events.iter().zip(there).zip(first..) {
-                if event != there {
-                    let turn = turn.clone();
-                    return Err(StoreError::Conflict { turn, number });
-                }
-            }
-            stored.events.extend(events.iter().skip(old).cloned());
+            let new = new_events(turn, &stored.events, first, events)?;
+            stored.events.extend(new.iter().cloned());
             Ok(())
         })
     }
@@ -267,6 +266,24 @@ impl MemoryStore {
         }
         ready(result).boxed()
     }
+}
+
+/// Returns the events that are not stored yet, if those that are stored are the same.
+fn new_events<'a>(
+    turn: &RunId,
+    stored: &[String],
+    first: u64,
+    events: &'a [String],
+) -> Result<&'a [String], StoreError> {
+    check::follows(turn, first, stored.len() as u64)?;
+    let there = stored.get(index(first)..).unwrap_or_default();
+    for ((event, there), number) in events.iter().zip(there).zip(first..) {
+        if event != there {
+            let turn = turn.clone();
+            return Err(StoreError::Conflict { turn, number });
+        }
+    }
+    Ok(events.get(there.len()..).unwrap_or_default())
 }
 
 /// Where a number lies in a list.
@@ -322,6 +339,22 @@ impl Store for MemoryStore {
         open.sort_by_key(|(key, stored)| (stored.turn.created_at, *key));
         let open = open.into_iter().map(|(key, stored)| stored.unfinished(key));
         ready(Ok(open.collect())).boxed()
+    }
+
+    fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+        let renewed = check::owner(&key.owner).map(|()| self.leases.renew(key, term));
+        ready(renewed).boxed()
+    }
+
+    fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
+        self.leases.end(key);
+        ready(Ok(())).boxed()
+    }
+
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        let unfinished = self.unfinished(None);
+        let is_orphan = |turn: &Unfinished| !self.leases.are_held_by(&turn.owner);
+        async move { Ok(unfinished.await?.into_iter().filter(is_orphan).collect()) }.boxed()
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {

@@ -12,9 +12,9 @@
 //!    the turn's [`Generation`] in the database; from then on whatever the owner before writes is refused with
 //!    [`StoreError::Stale`], so no lease and no clock is needed to keep two owners apart.
 //!
-//! Who owns turns [attends](Store::attend) first, and the turns of those that are not there any more are
-//! [orphans](Store::orphans), for anybody to claim. That only says where it is worth trying: what keeps two owners apart is
-//! the generation alone.
+//! An owner of turns holds a [`Lease`], which it renews while it lives. The turns of owners whose leases have expired are
+//! [orphans](Store::orphans), for any host to claim. A lease only says where a claim is worth trying: what keeps two
+//! owners apart is the generation alone.
 //!
 //! Whoever watches needs no ownership: [`events`](Store::events) gives what was shown, from any place on, and
 //! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database.
@@ -26,7 +26,7 @@
 //! | [`MemoryStore`] | tests, and apps that keep nothing |
 #![cfg_attr(
     feature = "sqlite",
-    doc = "| [`SqliteStore`] | one host: an app or a server with a file of its own |"
+    doc = "| [`SqliteStore`] | an app, or a server whose processes share a file |"
 )]
 #![cfg_attr(
     feature = "postgres",
@@ -42,8 +42,9 @@ pub mod check;
 pub mod contract;
 mod error;
 mod layer;
+mod lease;
 mod memory;
-mod presence;
+mod process;
 mod record;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
@@ -51,8 +52,9 @@ mod wake;
 
 pub use error::StoreError;
 pub use layer::StoreLayer;
+pub(crate) use lease::TERM as LEASE_TERM;
+pub use lease::{Lease, LeaseKey};
 pub use memory::MemoryStore;
-pub use presence::{Held, Presence};
 pub use record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery,
     ThreadRecord, TurnKey, Unfinished,
@@ -67,7 +69,9 @@ pub use wake::{Changes, Wakers};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use lease::Leases;
 use std::fmt::Debug;
+use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
@@ -100,7 +104,7 @@ pub trait Store: Debug + Send + Sync + 'static {
         owner: &'a str,
     ) -> StoreFuture<'a, Claimed>;
 
-    /// Stores blocks, status, outcome and snapshot. The blocks are numbered from `batch.first` on. Those that are
+    /// Stores blocks, status, outcome, snapshot and events. The blocks are numbered from `batch.first` on. Those that are
     /// stored already must be the same ones, and change nothing: a batch may be sent again, alone or as a part of a
     /// longer one, if it is not known whether it was stored. The newer snapshot takes the place of the older; a turn
     /// that is closed keeps none.
@@ -119,21 +123,26 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// The turns that have not come to their end, oldest first: all, or those that `owner` has.
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>>;
 
-    /// Says that `owner` lives, until the presence is dropped or its process dies: before it begins or claims a turn.
-    /// Each owner has a name of its own, made anew for each life of its process; a store may be attended under several.
+    /// Renews a lease of an owner for a term from now on: until then its turns are no [orphans](Self::orphans). The term
+    /// runs by the store's own clock. A [`Lease`] calls this at intervals, from before its owner begins or claims a turn.
     ///
-    /// By itself a store takes this process for the only one that uses it. One that several processes share at a time
-    /// says here, and at [`orphans`](Self::orphans), how they know of each other.
-    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
-        let attended = check::owner(owner).map(|()| Presence::here(owner));
-        Box::pin(std::future::ready(attended))
+    /// The default is for a store that a single process uses: leases are kept in the process.
+    fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+        let renewed = check::owner(&key.owner).map(|()| Leases::here().renew(key, term));
+        Box::pin(std::future::ready(renewed))
     }
 
-    /// The turns that have not come to their end and whose owners do not [attend](Self::attend), oldest first.
+    /// Ends a lease of an owner that writes no more.
+    fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
+        Leases::here().end(key);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Returns the turns that have not ended and whose owners hold no [lease](Self::renew_lease), oldest first.
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         Box::pin(async move {
             let mut orphans = self.unfinished(None).await?;
-            orphans.retain(|turn| !Presence::is_here(&turn.owner));
+            orphans.retain(|turn| !Leases::here().are_held_by(&turn.owner));
             Ok(orphans)
         })
     }

@@ -101,6 +101,10 @@ pub struct PersistBatch {
     pub outcome: Option<Outcome>,
     /// What the run can be revived from, made when the blocks were.
     pub snapshot: String,
+    /// The index of the first event; of the one that would come next, if there are none.
+    pub first_event: u64,
+    /// Events of the turn's log that are stored with the blocks, as by [`append_events`](super::Store::append_events).
+    pub events: Vec<String>,
     /// Now.
     pub at: Timestamp,
 }

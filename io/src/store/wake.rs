@@ -42,6 +42,13 @@ impl Wakers {
         }
     }
 
+    /// Returns whether a thread is followed.
+    #[must_use]
+    pub fn has_followers(&self) -> bool {
+        let threads = lock(&self.threads);
+        threads.values().any(|sender| sender.receiver_count() > 0)
+    }
+
     /// Something of the thread has changed.
     pub fn wake(&self, thread: &ThreadKey) {
         if let Some(sender) = lock(&self.threads).get(thread) {

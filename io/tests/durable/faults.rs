@@ -321,9 +321,8 @@ mod sqlite {
         let mut options = SqliteOptions::default();
         options.busy_timeout = Duration::ZERO;
         let store = SqliteStore::open_with(&file, options).await.unwrap();
-        let connect = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
-        let other = sqlx::SqlitePool::connect_with(connect).await.unwrap();
-        let lock = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+        let other = rusqlite::Connection::open(&file).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let server = serve([says("Hello.")]).await;
         let mut turn = agent(&server, &store).build().unwrap().send("Hello?");
         let warned = turn.next().await.unwrap();
@@ -331,7 +330,7 @@ mod sqlite {
             panic!("{warned:?}")
         };
         assert!(message.contains("locked"), "{message}");
-        lock.rollback().await.unwrap();
+        other.execute_batch("ROLLBACK").unwrap();
         let (_, finished) = watch(turn).await;
         assert_eq!(finished.outcome, Outcome::Success);
         assert_eq!(turns(&store).await.len(), 1);

@@ -2,7 +2,7 @@
 
 use crate::*;
 use std::sync::atomic::{AtomicU32, Ordering};
-use stepwell_io::store::{MemoryStore, NewTurn, StoreError};
+use stepwell_io::store::{Lease, MemoryStore, NewTurn, StoreError};
 use stepwell_io::{NewRun, ToolAnswer};
 
 /// Begins a turn on a runtime of its own, and drops that when `ready`.
@@ -121,7 +121,9 @@ async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
     let server = serve([asks(&["a"])]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let owner = "lives elsewhere";
-    let presence = store.attend(owner).await.unwrap();
+    let lease = Lease::acquire(std::sync::Arc::new(store.clone()), owner)
+        .await
+        .unwrap();
     let mut other = NewTurn::new(
         TurnKey::new(stepwell_io::ThreadKey::from("thread-2"), "theirs"),
         owner,
@@ -140,7 +142,7 @@ async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
     let second = self::agent(&server, &store).build().unwrap();
     assert!(second.recover().await.unwrap().is_empty());
     assert_eq!(store.unfinished(None).await.unwrap().len(), 2);
-    drop(presence);
+    lease.end().await;
     assert_eq!(second.recover().await.unwrap().len(), 1);
     turn.cancel();
     assert_eq!(watch(turn).await.1.outcome, Outcome::Cancelled);

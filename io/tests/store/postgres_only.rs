@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_io::ThreadKey;
 use stepwell_io::store::contract::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
-use stepwell_io::store::{NewTurn, PostgresStore, Store, StoreError, TurnKey};
+use stepwell_io::store::{Lease, NewTurn, PostgresStore, Store, StoreError, TurnKey};
 
 async fn two(test: &str) -> Option<[PostgresStore; 2]> {
     let url = postgres_url()?;
@@ -205,54 +205,24 @@ async fn reads_that_are_dropped_on_the_way_leave_no_transaction_behind() {
     assert_eq!(texts(&store, &turn).await.len(), 100);
 }
 
-/// The program that gives the server a statement.
-fn sql(statement: &str) -> bool {
-    let Ok(control) = std::env::var("STEPWELL_POSTGRES_CONTROL") else {
-        eprintln!("SKIPPED: set STEPWELL_POSTGRES_CONTROL");
-        return false;
-    };
-    let done = std::process::Command::new("sh")
-        .args([&*control, "sql", statement])
-        .status();
-    assert!(done.unwrap().success(), "{statement}");
-    true
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_presence_that_the_server_has_ended_is_taken_again() {
-    let Some([store, other]) = two("presence").await else {
+#[tokio::test]
+async fn a_lease_is_seen_by_every_process_until_the_store_is_closed() {
+    let Some([store, other]) = two("lease").await else {
         return;
     };
     let owner = format!("cut-{}", std::process::id());
-    let presence = store.attend(&owner).await.unwrap();
+    let lease = Lease::acquire(Arc::new(store.clone()), &owner);
+    let lease = lease.await.unwrap();
     let mut new = new_turn("cut", "a", 1);
     new.owner.clone_from(&owner);
     store.begin_turn(&new).await.unwrap();
     assert_eq!(other.orphans().await, Ok(Vec::new()));
-    // Its own connection alone: others hold such locks while they set their schemas up.
-    let end = format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 \
-         AND ((classid::bigint << 32) | objid::bigint) = hashtextextended('{owner}' COLLATE \"C\", 0)"
-    );
-    if !sql(&end) {
-        return;
-    }
-    // It finds out by itself, and is there again for all.
-    while presence.held_for().is_some_and(|time| time.as_secs() > 0) {
-        tokio::task::yield_now().await;
-    }
-    presence.held().await;
-    while !other.orphans().await.unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
     store.close().await;
-    while presence.is_held() {
-        tokio::task::yield_now().await;
-    }
     while other.orphans().await.unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
-    let closed = store.attend("another").await;
+    assert!(!lease.is_held(), "its owner knows before the others do");
+    let closed = Lease::acquire(Arc::new(store), "another").await;
     assert!(
         matches!(closed, Err(StoreError::Unavailable { .. })),
         "{closed:?}"

@@ -129,9 +129,8 @@ async fn a_file_that_is_locked_is_away_for_now() {
     let store = SqliteStore::open_with(directory.file(), options)
         .await
         .unwrap();
-    let connect = sqlx::sqlite::SqliteConnectOptions::new().filename(directory.file());
-    let other = sqlx::SqlitePool::connect_with(connect).await.unwrap();
-    let lock = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let other = rusqlite::Connection::open(directory.file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = store.begin_turn(&new_turn("t", "a", 1)).await;
     assert!(
         matches!(busy, Err(StoreError::Unavailable { .. })),
@@ -142,7 +141,7 @@ async fn a_file_that_is_locked_is_away_for_now() {
         Ok(None),
         "readers do not wait"
     );
-    lock.rollback().await.unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
 }
 
@@ -168,11 +167,9 @@ async fn a_file_that_is_no_store_is_refused() {
     );
 }
 
-async fn raw(directory: &Directory, sql: &'static str) {
-    let connect = sqlx::sqlite::SqliteConnectOptions::new().filename(directory.file());
-    let pool = sqlx::SqlitePool::connect_with(connect).await.unwrap();
-    sqlx::query(sql).execute(&pool).await.unwrap();
-    pool.close().await;
+fn raw(directory: &Directory, sql: &str) {
+    let connection = rusqlite::Connection::open(directory.file()).unwrap();
+    connection.execute_batch(sql).unwrap();
 }
 
 #[tokio::test]
@@ -183,12 +180,7 @@ async fn a_file_of_a_later_version_is_refused() {
         .unwrap()
         .close()
         .await;
-    raw(
-        &directory,
-        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
-         VALUES (9999, 'later', TRUE, x'00', 0)",
-    )
-    .await;
+    raw(&directory, "PRAGMA user_version = 9999");
     let refused = SqliteStore::open(directory.file()).await;
     assert!(
         matches!(refused, Err(StoreError::TooNew { .. })),
@@ -208,7 +200,7 @@ async fn what_somebody_else_wrote_into_it_is_an_error_and_no_panic() {
         let directory = Directory::new("damaged");
         let store = SqliteStore::open(directory.file()).await.unwrap();
         whole_turn(&store, new_turn("t", "a", 1)).await;
-        raw(&directory, damage).await;
+        raw(&directory, damage);
         let damaged = store.turn(&key("t", "a")).await;
         assert!(
             matches!(damaged, Err(StoreError::Damaged { .. })),
@@ -217,65 +209,28 @@ async fn what_somebody_else_wrote_into_it_is_an_error_and_no_panic() {
     }
 }
 
-/// As another process would.
-#[cfg(unix)]
-fn locked_elsewhere(file: &std::path::Path) -> std::process::Child {
-    use std::io::Read;
-    let mut lock = file.as_os_str().to_owned();
-    lock.push("-lock");
-    let mut child = std::process::Command::new("flock")
-        .arg("--no-fork")
-        .arg(lock)
-        .args(["sh", "-c", "echo locked; exec cat"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = [0; 7];
-    let output = child.stdout.as_mut().unwrap();
-    output.read_exact(&mut said).unwrap();
-    child
-}
-
-#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_file_that_another_process_has_open_is_refused_until_that_is_gone() {
-    let directory = Directory::new("locked");
-    let mut other = locked_elsewhere(&directory.file());
-    let refused = SqliteStore::open(directory.file()).await;
-    let Err(StoreError::Unavailable { message }) = refused else {
-        panic!("{refused:?}");
-    };
-    let file = directory.file().display().to_string();
-    assert!(message.contains(&file), "{message}");
-    assert!(message.contains("another process"), "{message}");
-    other.kill().unwrap();
-    other.wait().unwrap();
+async fn what_another_connection_writes_wakes_followers() {
+    let directory = Directory::new("followed");
+    // Each has connections of its own, as the stores of two processes do.
     let store = SqliteStore::open(directory.file()).await.unwrap();
-    whole_turn(&store, new_turn("t", "a", 1)).await;
-    // Whoever only looks is let in.
+    let other = SqliteStore::open(directory.file()).await.unwrap();
+    let turn = key("t", "a");
+    let mut changes = store.subscribe(&turn.thread).await.unwrap();
+    other.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    changes.changed().await;
+    assert_eq!(texts(&store, &turn).await, [""; 0]);
+    let step = batch(0, &["x"], 2);
+    other.persist(&turn, FIRST, &step).await.unwrap();
+    while texts(&store, &turn).await.is_empty() {
+        changes.changed().await;
+    }
+    // It wakes for its own changes alone while nothing else changes.
     let mut options = SqliteOptions::default();
     options.read_only = true;
-    let looking = SqliteStore::open_with(directory.file(), options).await;
-    assert_eq!(texts(&looking.unwrap(), &key("t", "a")).await, ["done"]);
-    // This process may open it again, also by another name, and lets go of it with the last store that is closed.
-    let alias = directory.file().with_file_name("alias.db");
-    std::os::unix::fs::symlink(directory.file(), &alias).unwrap();
-    let again = SqliteStore::open(&alias).await.unwrap();
-    store.close().await;
-    let mut lock = directory.file().into_os_string();
-    lock.push("-lock");
-    let try_lock = || {
-        let tried = std::process::Command::new("flock")
-            .arg("--nonblock")
-            .arg(&lock)
-            .arg("true")
-            .status();
-        tried.unwrap().success()
-    };
-    assert!(!try_lock());
-    again.close().await;
-    assert!(try_lock());
+    let reading = SqliteStore::open_with(directory.file(), options);
+    let reading = reading.await.unwrap();
+    assert_eq!(texts(&reading, &turn).await, ["x"]);
 }
 
 /// The turn `a`, with an event of so many bytes.

@@ -3,7 +3,7 @@
 use super::super::recording::Recorder;
 use super::super::store_trouble::StoreTrouble;
 use super::commands::{Command, Told};
-use super::presence::Attends;
+use super::own_lease::OwnLease;
 use super::session_turn::{Begin, SessionTurn};
 use super::{EngineError, NewTurn, Parent, lost_end};
 use crate::metrics::Metrics;
@@ -105,8 +105,7 @@ struct Inner {
     setup: Arc<DriverSetup>,
     active: Mutex<HashMap<TurnKey, Active>>,
     tasks: TaskTracker,
-    /// That this host lives.
-    attends: Attends,
+    own_lease: OwnLease,
     /// Lets go of all turns: they stay unfinished, for the next start.
     leave: CancellationToken,
 }
@@ -156,7 +155,7 @@ impl Driver {
             setup: Arc::new(setup),
             active: Mutex::default(),
             tasks: TaskTracker::new(),
-            attends: Attends::default(),
+            own_lease: OwnLease::default(),
             leave: CancellationToken::new(),
         }))
     }
@@ -170,17 +169,17 @@ impl Driver {
         &self.0.setup.store
     }
 
-    /// That this host lives.
-    pub(super) fn attends(&self) -> &Attends {
-        &self.0.attends
+    /// Returns the lease of this host.
+    pub(super) fn own_lease(&self) -> &OwnLease {
+        &self.0.own_lease
     }
 
-    /// Waits until the other hosts know that this one lives: a turn that it begins or claims before is taken from it.
+    /// Waits until this host holds its lease: a turn that it begins or claims before is taken from it.
     ///
     /// # Errors
     /// The store cannot be reached.
-    pub(super) async fn there(&self) -> Result<(), StoreError> {
-        self.0.attends.there(self.setup()).await
+    pub(super) async fn leased(&self) -> Result<(), StoreError> {
+        self.0.own_lease.held(self.setup()).await
     }
 
     /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: another host, or the
@@ -194,7 +193,7 @@ impl Driver {
             self.0.leave.cancel();
             self.0.tasks.wait().await;
         }
-        self.0.attends.leave().await;
+        self.0.own_lease.end().await;
     }
 
     /// Whether it takes no more turns.
@@ -212,7 +211,7 @@ impl Driver {
 
     /// Makes an unfinished turn this host's own, and goes on with it.
     pub(super) async fn adopt(&self, turn: Unfinished, why: GoesOn) -> Result<Active, EngineError> {
-        self.there().await?;
+        self.leased().await?;
         let setup = self.setup();
         let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
         let claimed = claim.await?;
@@ -320,7 +319,7 @@ impl Driver {
 
     /// Whether a new turn may begin: its name.
     pub(super) async fn admit(&self, new: &NewTurn) -> Result<TurnKey, EngineError> {
-        self.there().await?;
+        self.leased().await?;
         let store = self.store();
         let key = TurnKey::new(new.thread.clone(), new.turn.clone());
         self.is_new(&key).await?;

@@ -121,6 +121,8 @@ pub(super) async fn fail(
         outcome: is_cancelled.then_some(Outcome::Cancelled),
         snapshot: String::new(),
         at: now(),
+        first_event: 0,
+        events: Vec::new(),
     };
     store.persist(&key, generation, &batch).await?;
     tell(setup, &key, leave).await

@@ -13,7 +13,7 @@ mod driver;
 mod event_writer;
 mod local;
 mod lost_end;
-mod presence;
+mod own_lease;
 #[cfg(feature = "restate")]
 mod restate;
 mod session_state;

@@ -1,4 +1,4 @@
-//! A host among others on one store: it says that it lives, and goes on with the turns of those that do not any more.
+//! A host among others on one store: it goes on with the turns of those whose leases have expired.
 //!
 //! Who takes a turn over is decided by its generation alone: of several hosts that claim it one wins, and the host that
 //! was taken for dead, and was only frozen or cut off, is refused at its next write and lets go of the turn.
@@ -20,7 +20,7 @@ impl LocalEngine {
     /// # Errors
     /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
     pub(in crate::serve) async fn recover(&self) -> Result<usize, StoreError> {
-        self.0.there().await?;
+        self.0.leased().await?;
         let count = self.take_over().await?;
         let engine = self.clone();
         tokio::spawn(async move { engine.keep_looking().await });
@@ -28,7 +28,7 @@ impl LocalEngine {
     }
 
     async fn keep_looking(&self) {
-        let over = self.0.attends().over.clone();
+        let over = self.0.own_lease().over.clone();
         let mut was_there = true;
         loop {
             tokio::select! {
@@ -36,14 +36,14 @@ impl LocalEngine {
                 () = over.cancelled() => return,
                 () = tokio::time::sleep(LOOKED_EVERY) => {}
             }
-            let presence = self.0.attends().presence(self.0.setup()).await;
-            let held_for = presence.ok().and_then(|presence| presence.held_for());
+            let lease = self.0.own_lease().lease(self.0.setup()).await;
+            let held_for = lease.ok().and_then(|lease| lease.held_for());
             if was_there != held_for.is_some() {
                 was_there = held_for.is_some();
                 if was_there {
-                    tracing::info!(target: "stepwell", "the store knows again that this host lives");
+                    tracing::info!(target: "stepwell", "this host holds its lease again");
                 } else {
-                    tracing::warn!(target: "stepwell", "the store does not know that this host lives: it begins no turn, and others may take its own");
+                    tracing::warn!(target: "stepwell", "this host has lost its lease: it begins no turn, and others may take its own");
                 }
             }
             if held_for.is_some_and(|held_for| held_for >= LOOKED_EVERY)
@@ -100,45 +100,42 @@ mod tests {
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;
     use stepwell_io::store::{
-        Claimed, Generation, Held, MemoryStore, NewTurn, Presence, Store, StoreFuture, StoreLayer,
+        Claimed, Generation, Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
         TurnKey,
     };
-    use tokio::sync::watch;
     use tokio::time::Instant;
 
-    /// A store that knows that the host lives when the test says so.
+    /// A store that renews leases when the test says so.
     #[derive(Debug)]
-    struct Told {
-        inner: MemoryStore,
-        held: watch::Receiver<Option<Held>>,
-    }
+    struct Renewing(MemoryStore, Arc<AtomicBool>);
 
-    impl StoreLayer for Told {
+    impl StoreLayer for Renewing {
         fn inner(&self) -> &dyn Store {
-            &self.inner
+            &self.0
         }
 
-        fn attend<'a>(&'a self, _: &'a str) -> StoreFuture<'a, Presence> {
-            let presence = Presence::kept(self.held.clone(), || {});
-            Box::pin(std::future::ready(Ok(presence)))
+        fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+            if self.1.load(Ordering::Relaxed) {
+                return self.0.renew_lease(key, term);
+            }
+            let message = "it is away".to_owned();
+            Box::pin(std::future::ready(Err(StoreError::Unavailable { message })))
         }
     }
 
-    fn held() -> Option<Held> {
-        let since = Instant::now();
-        let until = since + Duration::from_secs(3_600);
-        Some(Held { since, until })
-    }
-
-    async fn host() -> (MemoryStore, watch::Sender<Option<Held>>, LocalEngine) {
+    /// A host, and whether its store renews leases.
+    async fn host() -> (MemoryStore, Arc<AtomicBool>, LocalEngine) {
         let inner = MemoryStore::new();
-        let (say, held) = watch::channel(held());
-        let store = Told {
-            inner: inner.clone(),
-            held,
-        };
+        let renews = Arc::new(AtomicBool::new(true));
+        let store = Renewing(inner.clone(), Arc::clone(&renews));
         let (_, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
-        (inner, say, engine)
+        (inner, renews, engine)
+    }
+
+    /// The lease of the host is lost.
+    async fn lose(renews: &AtomicBool) {
+        renews.store(false, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(6)).await;
     }
 
     /// A turn of a host that nobody knows.
@@ -191,24 +188,26 @@ mod tests {
         let (store, _say, engine) = host().await;
         // Owners of a store in memory are known by name in the whole process: no other test uses this one.
         let owner = "a host that lives";
-        let presence = store.attend(owner).await.unwrap();
+        let lease = Lease::acquire(Arc::new(store.clone()), owner)
+            .await
+            .unwrap();
         let turn = begin(&store, "owned", owner).await;
         assert_eq!(engine.recover().await, Ok(0));
         tokio::time::sleep(3 * LOOKED_EVERY).await;
         assert_eq!(generation(&store, &turn).await, Generation::FIRST);
-        drop(presence);
+        lease.end().await;
         claimed(&store, &turn).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_host_that_was_taken_for_dead_looks_when_the_others_are_back_too() {
-        let (store, say, engine) = host().await;
+        let (store, renews, engine) = host().await;
         assert_eq!(engine.recover().await, Ok(0));
-        say.send_replace(None);
+        lose(&renews).await;
         let left = leave(&store, "left").await;
         tokio::time::sleep(5 * LOOKED_EVERY).await;
         assert_eq!(generation(&store, &left).await, Generation::FIRST);
-        say.send_replace(held());
+        renews.store(true, Ordering::Relaxed);
         let back = Instant::now();
         claimed(&store, &left).await;
         assert!(back.elapsed() >= LOOKED_EVERY, "{:?}", back.elapsed());
@@ -216,9 +215,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_host_that_the_store_takes_for_dead_begins_no_turn() {
-        let (store, say, engine) = host().await;
+        let (store, renews, engine) = host().await;
         assert_eq!(engine.recover().await, Ok(0));
-        say.send_replace(None);
+        lose(&renews).await;
         let refused = engine.start(new_turn()).await;
         assert!(
             matches!(

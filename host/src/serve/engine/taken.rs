@@ -70,6 +70,8 @@ mod tests {
             outcome: Some(Outcome::Cancelled),
             snapshot: String::new(),
             at: Timestamp(1),
+            first_event: 0,
+            events: Vec::new(),
         };
         store
             .persist(&key, claimed.generation, &batch)

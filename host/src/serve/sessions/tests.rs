@@ -139,6 +139,8 @@ async fn leave_cut(store: &MemoryStore, thread: &str) -> TurnKey {
         outcome: None,
         snapshot: String::new(),
         at: Timestamp(2),
+        first_event: 0,
+        events: Vec::new(),
     };
     store.persist(&key, generation, &last).await.unwrap();
     key

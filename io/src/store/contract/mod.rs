@@ -62,13 +62,15 @@ macro_rules! store_contract {
             a_parent_must_be_there
             a_batch_that_is_sent_again_changes_nothing
             a_batch_that_does_not_fit_changes_nothing
+            a_step_is_stored_with_its_events_or_not_at_all
+            changes_that_come_at_once_are_refused_one_by_one
             a_turn_is_closed_once
             the_newest_snapshot_is_the_one_to_go_on_from
             a_claim_shuts_the_owner_before_out
             of_many_that_claim_at_once_one_wins
             of_many_that_begin_at_once_one_wins
             unfinished_turns_are_listed_by_owner
-            the_turns_of_who_is_not_there_are_orphans
+            turns_without_a_lease_are_orphans
             a_path_goes_up_the_tree
             threads_are_listed_page_by_page
             a_thread_has_a_title

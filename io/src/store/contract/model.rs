@@ -26,6 +26,9 @@ enum Call {
         first: u64,
         letters: Vec<u8>,
         ends: bool,
+        /// Events that are stored with the blocks, and the index of the first.
+        first_event: u64,
+        events: Vec<u8>,
     },
     Append {
         turn: u8,
@@ -113,16 +116,17 @@ impl Model {
                 first,
                 letters,
                 ends,
+                first_event,
+                events,
             } => {
                 let turn = self.owned(*turn, *behind)?;
                 let mut blocks = turn.blocks.clone();
                 let is_new = append(&mut blocks, *first, letters)?;
-                if turn.is_closed {
-                    return if *ends && !is_new {
-                        Ok(0)
-                    } else {
-                        Err("closed")
-                    };
+                if turn.is_closed && (is_new || !*ends) {
+                    return Err("closed");
+                }
+                if !events.is_empty() {
+                    append(&mut turn.events, *first_event, events)?;
                 }
                 turn.blocks = blocks;
                 turn.is_closed = *ends;
@@ -197,11 +201,15 @@ async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Ca
             first,
             letters,
             ends,
+            first_event,
+            events,
         } => {
             let generation = model.generation(*turn, *behind);
             let texts = words(letters);
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
             let mut batch = super::support::batch(*first, &texts, at);
+            batch.first_event = *first_event;
+            batch.events = words(events);
             if *ends {
                 batch = PersistBatch {
                     status: TurnStatus::Cancelled,
@@ -272,9 +280,10 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     let call = prop_oneof![
         3 => turn().prop_map(|turn| Call::Begin { thread: turn / 4, turn }),
         2 => (turn(), behind()).prop_map(|(turn, behind)| Call::Claim { turn, behind }),
-        6 => (turn(), behind(), 0..5u64, letters(), prop::bool::weighted(0.2)).prop_map(
-            |(turn, behind, first, letters, ends)| Call::Persist { turn, behind, first, letters, ends }
-        ),
+        6 => (turn(), behind(), (0..5u64, letters()), prop::bool::weighted(0.2), (0..5u64, letters()))
+            .prop_map(|(turn, behind, (first, letters), ends, (first_event, events))| Call::Persist {
+                turn, behind, first, letters, ends, first_event, events,
+            }),
         3 => (turn(), behind(), 0..5u64, letters())
             .prop_map(|(turn, behind, first, letters)| Call::Append { turn, behind, first, letters }),
         1 => (turn(), 0..5u64).prop_map(|(turn, index)| Call::Acknowledge { turn, index }),

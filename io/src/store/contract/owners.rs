@@ -3,8 +3,9 @@
 use super::AnyStore;
 use super::support::{FIRST, batch, key, new_turn, texts, whole_turn};
 use crate::ThreadKey;
-use crate::store::{Generation, StoreError};
+use crate::store::{Generation, Lease, LeaseKey, StoreError};
 use std::sync::Arc;
+use std::time::Duration;
 use stepwell_core::Timestamp;
 
 pub async fn a_claim_shuts_the_owner_before_out(store: AnyStore) {
@@ -123,7 +124,7 @@ pub async fn unfinished_turns_are_listed_by_owner(store: AnyStore) {
     );
 }
 
-pub async fn the_turns_of_who_is_not_there_are_orphans(store: AnyStore) {
+pub async fn turns_without_a_lease_are_orphans(store: AnyStore) {
     let id = uuid();
     let [here, gone] = ["here", "gone"].map(|name| format!("{name}-{id}"));
     let orphans = async || {
@@ -133,9 +134,8 @@ pub async fn the_turns_of_who_is_not_there_are_orphans(store: AnyStore) {
             .map(|turn| turn.key.thread.thread.into_string());
         threads.collect::<Vec<_>>()
     };
-    let presence = store.attend(&here).await.unwrap();
-    presence.held().await;
-    assert!(presence.is_held());
+    let lease = Lease::acquire(Arc::clone(&store), &here).await.unwrap();
+    assert!(lease.is_held());
     for (thread, owner, at) in [("a", &here, 3), ("b", &gone, 2), ("c", &gone, 1)] {
         let mut new = new_turn(thread, "run", at);
         owner.clone_into(&mut new.owner);
@@ -145,21 +145,27 @@ pub async fn the_turns_of_who_is_not_there_are_orphans(store: AnyStore) {
     assert_eq!(orphans().await, ["c", "b"]);
     store.claim(&key("b", "run"), FIRST, &here).await.unwrap();
     assert_eq!(orphans().await, ["c"]);
-    // It may be there several times, and under several names.
-    let again = store.attend(&here).await.unwrap();
-    let other = store.attend(&gone).await.unwrap();
+    // An owner may hold several leases.
+    let again = Lease::acquire(Arc::clone(&store), &here).await.unwrap();
+    let other = Lease::acquire(Arc::clone(&store), &gone).await.unwrap();
     assert_eq!(orphans().await, [""; 0]);
-    drop(again);
-    drop(other);
-    while orphans().await != ["c"] {
-        tokio::task::yield_now().await;
-    }
-    drop(presence);
-    while orphans().await != ["c", "b", "a"] {
+    again.end().await;
+    other.end().await;
+    assert_eq!(orphans().await, ["c"]);
+    lease.end().await;
+    assert_eq!(orphans().await, ["c", "b", "a"]);
+    // A lease that is not renewed expires.
+    let key = LeaseKey {
+        owner: here,
+        id: "short".to_owned(),
+    };
+    let term = Duration::from_millis(50);
+    store.renew_lease(&key, term).await.unwrap();
+    while orphans().await.len() < 3 {
         tokio::task::yield_now().await;
     }
     let long = "n".repeat(801);
-    let refused = store.attend(&long).await;
+    let refused = Lease::acquire(Arc::clone(&store), &long).await;
     assert!(
         matches!(refused, Err(StoreError::Refused { .. })),
         "{refused:?}"

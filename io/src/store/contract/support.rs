@@ -37,6 +37,8 @@ pub fn batch(first: u64, texts: &[&str], at: u64) -> PersistBatch {
         status: TurnStatus::Streaming,
         outcome: None,
         snapshot: format!("snapshot after {first}"),
+        first_event: 0,
+        events: Vec::new(),
         at: Timestamp(at),
     }
 }

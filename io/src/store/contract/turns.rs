@@ -5,6 +5,7 @@ use super::support::{FIRST, batch, block, key, last, new_turn, texts, whole_turn
 use crate::ThreadKey;
 use crate::store::{Generation, NewTurn, PersistBatch, StoreError, TurnKey};
 use serde_json::json;
+use std::sync::Arc;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::run::{Attached, Block, BlockContent, Decision, Failure, Outcome, TurnStatus};
 use stepwell_core::tool::ToolFailure;
@@ -305,4 +306,75 @@ pub async fn the_newest_snapshot_is_the_one_to_go_on_from(store: AnyStore) {
     store.begin_turn(&new).await.unwrap();
     let claimed = store.claim(&new.key, FIRST, "host").await.unwrap();
     assert_eq!(claimed.snapshot, new.snapshot);
+}
+
+pub async fn a_step_is_stored_with_its_events_or_not_at_all(store: AnyStore) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let step = |first: u64, texts: &[&str], first_event: u64, events: &[&str]| PersistBatch {
+        first_event,
+        events: events.iter().map(|event| (*event).to_owned()).collect(),
+        ..batch(first, texts, 2)
+    };
+    let written = step(0, &["x"], 0, &["e0", "e1"]);
+    store.persist(&turn, FIRST, &written).await.unwrap();
+    // Sent again, as a part of a longer one.
+    let written = step(0, &["x", "y"], 1, &["e1", "e2"]);
+    store.persist(&turn, FIRST, &written).await.unwrap();
+    for (refused, is_gap) in [
+        (step(2, &["z"], 2, &["other"]), false),
+        (step(2, &["z"], 4, &["e4"]), true),
+    ] {
+        let error = store.persist(&turn, FIRST, &refused).await.unwrap_err();
+        match error {
+            StoreError::Gap { .. } => assert!(is_gap),
+            StoreError::Conflict { .. } => assert!(!is_gap),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(texts(&*store, &turn).await, ["x", "y"]);
+    let events = store.events(&turn, None, 10).await.unwrap();
+    let events: Vec<_> = events.into_iter().map(|event| event.data).collect();
+    assert_eq!(events, ["e0", "e1", "e2"]);
+    let mut end = last(2, &["z"], 3);
+    (end.first_event, end.events) = (3, vec!["end".to_owned()]);
+    store.persist(&turn, FIRST, &end).await.unwrap();
+    store.persist(&turn, FIRST, &end).await.unwrap();
+    assert_eq!(store.event_log(&turn).await.unwrap().next, 4);
+}
+
+pub async fn changes_that_come_at_once_are_refused_one_by_one(store: AnyStore) {
+    let mut changes = Vec::new();
+    for number in 0..24 {
+        let thread = format!("t{number}");
+        store.begin_turn(&new_turn(&thread, "a", 1)).await.unwrap();
+    }
+    for number in 0..24u64 {
+        let (store, thread) = (Arc::clone(&store), format!("t{number}"));
+        changes.push(tokio::spawn(async move {
+            let turn = key(&thread, "a");
+            match number % 4 {
+                0 => store.persist(&turn, FIRST, &batch(0, &["x"], 2)).await,
+                1 => {
+                    store
+                        .persist(&turn, FIRST.next(), &batch(0, &["x"], 2))
+                        .await
+                }
+                2 => store.persist(&turn, FIRST, &batch(1, &["x"], 2)).await,
+                _ => store.begin_turn(&new_turn(&thread, "b", 2)).await.map(drop),
+            }
+        }));
+    }
+    for (number, change) in changes.into_iter().enumerate() {
+        let result = change.await.unwrap();
+        let is_expected = match number % 4 {
+            0 => result.is_ok(),
+            1 => matches!(result, Err(StoreError::Stale { .. })),
+            2 => matches!(result, Err(StoreError::Gap { .. })),
+            _ => matches!(result, Err(StoreError::Busy { .. })),
+        };
+        assert!(is_expected, "{number}: {result:?}");
+        let stored = texts(&*store, &key(&format!("t{number}"), "a")).await;
+        assert_eq!(stored.len(), usize::from(number % 4 == 0), "{number}");
+    }
 }

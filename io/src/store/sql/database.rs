@@ -1,23 +1,24 @@
 //! What the statements need of a database.
 
+use super::change::Job;
 use super::schema::Words;
 use crate::store::StoreError;
-use crate::store::presence::Presence;
-use crate::store::wake::Wakers;
+use crate::store::wake::Changes;
+use futures::future::BoxFuture;
 use std::fmt::Debug;
 use std::future::Future;
 use stepwell_core::registry::ThreadKey;
 
-/// What a statement is given.
+/// A value bound to a statement.
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
-    /// A number.
+    /// An integer.
     Integer(i64),
-    /// A number, or none.
+    /// An integer or NULL.
     MaybeInteger(Option<i64>),
     /// A text.
     Text(&'a str),
-    /// A text, or none.
+    /// A text or NULL.
     MaybeText(Option<&'a str>),
 }
 
@@ -39,75 +40,80 @@ impl<'a> From<Option<&'a str>> for Value<'a> {
     }
 }
 
-/// What a transaction is for.
+/// How the statements of a query see the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Each read may see a moment of its own. No transaction is begun: that, and its end, take as long as a read.
-    Look,
-    /// All reads see the same moment.
-    Read,
-    /// Nobody else changes what it has locked.
-    Write,
+    /// Each statement sees a moment of its own. No transaction begins: that, and its end, take as long as a read.
+    Statement,
+    /// All statements see the same moment.
+    Snapshot,
 }
 
-/// A kind of database. Public in a private module: nobody else can make one.
+/// A query: runs its statements on a session of a database.
+pub(super) type Query<S, T> =
+    Box<dyn for<'s> FnOnce(&'s mut S) -> BoxFuture<'s, Result<T, StoreError>> + Send>;
+
+/// A kind of database. Public in a private module: no other crate can implement it.
 pub trait Database: Debug + Send + Sync + Sized + 'static {
-    /// A transaction: undone if it is dropped.
-    type Transaction: Transaction + 'static;
+    /// A connection.
+    type Session: Session + 'static;
 
-    /// Its words in the schema.
-    const WORDS: Words;
-    /// Ends a `SELECT` whose rows (of the table `s`) no other transaction may change before this one is over.
-    const LOCKED: &'static str;
-    /// Ends the condition of turns (of the table `s`) whose owner is not there. None where only this process knows.
-    const ABSENT: Option<&'static str>;
-
-    /// Begins a transaction.
-    fn begin(
+    /// Runs a query.
+    fn query<T: Send + 'static>(
         &self,
         access: Access,
-    ) -> impl Future<Output = Result<Self::Transaction, StoreError>> + Send;
+        query: Query<Self::Session, T>,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send;
 
-    /// Says that an owner lives.
-    fn attend(&self, owner: &str) -> impl Future<Output = Result<Presence, StoreError>> + Send;
+    /// Hands a change to the writer, which answers its caller.
+    fn submit(&self, job: Box<dyn Job<Self::Session>>);
 
-    /// Tells other processes that the thread has changed, in the moment in which the transaction lasts.
-    fn announce_with(
-        &self,
-        transaction: &mut Self::Transaction,
-        thread: &ThreadKey,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
-
-    /// Tells them of a change that lasts. They may not hear of it when this process dies.
-    fn announce(&self, thread: &ThreadKey) -> impl Future<Output = ()> + Send;
-
-    /// The subscriptions.
-    fn wakers(&self) -> &Wakers;
+    /// Follows a thread.
+    fn subscribe(&self, thread: &ThreadKey) -> Changes;
 }
 
-/// A transaction of a database. Its statements number their values: `$1`.
-pub trait Transaction: Send {
+/// A connection to a database. Statements number their values: `?1`.
+pub trait Session: Send {
     /// A row of an answer.
     type Row: Row;
 
-    /// Changes something; gives how many rows.
+    /// The words of the database in the schema and in the statements.
+    const WORDS: Words;
+
+    /// Begins a transaction that writes.
+    fn begin(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Commits the transaction.
+    fn commit(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Undoes the transaction. A session that cannot is not used again.
+    fn rollback(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// Adds a notification to the transaction: other processes hear that these threads have changed when it is committed.
+    fn announce(
+        &mut self,
+        threads: &[&ThreadKey],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Wakes the followers of a thread that has changed, in other processes too unless the change
+    /// [was announced](Self::announce) to them.
+    fn changed(&self, thread: &ThreadKey, was_announced: bool);
+
+    /// Runs a statement that changes something, and returns the number of rows.
     fn execute(
         &mut self,
         sql: &str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// The rows of an answer.
+    /// Returns the rows of an answer.
     fn rows(
         &mut self,
         sql: &str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<Self::Row>, StoreError>> + Send;
 
-    /// Makes it last.
-    fn commit(self) -> impl Future<Output = Result<(), StoreError>> + Send;
-
-    /// The first row of an answer.
+    /// Returns the first row of an answer.
     fn row(
         &mut self,
         sql: &str,
@@ -118,20 +124,20 @@ pub trait Transaction: Send {
     }
 }
 
-/// A row of an answer, by the number of its column from 0.
+/// A row of an answer. Columns are numbered from 0.
 pub trait Row: Send + Sync {
-    /// A number, or none.
+    /// Returns an integer, or `None` for NULL.
     fn maybe_integer(&self, column: usize) -> Result<Option<i64>, StoreError>;
 
-    /// A text, or none.
-    fn maybe_text(&self, column: usize) -> Result<Option<String>, StoreError>;
+    /// Returns a text, or `None` for NULL.
+    fn maybe_text(&self, column: usize) -> Result<Option<&str>, StoreError>;
 
-    /// A number.
+    /// Returns an integer.
     fn integer(&self, column: usize) -> Result<i64, StoreError> {
         self.maybe_integer(column)?.ok_or_else(|| missing(column))
     }
 
-    /// A number that is never negative.
+    /// Returns an integer that is never negative.
     fn count(&self, column: usize) -> Result<u64, StoreError> {
         let number = self.integer(column)?;
         u64::try_from(number).map_err(|_| StoreError::Damaged {
@@ -139,8 +145,8 @@ pub trait Row: Send + Sync {
         })
     }
 
-    /// A text.
-    fn text(&self, column: usize) -> Result<String, StoreError> {
+    /// Returns a text.
+    fn text(&self, column: usize) -> Result<&str, StoreError> {
         self.maybe_text(column)?.ok_or_else(|| missing(column))
     }
 }
@@ -148,107 +154,5 @@ pub trait Row: Send + Sync {
 fn missing(column: usize) -> StoreError {
     StoreError::Damaged {
         message: format!("column {column} is empty"),
-    }
-}
-
-/// The parts that are the same for both drivers, in the types of each. Beside it are `connection`, `commit` and `failed`.
-macro_rules! drive {
-    ($database:ty, $row:ty, $transaction:ty) => {
-        impl Transaction for $transaction {
-            type Row = $row;
-
-            async fn execute(
-                &mut self,
-                sql: &str,
-                values: &[Value<'_>],
-            ) -> Result<u64, StoreError> {
-                let query = bound(sql, values);
-                let done = query.execute(connection(self)).await.map_err(failed)?;
-                Ok(done.rows_affected())
-            }
-
-            async fn rows(
-                &mut self,
-                sql: &str,
-                values: &[Value<'_>],
-            ) -> Result<Vec<$row>, StoreError> {
-                bound(sql, values)
-                    .fetch_all(connection(self))
-                    .await
-                    .map_err(failed)
-            }
-
-            async fn commit(self) -> Result<(), StoreError> {
-                commit(self).await.map_err(failed)
-            }
-        }
-
-        impl Row for $row {
-            fn maybe_integer(&self, column: usize) -> Result<Option<i64>, StoreError> {
-                sqlx::Row::try_get(self, column).map_err(failed)
-            }
-
-            fn maybe_text(&self, column: usize) -> Result<Option<String>, StoreError> {
-                sqlx::Row::try_get(self, column).map_err(failed)
-            }
-        }
-
-        fn bound<'q>(
-            sql: &'q str,
-            values: &'q [Value<'q>],
-        ) -> sqlx::query::Query<'q, $database, <$database as sqlx::Database>::Arguments<'q>> {
-            let mut query = sqlx::query(sql);
-            for value in values {
-                query = match *value {
-                    Value::Integer(value) => query.bind(value),
-                    Value::MaybeInteger(value) => query.bind(value),
-                    Value::Text(value) => query.bind(value),
-                    Value::MaybeText(value) => query.bind(value),
-                };
-            }
-            query
-        }
-    };
-}
-pub(super) use drive;
-
-/// A driver's error in the store's words; `told` is what the database itself said.
-pub(super) fn failed_by(
-    error: sqlx::Error,
-    told: impl FnOnce(&dyn sqlx::error::DatabaseError, String) -> StoreError,
-) -> StoreError {
-    let message = error.to_string();
-    match error {
-        sqlx::Error::Database(database) => told(&*database, message),
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
-        | sqlx::Error::Protocol(_) => StoreError::Unavailable { message },
-        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
-            StoreError::Damaged { message }
-        }
-        _ => StoreError::Other { message },
-    }
-}
-
-/// Why a database could not be brought up to date.
-pub(super) fn not_migrated(
-    error: sqlx::migrate::MigrateError,
-    failed: impl FnOnce(sqlx::Error) -> StoreError,
-) -> StoreError {
-    use sqlx::migrate::MigrateError;
-    match error {
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failed(error),
-        MigrateError::VersionMissing(version) => StoreError::TooNew {
-            message: format!("its schema is of version {version}"),
-        },
-        MigrateError::VersionMismatch(_) | MigrateError::Dirty(_) => StoreError::Damaged {
-            message: error.to_string(),
-        },
-        error => StoreError::Other {
-            message: error.to_string(),
-        },
     }
 }

@@ -1,13 +1,6 @@
 //! The schema: one for all databases, by migrations.
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-use sqlx::error::BoxDynError;
-use sqlx::migrate::{Migration, MigrationSource, MigrationType};
-use std::borrow::Cow;
-use std::future::ready;
-
-/// What a database calls the few things that each calls otherwise.
+/// What databases call differently, in the schema and in statements.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
     /// A primary key that the database counts up.
@@ -18,31 +11,35 @@ pub struct Words {
     pub name: &'static str,
     /// A table of small rows that lies in the order of its key.
     pub clustered: &'static str,
+    /// The end of a `SELECT` whose rows (of the table `s`) no other transaction may change before this one is over.
+    pub locked: &'static str,
+    /// The database's own clock, in milliseconds since 1970.
+    pub now: &'static str,
 }
 
-/// In the order of their numbers.
-const MIGRATIONS: &[(i64, &str, &str)] = &[(
-    1,
-    "turns",
-    include_str!("../../../migrations/0001_turns.sql"),
-)];
+/// A step of the schema.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Migration {
+    pub(super) version: i64,
+    #[cfg(feature = "postgres")]
+    pub(super) name: &'static str,
+    sql: &'static str,
+}
 
-/// The migrations in the words of a database.
-#[derive(Debug)]
-pub(super) struct Migrations(pub(super) Words);
-
-impl MigrationSource<'static> for Migrations {
-    fn resolve(self) -> BoxFuture<'static, Result<Vec<Migration>, BoxDynError>> {
-        let Self(words) = self;
-        let migrations = MIGRATIONS.iter().map(|(version, name, sql)| {
-            let sql = sql
-                .replace("{serial}", words.serial)
-                .replace("{key}", words.key)
-                .replace("{name}", words.name)
-                .replace("{clustered}", words.clustered);
-            let name = Cow::Borrowed(*name);
-            Migration::new(*version, name, MigrationType::Simple, sql.into(), false)
-        });
-        ready(Ok(migrations.collect())).boxed()
+impl Migration {
+    /// Returns its statements in the words of a database.
+    pub(super) fn sql(&self, words: Words) -> String {
+        let sql = self.sql.replace("{serial}", words.serial);
+        let sql = sql.replace("{key}", words.key);
+        let sql = sql.replace("{name}", words.name);
+        sql.replace("{clustered}", words.clustered)
     }
 }
+
+/// The migrations, in the order of their versions.
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    #[cfg(feature = "postgres")]
+    name: "turns",
+    sql: include_str!("../../../migrations/0001_turns.sql"),
+}];

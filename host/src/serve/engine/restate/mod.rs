@@ -159,7 +159,7 @@ impl Engine for RestateEngine {
 
     fn open(&self) -> BoxFuture<'_, Result<(), EngineError>> {
         async move {
-            self.driver().there().await?;
+            self.driver().leased().await?;
             self.door.open();
             tokio::spawn(keep_looking(Arc::clone(&self.work), self.over.clone()));
             Ok(())

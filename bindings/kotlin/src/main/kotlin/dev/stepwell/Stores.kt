@@ -6,8 +6,8 @@ import kotlinx.coroutines.flow.flow
 /** The store that is built in: SQLite, in a file. */
 public object SqliteStore {
     /**
-     * Opens a file, or makes it. Beside it lie `-wal`, `-shm` and `-lock`. It is for one process at a time: a second one is
-     * refused. It is opened before the agent that keeps its turns there: `store(opened)` in the agent's builder.
+     * Opens a file, or creates it. SQLite keeps `-wal` and `-shm` alongside it. Several processes may use the file at once.
+     * It is opened before the agent that keeps its turns there: `store(opened)` in the agent's builder.
      *
      * @throws StepwellException.Store if it cannot be opened or written, or is no SQLite database
      */

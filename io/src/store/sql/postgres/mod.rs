@@ -1,38 +1,43 @@
+//! Turns on a server that several hosts share.
+
+mod announcing;
+mod migrate;
+mod session;
+
+use session::PostgresSession;
+
 use super::SqlStore;
-use super::announcing::{Announcing, Heard};
-use super::attending::{ABSENT, Attending};
-use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
-use super::schema::{Migrations, Words};
+use super::change::{Job, MAX_GROUP, commit_together};
+use super::database::{Access, Database, Query, Session};
 use crate::store::StoreError;
-use crate::store::presence::Presence;
-use crate::store::wake::Wakers;
+use crate::store::wake::{Changes, Wakers};
+use crate::threads::lock;
+use announcing::{Announcing, Heard};
 use futures::FutureExt;
+use migrate::migrate;
 use sqlx::Connection;
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{
-    PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions, PgRow, Postgres as Driver,
-};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use std::str::FromStr;
+use std::sync::Mutex;
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A store that several hosts share, on a PostgreSQL server. Whoever follows a thread is woken by the changes of all of
-/// them, by LISTEN and NOTIFY.
+/// A store that several hosts share, on a PostgreSQL server. Followers of a thread are woken by the changes of all hosts, by
+/// LISTEN and NOTIFY.
 ///
-/// Who [attends](crate::store::Store::attend) holds an advisory lock on a connection of its own, so that the server itself
-/// says who lives. A process that dies is gone at once; one that is frozen, or out of reach, after five seconds in which
-/// the server hears nothing of it (from PostgreSQL 14 on). Between the process and the server there is to be no pool that
-/// gives a session's connection to others, such as PgBouncer's transaction mode.
+/// Between the process and the server there should be no pool that gives a session's connection to others, such as
+/// PgBouncer in its transaction mode.
 pub type PostgresStore = SqlStore<Postgres>;
 
 /// How a server is used.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The most connections of this process, at least 2: one listens. There is one more that tells other processes of
-    /// changes, and one more while somebody [attends](crate::store::Store::attend).
+    /// The maximum number of connections of this process, at least 3: one listens, and one writes. One more notifies other
+    /// processes of changes.
     pub max_connections: u32,
     /// The schema that the tables are in, which is made if it is not there; that of the user's search path if none is
     /// named.
@@ -56,8 +61,10 @@ impl Default for PostgresOptions {
 pub struct Postgres {
     pool: PgPool,
     wakers: Wakers,
-    attending: Attending,
     announcing: Announcing,
+    changes: mpsc::UnboundedSender<Box<dyn Job<PostgresSession>>>,
+    /// What ends when the store is closed.
+    tasks: Mutex<Vec<JoinHandle<()>>>,
     over: CancellationToken,
     _over: DropGuard,
 }
@@ -66,7 +73,7 @@ pub struct Postgres {
 const LIKELY: Duration = Duration::from_millis(200);
 
 /// Where processes tell each other of changes.
-pub(super) const CHANNEL: &str = "stepwell";
+const CHANNEL: &str = "stepwell";
 
 impl PostgresStore {
     /// Connects to a server, and brings the schema up to date.
@@ -100,7 +107,7 @@ impl PostgresStore {
             connect = connect.options([("search_path", quoted(schema))]);
         }
         let pool = PgPoolOptions::new()
-            .max_connections(options.max_connections.max(2))
+            .max_connections(options.max_connections.max(3))
             .acquire_timeout(options.connect_timeout)
             .test_before_acquire(false)
             .before_acquire(|connection, known| {
@@ -116,31 +123,45 @@ impl PostgresStore {
             let created = sqlx::query(&sql).execute(&pool).await;
             created.map_err(failed)?;
         }
-        let migrated = migrate(&pool).await;
-        migrated.map_err(|error| not_migrated(error, failed))?;
+        migrate(&pool).await?;
         let wakers = Wakers::default();
         let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
         listener.listen(CHANNEL).await.map_err(failed)?;
         let over = CancellationToken::new();
-        let announcing = Announcing::on(connect.clone(), over.clone());
+        let announcing = Announcing::new();
         let listening = (announcing.clone(), wakers.clone());
         tokio::spawn(listen(listener, listening, over.clone()));
+        let sending = tokio::spawn(announcing.clone().send(connect, over.clone()));
+        let (changes, receiver) = mpsc::unbounded_channel();
+        let session = PostgresSession::new(pool.clone(), wakers.clone(), announcing.clone());
+        let closing = over.clone();
+        let writing = tokio::spawn(write(session, receiver, closing));
         Ok(Self::of(Postgres {
             pool,
             wakers,
-            attending: Attending::on(connect, options.connect_timeout, over.clone()),
             announcing,
+            changes,
+            tasks: Mutex::new(vec![writing, sending]),
             _over: over.clone().drop_guard(),
             over,
         }))
     }
 
-    /// Waits for what is under way, and closes the connections; nobody attends any more. Dropping the store does so too,
-    /// later.
+    /// Waits for what is under way, and closes the connections. Dropping the store closes them too, later.
     pub async fn close(&self) {
         self.database.over.cancel();
+        let tasks = std::mem::take(&mut *lock(&self.database.tasks));
+        for task in tasks {
+            let _ = task.await;
+        }
         self.database.pool.close().await;
-        self.database.announcing.close().await;
+    }
+}
+
+impl Postgres {
+    fn session(&self) -> PostgresSession {
+        let (wakers, announcing) = (self.wakers.clone(), self.announcing.clone());
+        PostgresSession::new(self.pool.clone(), wakers, announcing)
     }
 }
 
@@ -223,110 +244,99 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
-    let migrator = Migrator::new(Migrations(Postgres::WORDS)).await?;
-    migrator.run(pool).await
-}
-
 impl Database for Postgres {
-    type Transaction = PostgresTransaction;
+    type Session = PostgresSession;
 
-    const WORDS: Words = Words {
-        serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-        key: "BIGINT PRIMARY KEY",
-        name: "TEXT COLLATE \"C\"",
-        clustered: "",
-    };
-    const LOCKED: &'static str = " FOR UPDATE OF s";
-    const ABSENT: Option<&'static str> = Some(ABSENT);
-
-    async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
-        let begin = match access {
-            Access::Look => {
-                let connection = self.pool.acquire().await.map_err(failed)?;
-                return Ok(PostgresTransaction::Alone(connection));
-            }
-            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
-        };
-        let pool = self.pool.clone();
-        // To its end, also if nobody waits for it any more: a connection that is let go of while the server answers goes
-        // back to the pool with a transaction that nobody knows of, and the next write fails on it.
-        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
-        let begun = begun.await.map_err(|error| StoreError::Other {
-            message: error.to_string(),
-        })?;
-        begun.map(PostgresTransaction::Begun).map_err(failed)
-    }
-
-    async fn attend(&self, owner: &str) -> Result<Presence, StoreError> {
-        self.attending.attend(owner).await
-    }
-
-    async fn announce_with(
+    async fn query<T: Send + 'static>(
         &self,
-        transaction: &mut Self::Transaction,
-        thread: &ThreadKey,
-    ) -> Result<(), StoreError> {
-        let payload = self.announcing.payload(thread);
-        let values = [CHANNEL.into(), payload.as_str().into()];
-        let notify = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
-        transaction.rows(notify, &values).await.map(drop)
+        access: Access,
+        query: Query<PostgresSession, T>,
+    ) -> Result<T, StoreError> {
+        let mut session = self.session();
+        if access == Access::Statement {
+            return query(&mut session).await;
+        }
+        // To its end, also if the caller stops waiting: the connection goes back to the pool.
+        let read = tokio::spawn(async move {
+            session
+                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                .await?;
+            let result = query(&mut session).await;
+            match &result {
+                Ok(_) => session.commit().await?,
+                Err(_) => session.rollback().await,
+            }
+            result
+        });
+        read.await.unwrap_or_else(|error| {
+            let message = error.to_string();
+            Err(StoreError::Other { message })
+        })
     }
 
-    async fn announce(&self, thread: &ThreadKey) {
-        self.announcing.tell(thread).await;
+    fn submit(&self, job: Box<dyn Job<PostgresSession>>) {
+        // Once the store is closed the job is dropped, which answers its caller.
+        let _ = self.changes.send(job);
     }
 
-    fn wakers(&self) -> &Wakers {
-        &self.wakers
+    fn subscribe(&self, thread: &ThreadKey) -> Changes {
+        self.wakers.subscribe(thread)
     }
 }
 
-/// A transaction, or statements of which each is one by itself.
-#[derive(Debug)]
-pub enum PostgresTransaction {
-    /// It is undone if it is dropped.
-    Begun(sqlx::Transaction<'static, Driver>),
-    /// Nothing is left to be done.
-    Alone(PoolConnection<Driver>),
-}
-
-drive!(Driver, PgRow, PostgresTransaction);
-
-fn connection(transaction: &mut PostgresTransaction) -> &mut PgConnection {
-    match transaction {
-        PostgresTransaction::Begun(transaction) => transaction,
-        PostgresTransaction::Alone(connection) => connection,
-    }
-}
-
-async fn commit(transaction: PostgresTransaction) -> Result<(), sqlx::Error> {
-    match transaction {
-        PostgresTransaction::Begun(transaction) => transaction.commit().await,
-        PostgresTransaction::Alone(_) => Ok(()),
+/// Commits the changes that wait, together.
+async fn write(
+    mut session: PostgresSession,
+    mut changes: mpsc::UnboundedReceiver<Box<dyn Job<PostgresSession>>>,
+    over: CancellationToken,
+) {
+    let mut jobs = Vec::new();
+    loop {
+        let count = tokio::select! {
+            biased;
+            count = changes.recv_many(&mut jobs, MAX_GROUP) => count,
+            () = over.cancelled() => break,
+        };
+        if count == 0 {
+            break;
+        }
+        commit_together(&mut session, std::mem::take(&mut jobs)).await;
     }
 }
 
 /// Error codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-pub(super) fn failed(error: sqlx::Error) -> StoreError {
-    failed_by(error, |database, message| {
-        let code = database.code().unwrap_or_default();
-        let class = code.get(..2).unwrap_or_default();
-        match (class, &*code) {
-            // No connection, a server that goes down or is not up yet, a disk that fails, no connection left; a
-            // deadlock, a lock that was waited for too long, a transaction that came between.
-            ("08" | "40" | "57" | "58", _) | (_, "53300" | "55P03") => {
-                StoreError::Unavailable { message }
-            }
-            ("53", _) => StoreError::Full { message },
-            (_, "25006" | "42501") => StoreError::ReadOnly { message },
-            // What was given cannot be stored; the user or the database is not known.
-            ("22" | "28" | "3D", _) => StoreError::Refused { message },
-            (_, "XX001" | "XX002") => StoreError::Damaged { message },
-            _ => StoreError::Other { message },
+fn failed(error: sqlx::Error) -> StoreError {
+    let message = error.to_string();
+    match error {
+        sqlx::Error::Database(database) => refused(&database.code().unwrap_or_default(), message),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::Protocol(_) => StoreError::Unavailable { message },
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+            StoreError::Damaged { message }
         }
-    })
+        _ => StoreError::Other { message },
+    }
+}
+
+fn refused(code: &str, message: String) -> StoreError {
+    let class = code.get(..2).unwrap_or_default();
+    match (class, code) {
+        // No connection, a server that goes down or is not up yet, a disk that fails, no connection left; a
+        // deadlock, a lock that was waited for too long, a transaction of another process that came between.
+        ("08" | "40" | "57" | "58", _) | (_, "23505" | "53300" | "55P03") => {
+            StoreError::Unavailable { message }
+        }
+        ("53", _) => StoreError::Full { message },
+        (_, "25006" | "42501") => StoreError::ReadOnly { message },
+        // What was given cannot be stored; the user or the database is not known.
+        ("22" | "28" | "3D", _) => StoreError::Refused { message },
+        (_, "XX001" | "XX002") => StoreError::Damaged { message },
+        _ => StoreError::Other { message },
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,210 @@
+//! Leases of the owners of turns.
+
+use super::{Store, StoreError, process};
+use crate::threads::lock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use uuid::Uuid;
+
+/// How long a lease lasts without being renewed.
+pub(crate) const TERM: Duration = Duration::from_secs(5);
+/// How often a lease is renewed.
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+/// How long an owner relies on a renewal, counted from before the store was asked.
+const CERTAIN: Duration = Duration::from_secs(4);
+/// How long the store may take to renew a lease.
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(3);
+
+/// Names a lease: an owner may hold several at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeaseKey {
+    /// The owner of turns.
+    pub owner: String,
+    /// Tells apart the leases of one owner, and names the process that took the lease where that can be known.
+    pub id: String,
+}
+
+impl LeaseKey {
+    /// A new lease of an owner.
+    fn new(owner: &str) -> Self {
+        let id = Uuid::new_v4().simple().to_string();
+        Self {
+            owner: owner.to_owned(),
+            id: match process::this_process() {
+                Some(process) => format!("{id}@{process}"),
+                None => id,
+            },
+        }
+    }
+
+    /// Returns whether the process that took the lease is known to be dead: such a lease need not be waited for.
+    #[must_use]
+    pub fn is_of_dead_process(&self) -> bool {
+        let process = self.id.split_once('@');
+        process.is_some_and(|(_, process)| process::is_dead(process))
+    }
+}
+
+/// A lease of an owner of turns, renewed until it is dropped or its process dies. While the lease is held the owner's turns
+/// are no [orphans](Store::orphans).
+///
+/// An owner may lose its lease: the store cannot be reached, or the process was frozen. The lease is renewed again as soon
+/// as that is possible. Until then its owner should begin and claim no turn; other hosts may have claimed those it had.
+#[derive(Debug)]
+pub struct Lease {
+    held: watch::Receiver<Option<Held>>,
+    end: DropGuard,
+}
+
+/// A lease that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    /// Since when, without a break.
+    since: Instant,
+    /// Until when it is certain that the lease has not expired, if it is not renewed.
+    until: Instant,
+}
+
+impl Lease {
+    /// Takes a lease. Each owner has a name of its own, made anew for each life of its process.
+    ///
+    /// # Errors
+    /// The store cannot be written, or refuses the name.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn acquire(store: Arc<dyn Store>, owner: &str) -> Result<Self, StoreError> {
+        let key = LeaseKey::new(owner);
+        let since = Instant::now();
+        renew(&*store, &key).await?;
+        let until = since + CERTAIN;
+        let (sender, held) = watch::channel(Some(Held { since, until }));
+        let end = CancellationToken::new();
+        tokio::spawn(keep(store, key, sender, end.clone()));
+        Ok(Self {
+            held,
+            end: end.drop_guard(),
+        })
+    }
+
+    /// Returns for how long the lease has been held without a break; `None` if it is lost at the moment.
+    #[must_use]
+    pub fn held_for(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let held = (*self.held.borrow()).filter(|held| now < held.until);
+        held.map(|held| now.duration_since(held.since))
+    }
+
+    /// Returns whether the lease is held.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.held_for().is_some()
+    }
+
+    /// Ends the lease, and waits until the store knows, or cannot be reached. Dropping the lease ends it too, later.
+    pub async fn end(self) {
+        let Self { mut held, end } = self;
+        drop(end);
+        while held.changed().await.is_ok() {}
+    }
+
+    /// Waits until the lease is held. Dropping the future loses nothing.
+    pub async fn held(&self) {
+        let mut held = self.held.clone();
+        loop {
+            held.mark_unchanged();
+            if self.is_held() {
+                return;
+            }
+            if held.changed().await.is_err() {
+                // The runtime is about to end.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+async fn renew(store: &dyn Store, key: &LeaseKey) -> Result<(), StoreError> {
+    let renewed = tokio::time::timeout(MAX_ANSWER_TIME, store.renew_lease(key, TERM)).await;
+    renewed.unwrap_or_else(|_| {
+        Err(StoreError::Unavailable {
+            message: format!("no answer in {} s", MAX_ANSWER_TIME.as_secs()),
+        })
+    })
+}
+
+/// Renews a lease until its end.
+async fn keep(
+    store: Arc<dyn Store>,
+    key: LeaseKey,
+    held: watch::Sender<Option<Held>>,
+    end: CancellationToken,
+) {
+    let mut ticks = tokio::time::interval(RENEWAL_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // The first tick is at once.
+    ticks.tick().await;
+    loop {
+        tokio::select! {
+            biased;
+            () = end.cancelled() => break,
+            _ = ticks.tick() => {}
+        }
+        let asked_at = Instant::now();
+        let renewed = renew(&*store, &key).await;
+        let before = (*held.borrow()).filter(|held| asked_at < held.until);
+        match renewed {
+            Ok(()) => {
+                let since = before.map_or(asked_at, |held| held.since);
+                let until = asked_at + CERTAIN;
+                held.send_replace(Some(Held { since, until }));
+            }
+            Err(error) if before.is_some() => {
+                tracing::warn!(target: "stepwell", %error, "the lease of this host cannot be renewed; trying again");
+            }
+            Err(_) => {}
+        }
+    }
+    // One that is not ended expires.
+    let _ = tokio::time::timeout(MAX_ANSWER_TIME, store.end_lease(&key)).await;
+    drop(held);
+}
+
+/// The leases of a store that a single process uses.
+#[derive(Debug, Default)]
+pub(super) struct Leases(Mutex<HashMap<LeaseKey, Instant>>);
+
+/// The leases of stores that keep none themselves.
+static HERE: LazyLock<Leases> = LazyLock::new(Leases::default);
+
+impl Leases {
+    /// The leases of this process, for stores that keep none themselves.
+    pub(super) fn here() -> &'static Self {
+        &HERE
+    }
+
+    /// Renews a lease.
+    pub(super) fn renew(&self, key: &LeaseKey, term: Duration) {
+        let now = Instant::now();
+        let mut leases = lock(&self.0);
+        leases.retain(|_, expires_at| *expires_at > now);
+        leases.insert(key.clone(), now + term);
+    }
+
+    /// Ends a lease.
+    pub(super) fn end(&self, key: &LeaseKey) {
+        lock(&self.0).remove(key);
+    }
+
+    /// Returns whether an owner holds a lease.
+    pub(super) fn are_held_by(&self, owner: &str) -> bool {
+        let now = Instant::now();
+        let leases = lock(&self.0);
+        let mut own = leases.iter().filter(|(key, _)| key.owner == owner);
+        own.any(|(_, expires_at)| *expires_at > now)
+    }
+}
