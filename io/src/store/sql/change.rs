@@ -100,13 +100,11 @@ impl<S: Session, C: Change<S>> Job<S> for Waiting<C, C::Output> {
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let result = match (committed, self.result) {
-            (Ok(()), Some(result)) | (Err(_), Some(result @ Err(_))) => result,
-            (Ok(()), None) => Err(closed()),
-            (Err(error), _) => Err(error),
-        };
+        // What refused a change may be another change of the transaction: if that failed, nothing is known.
+        let Self { result, reply, .. } = *self;
+        let result = committed.and_then(|()| result.unwrap_or_else(|| Err(closed())));
         // The caller may wait no more.
-        let _ = self.reply.send(result);
+        let _ = reply.send(result);
     }
 }
 
@@ -187,5 +185,187 @@ async fn transaction<S: Session>(
             session.rollback().await;
             Err(Failure::Unknown(error))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sql::database::{Row, Value};
+    use crate::store::sql::schema::Words;
+    use stepwell_core::RunId;
+
+    /// A session whose statements are numbers: it keeps them, and fails where the test says so.
+    #[derive(Default)]
+    struct Numbers {
+        pending: Vec<i64>,
+        committed: Vec<Vec<i64>>,
+        /// The statement that fails.
+        fails: Option<i64>,
+        /// How many commits fail.
+        failing_commits: u32,
+        begins: u32,
+    }
+
+    struct NoRow;
+
+    impl Row for NoRow {
+        fn maybe_integer(&self, _: usize) -> Result<Option<i64>, StoreError> {
+            Ok(None)
+        }
+
+        fn maybe_text(&self, _: usize) -> Result<Option<&str>, StoreError> {
+            Ok(None)
+        }
+    }
+
+    fn failed() -> StoreError {
+        StoreError::Full {
+            message: "no room".to_owned(),
+        }
+    }
+
+    impl Session for Numbers {
+        type Row = NoRow;
+
+        const WORDS: Words = Words {
+            serial: "",
+            key: "",
+            name: "",
+            clustered: "",
+            locked: "",
+            now: "",
+        };
+
+        async fn begin(&mut self) -> Result<(), StoreError> {
+            assert_eq!(self.pending, [0; 0], "the transaction before is over");
+            self.begins += 1;
+            Ok(())
+        }
+
+        async fn commit(&mut self) -> Result<(), StoreError> {
+            if let Some(left) = self.failing_commits.checked_sub(1) {
+                self.failing_commits = left;
+                return Err(failed());
+            }
+            let pending = std::mem::take(&mut self.pending);
+            self.committed.push(pending);
+            Ok(())
+        }
+
+        async fn rollback(&mut self) {
+            self.pending.clear();
+        }
+
+        async fn announce(&mut self, _: &[&ThreadKey]) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        fn changed(&self, _: &ThreadKey, _: bool) {}
+
+        async fn execute(&mut self, _: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+            for value in values {
+                if let Value::Integer(number) = value {
+                    if self.fails == Some(*number) {
+                        return Err(failed());
+                    }
+                    self.pending.push(*number);
+                }
+            }
+            Ok(1)
+        }
+
+        async fn rows(&mut self, _: &str, _: &[Value<'_>]) -> Result<Vec<NoRow>, StoreError> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Stores its number, or is refused.
+    struct Number(i64, bool);
+
+    impl Change<Numbers> for Number {
+        type Output = i64;
+
+        fn thread(&self) -> Option<&ThreadKey> {
+            None
+        }
+
+        fn may_be_last(&self, _: &i64) -> bool {
+            false
+        }
+
+        fn apply<'a>(&'a self, session: &'a mut Numbers) -> BoxFuture<'a, Result<i64, StoreError>> {
+            async move {
+                if self.1 {
+                    let turn = RunId::from("r");
+                    return Err(StoreError::Closed { turn });
+                }
+                session.execute("", &[self.0.into()]).await?;
+                Ok(self.0)
+            }
+            .boxed()
+        }
+    }
+
+    /// Commits the numbers 0, 1, 2 …, of which some are refused, and returns their answers.
+    async fn commit(session: &mut Numbers, refused: &[bool]) -> Vec<Result<i64, StoreError>> {
+        let mut jobs: Vec<Box<dyn Job<Numbers>>> = Vec::new();
+        let mut answers = Vec::new();
+        for (number, refused) in (0..).zip(refused) {
+            let (reply, answer) = oneshot::channel();
+            let waiting = Waiting {
+                change: Number(number, *refused),
+                result: None,
+                reply,
+            };
+            jobs.push(Box::new(waiting));
+            answers.push(answer);
+        }
+        commit_together(session, jobs).await;
+        let mut results = Vec::new();
+        for answer in answers {
+            results.push(answer.await.unwrap());
+        }
+        results
+    }
+
+    fn closed_turn() -> StoreError {
+        StoreError::Closed { turn: "r".into() }
+    }
+
+    #[tokio::test]
+    async fn changes_are_committed_together_without_those_that_are_refused() {
+        let mut session = Numbers::default();
+        let results = commit(&mut session, &[false, true, false]).await;
+        assert_eq!(results, [Ok(0), Err(closed_turn()), Ok(2)]);
+        assert_eq!(session.committed, [[0, 2]]);
+        assert_eq!(session.begins, 1);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_cannot_be_stored_holds_up_no_other() {
+        let mut session = Numbers {
+            fails: Some(1),
+            ..Numbers::default()
+        };
+        let results = commit(&mut session, &[false, false, true, false]).await;
+        assert_eq!(results, [Ok(0), Err(failed()), Err(closed_turn()), Ok(3)]);
+        assert_eq!(session.committed, [vec![0], vec![], vec![3]]);
+    }
+
+    #[tokio::test]
+    async fn changes_whose_commit_fails_have_all_failed() {
+        let mut session = Numbers {
+            failing_commits: 1,
+            ..Numbers::default()
+        };
+        let results = commit(&mut session, &[false, true, false]).await;
+        assert_eq!(
+            results,
+            [Err(failed()), Err(failed()), Err(failed())],
+            "what refused one may be what another has changed"
+        );
+        assert_eq!(session.committed, [[0; 0]; 0]);
+        assert_eq!(commit(&mut session, &[false]).await, [Ok(0)]);
     }
 }
