@@ -8,10 +8,9 @@ use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
-use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
-    ThreadRecord, TurnKey,
+    EventLog, Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture,
+    StoreLayer, ThreadRecord, TurnKey,
 };
 
 /// What a host that is frozen has seen last.
@@ -66,11 +65,11 @@ impl StoreLayer for Late {
         &self.inner
     }
 
-    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         Box::pin(async move {
-            let found = Store::turn(&self.inner, turn).await?;
+            let found = Store::event_log(&self.inner, turn).await;
             self.has_seen(Seen::NoTurn).await;
-            Ok(found)
+            found
         })
     }
 

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
-use stepwell_core::session::title;
 use stepwell_io::serve::AgUiRun;
 use stepwell_io::store::{Store, StoreError, ThreadQuery, TurnKey, Unfinished};
 use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, StoredTurn, ToolRegistry};
@@ -336,22 +335,13 @@ impl Driver {
     /// # Errors
     /// There is such a turn.
     pub(super) async fn is_new(&self, turn: &TurnKey) -> Result<(), EngineError> {
-        match self.store().turn(turn).await? {
-            None => Ok(()),
-            Some(_) => {
+        match self.store().event_log(turn).await {
+            Err(StoreError::NoTurn { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(_) => {
                 let turn = turn.turn.clone();
                 Err(StoreError::Exists { turn }.into())
             }
-        }
-    }
-
-    /// Gives the thread of a new turn a title, if it has none.
-    pub(super) async fn entitle(&self, key: &TurnKey, new: &NewTurn) {
-        let title = new.message.as_ref().map(|message| title([message]));
-        if let Some(title) = title.filter(|title| !title.is_empty())
-            && let Err(error) = self.store().rename_thread(&key.thread, &title).await
-        {
-            tracing::warn!(target: "stepwell", turn = %key, %error, "a thread has no title");
         }
     }
 

@@ -162,26 +162,21 @@ pub(super) trait Engine: Debug + Send + Sync {
             driver.check_waiting(&new.thread)?;
             let key = driver.admit(&new).await?;
             let mut looks = 0;
-            let is_titled = loop {
+            loop {
                 looks += 1;
                 let thread = driver.store().thread(&key.thread).await?;
-                let is_titled = thread.as_ref().is_some_and(|thread| thread.title.is_some());
                 if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
                     // The request may be late: its own turn, begun elsewhere since, is not to make way for it, nor is the next.
                     driver.is_new(&key).await?;
                     self.end(unfinished).await?;
                 }
                 match self.begin(&key, new.clone()).await {
-                    Ok(()) => break is_titled,
+                    Ok(()) => return Ok(key),
                     // Another turn of the thread began in between.
                     Err(EngineError::Store(StoreError::Busy { .. })) if looks < LOOKS => {}
                     Err(error) => return Err(error),
                 }
-            };
-            if !is_titled {
-                driver.entitle(&key, &new).await;
             }
-            Ok(key)
         }
         .boxed()
     }
