@@ -29,6 +29,7 @@ mod machine;
 mod parts;
 mod protocol;
 mod states;
+mod stored;
 mod turn;
 
 /// What the model checker sees of a run. No part of the public interface; it may change at any time.
@@ -52,6 +53,9 @@ pub use protocol::{
     UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
+pub(crate) use stored::{in_sequence, replay, replay_turn};
+#[doc(hidden)]
+pub use stored::{SessionError, Turn as StoredTurn, TurnBlock, TurnHistory};
 pub use states::active::Active;
 pub use states::any_run::AnyRun;
 pub use states::decoding::Judged;

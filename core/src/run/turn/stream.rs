@@ -132,6 +132,8 @@ impl Turn {
         let begins = self.beginnings.stream();
         let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
         self.recorder.record_stream(&stream);
+        // No stream of this hop is opened again.
+        self.hop_state = None;
         self.record_usage();
     }
 
