@@ -23,6 +23,8 @@ CREATE TABLE turns (
     parent {name},
     -- A message as JSON.
     message TEXT,
+    -- The conversation before the turn as JSON, where no turns give it.
+    history TEXT,
     created_at BIGINT NOT NULL,
     UNIQUE (thread_id, run_id)
 );

@@ -1,10 +1,9 @@
 //! What a host with a store has of a turn, and how it continues from there.
 
-use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{Block, Input, RunConfig, RunMachine, SnapshotError, TurnStatus};
-use stepwell_core::session::{Turn, TurnBlock, TurnHistory};
+use stepwell_core::session::{Turn, TurnBlock};
 use stepwell_core::{RunId, Timestamp};
 
 /// A turn as its host has stored it.
@@ -62,30 +61,10 @@ impl StoredTurn {
         self.checkpoint = Some(checkpoint);
     }
 
-    /// The turn as one JSON value, which every language's player reads: the checkpoint, and the turn with the history
-    /// before it.
-    ///
-    /// # Panics
-    /// Never: all of it has a form in JSON.
+    /// Whether the turn's start is known.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        let mut turn = self.turn.clone();
-        turn.history = TurnHistory::of(&self.history).map(Box::new);
-        json!({ "checkpoint": self.checkpoint, "turn": turn })
-    }
-
-    /// The turn of [`to_json`](Self::to_json).
-    ///
-    /// # Panics
-    /// If the value is not of that form.
-    #[must_use]
-    pub fn from_json(value: &Value) -> Self {
-        let turn = value["turn"].clone();
-        Self {
-            history: Conversation::default(),
-            turn: serde_json::from_value(turn).expect("a turn"),
-            checkpoint: value["checkpoint"].as_str().map(str::to_owned),
-        }
+    pub fn has_begun(&self) -> bool {
+        !self.turn.id.is_empty()
     }
 
     /// The run, in the hands of a new host.

@@ -48,7 +48,7 @@ impl Late {
                 blocks: Vec::new(),
                 status: TurnStatus::Complete,
                 outcome: None,
-                snapshot: String::new(),
+                checkpoint: String::new(),
                 at: Timestamp(2),
             };
             let ended = self.inner.persist(asked, Generation::FIRST, &end);

@@ -12,6 +12,7 @@ mod writer;
 
 pub(crate) use attendance::Attendance;
 pub(crate) use begin::{BeginFrom, Beginning, not_stored};
+pub(crate) use history::{last_of, revive_stored};
 pub(crate) use patience::{Notices, Patience, in_time};
 pub use recover::Recovered;
 pub(crate) use writer::{Trouble, Writer};

@@ -37,7 +37,7 @@ struct Stored {
     turn: Turn,
     owner: String,
     generation: Generation,
-    snapshot: Option<String>,
+    checkpoint: Option<String>,
     events: Vec<String>,
     acknowledged: Option<u64>,
 }
@@ -140,6 +140,7 @@ impl MemoryStore {
             turn: Turn {
                 id: key.turn.clone(),
                 parent: new.parent.clone(),
+                history: new.history.clone(),
                 message: new.message.clone(),
                 status: TurnStatus::Streaming,
                 outcome: None,
@@ -149,7 +150,7 @@ impl MemoryStore {
             },
             owner: new.owner.clone(),
             generation: Generation::FIRST,
-            snapshot: new.snapshot.clone(),
+            checkpoint: new.checkpoint.clone(),
             events: Vec::new(),
             acknowledged: None,
         });
@@ -199,7 +200,7 @@ impl MemoryStore {
             turn.outcome.clone_from(&batch.outcome);
             turn.updated_at = turn.updated_at.max(batch.at);
             let goes_on = batch.status == TurnStatus::Streaming;
-            stored.snapshot = goes_on.then(|| batch.snapshot.clone());
+            stored.checkpoint = goes_on.then(|| batch.checkpoint.clone());
             Ok(())
         })?;
         if let Some(thread) = lock(&self.threads).get_mut(&key.thread) {
@@ -296,7 +297,7 @@ impl Store for MemoryStore {
                 owner.clone_into(&mut stored.owner);
                 Ok(Claimed {
                     generation: stored.generation,
-                    snapshot: stored.snapshot.clone(),
+                    checkpoint: stored.checkpoint.clone(),
                 })
             })
         });

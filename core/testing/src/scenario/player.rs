@@ -29,10 +29,12 @@ pub struct Host {
     pub config: Arc<RunConfig>,
     /// The runs, by name; the only run of most scenarios is `run`.
     pub runs: BTreeMap<String, RunMachine>,
-    /// What is stored of each run once a write is, by run and effect.
-    pub written: BTreeMap<String, StoredTurn>,
+    /// The snapshot of each write, by run and effect.
+    pub written: BTreeMap<String, String>,
+    /// What is stored of each run with each write, if it began here.
+    stored_at: BTreeMap<String, StoredTurn>,
     /// What is stored of each run, by name.
-    pub stored: BTreeMap<String, StoredTurn>,
+    stored: BTreeMap<String, StoredTurn>,
     /// The time, in milliseconds.
     pub now: u64,
 }
@@ -55,6 +57,7 @@ impl Host {
             config,
             runs: BTreeMap::from([(RUN.to_owned(), machine)]),
             written: BTreeMap::new(),
+            stored_at: BTreeMap::new(),
             stored: BTreeMap::new(),
             now: 0,
         }
@@ -129,9 +132,17 @@ impl Host {
             "revive" => {
                 let machine = match step["written"].as_str() {
                     Some(effect) => {
-                        let stored = &self.written[&format!("{name} {effect}")];
-                        self.stored.insert(name.clone(), stored.clone());
-                        stored.revive(&self.config, now)
+                        let write = format!("{name} {effect}");
+                        match self.stored_at.get(&write) {
+                            Some(stored) => {
+                                self.stored.insert(name.clone(), stored.clone());
+                                stored.revive(&self.config, now)
+                            }
+                            None => {
+                                let config = Arc::clone(&self.config);
+                                RunMachine::revive(&self.written[&write], config, now)
+                            }
+                        }
                     }
                     None => {
                         let snapshot = self.run(&name).snapshot();
@@ -198,10 +209,14 @@ impl Host {
                 },
             ) = &output
             {
-                let enough = stored.check(machine, blocks, checkpoint, &self.config);
-                assert_eq!(enough, Ok(()), "the checkpoint of {id} is another run");
-                stored.write(blocks.clone(), checkpoint.clone());
-                self.written.insert(format!("{name} {id}"), stored.clone());
+                let write = format!("{name} {id}");
+                self.written.insert(write.clone(), machine.snapshot());
+                if stored.has_begun() {
+                    let enough = stored.check(machine, blocks, checkpoint, &self.config);
+                    assert_eq!(enough, Ok(()), "the checkpoint of {id} is another run");
+                    stored.write(blocks.clone(), checkpoint.clone());
+                    self.stored_at.insert(write, stored.clone());
+                }
             }
             collected.take(output);
         }

@@ -137,7 +137,7 @@ async fn leave_cut(store: &MemoryStore, thread: &str) -> TurnKey {
         blocks: Vec::new(),
         status: TurnStatus::Complete,
         outcome: None,
-        snapshot: String::new(),
+        checkpoint: String::new(),
         at: Timestamp(2),
     };
     store.persist(&key, generation, &last).await.unwrap();

@@ -63,7 +63,7 @@ macro_rules! store_contract {
             a_batch_that_is_sent_again_changes_nothing
             a_batch_that_does_not_fit_changes_nothing
             a_turn_is_closed_once
-            the_newest_snapshot_is_the_one_to_go_on_from
+            the_newest_checkpoint_is_the_one_to_go_on_from
             a_claim_shuts_the_owner_before_out
             of_many_that_claim_at_once_one_wins
             of_many_that_begin_at_once_one_wins

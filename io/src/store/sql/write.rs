@@ -66,10 +66,12 @@ pub(super) async fn begin_turn<D: Database>(
     }
 
     let message = new.message.as_ref().map(json).transpose()?;
-    let sql = "INSERT INTO turns (thread_id, run_id, parent, message, created_at) \
-               VALUES ($1, $2, $3, $4, $5) RETURNING id";
+    let history = new.history.as_ref().map(json).transpose()?;
+    let sql = "INSERT INTO turns (thread_id, run_id, parent, message, history, created_at) \
+               VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
     let parent = new.parent.as_deref().into();
-    let values = [thread, turn, parent, message.as_deref().into(), at];
+    let (message, history) = (message.as_deref().into(), history.as_deref().into());
+    let values = [thread, turn, parent, message, history, at];
     let row = transaction.row(sql, &values).await?;
     let turn = Value::Integer(row.ok_or_else(nothing_returned)?.integer(0)?);
     let sql = "INSERT INTO turn_states \
@@ -78,8 +80,8 @@ pub(super) async fn begin_turn<D: Database>(
     let generation = Value::Integer(integer(Generation::FIRST.0));
     let values = [turn, thread, Value::Text(&new.owner), generation, at];
     transaction.execute(sql, &values).await?;
-    if let Some(snapshot) = &new.snapshot {
-        store_snapshot::<D>(transaction, turn, snapshot).await?;
+    if let Some(checkpoint) = &new.checkpoint {
+        store_snapshot::<D>(transaction, turn, checkpoint).await?;
     }
     Ok(Generation::FIRST)
 }
@@ -111,7 +113,7 @@ pub(super) async fn claim<D: Database>(
     let row = transaction.row(sql, &[turn]).await?;
     Ok(Claimed {
         generation,
-        snapshot: row.map(|row| row.text(0)).transpose()?,
+        checkpoint: row.map(|row| row.text(0)).transpose()?,
     })
 }
 
@@ -152,7 +154,7 @@ pub(super) async fn persist<D: Database>(
     ];
     transaction.execute(sql, &values).await?;
     if batch.status == TurnStatus::Streaming {
-        store_snapshot::<D>(transaction, turn, &batch.snapshot).await?;
+        store_snapshot::<D>(transaction, turn, &batch.checkpoint).await?;
     } else {
         let sql = "DELETE FROM snapshots WHERE turn_id = $1";
         transaction.execute(sql, &[turn]).await?;
