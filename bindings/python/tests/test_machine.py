@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from datetime import timedelta, timezone
@@ -43,6 +44,8 @@ from stepwell import (
     ToolCallUpdate,
     ToolFailure,
     ToolFailureKind,
+    TurnBlock,
+    TurnRecord,
     TurnStatus,
     tool,
 )

@@ -17,6 +17,7 @@ mod cancel;
 mod canonical;
 mod context;
 mod context_tokens;
+mod checkpoints;
 mod crashes;
 mod create_run;
 mod credentials;

@@ -11,12 +11,13 @@ from ._calls import at, outputs_of
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.calls import RunCalls
 from ._ffi.machine import *
-from ._record import Json
+from ._record import Json, lower
 from .arguments import as_json, checks_arguments, names_arguments
 from .config import RunConfig
 from .effects import Outputs
 from .errors import InvalidArgumentError, translates
 from .options import TurnOptions, Unpack, lower_options
+from .stores import TurnRecord
 from .media import Content, Parts, said
 
 

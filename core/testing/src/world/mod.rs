@@ -101,6 +101,8 @@ pub struct World {
     pub journal: Option<JournalWriter>,
     /// Whether the run is stored and restored after every input.
     pub restores: bool,
+    /// Whether what comes back from each write is compared with the whole run, which takes as long as the run is large.
+    pub compares_writes: bool,
     /// The time, in milliseconds.
     pub now: u64,
     /// What came out of the run.
@@ -155,6 +157,7 @@ impl World {
             ignores_cancel: false,
             journal: None,
             restores: false,
+            compares_writes: true,
             now: 1_000_000,
             seen: Seen::default(),
             given: BTreeSet::new(),
