@@ -59,6 +59,28 @@ impl<'a> MessagePart<'a> {
     }
 }
 
+/// Messages beside the conversation, most of which are those of the conversation: so many from a place on, or one that is
+/// not there.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Row<T> {
+    Same { from: usize, count: usize },
+    Other(T),
+}
+
+impl<T> Row<T> {
+    /// Adds what the message at `place` has, if it has this.
+    fn push(rows: &mut Vec<Self>, place: Option<usize>, other: impl FnOnce() -> T) {
+        match (rows.last_mut(), place) {
+            (Some(Self::Same { from, count }), Some(place)) if *from + *count == place => {
+                *count += 1;
+            }
+            (_, Some(from)) => rows.push(Self::Same { from, count: 1 }),
+            (_, None) => rows.push(Self::Other(other())),
+        }
+    }
+}
+
 /// The rebuilt conversation is not the one that the checkpoint was made of.
 #[derive(Debug)]
 pub(crate) struct Misfit(pub(crate) String);
@@ -111,6 +133,51 @@ impl Conversation {
     ) -> impl Iterator<Item = &'a LiveCall> {
         let calls = self.calls.iter();
         calls.filter(|call| call.key.hop == self.hop && outline.results.contains(&call.key.index))
+    }
+
+    /// Ids, by the places of their messages.
+    pub(crate) fn rows_of_ids(&self, ids: &[MessageId]) -> Vec<Row<MessageId>> {
+        let mut rows = Vec::new();
+        for id in ids {
+            Row::push(&mut rows, self.position(id), || id.clone());
+        }
+        rows
+    }
+
+    /// Messages, by the places of those that are the same here.
+    pub(crate) fn rows_of_messages(&self, messages: &[Message]) -> Vec<Row<Message>> {
+        let mut rows = Vec::new();
+        for message in messages {
+            let place = self.position(message.id());
+            let place = place.filter(|at| self.messages.get(*at) == Some(message));
+            Row::push(&mut rows, place, || message.clone());
+        }
+        rows
+    }
+
+    /// What the rows are of, with what is taken of each message here.
+    ///
+    /// # Errors
+    /// There are not so many messages.
+    pub(crate) fn of_rows<T>(
+        &self,
+        rows: Vec<Row<T>>,
+        take: impl Fn(&Message) -> T,
+    ) -> Result<Vec<T>, Misfit> {
+        let mut all = Vec::new();
+        for row in rows {
+            match row {
+                Row::Other(other) => all.push(other),
+                Row::Same { from, count } => {
+                    let end = from.checked_add(count);
+                    let Some(same) = end.and_then(|end| self.messages.get(from..end)) else {
+                        return Err(Misfit(format!("there are no {count} messages from {from} on")));
+                    };
+                    all.extend(same.iter().map(&take));
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Puts into this one, which was stored as an outline, what was rebuilt.

@@ -34,7 +34,7 @@ pub(crate) mod token_estimate;
 pub use apply::Applied;
 pub(crate) use builder::result_shown_as;
 pub use builder::{shown_result, tool_message, tool_messages};
-pub(crate) use checkpoint::{MessagePart, Misfit, Outline};
+pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
 pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
 pub(crate) use patch::weight;

@@ -12,8 +12,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Durability, Effect, EffectId, Input, Outcome, Output, RunConfig, RunMachine, SnapshotError,
-    StateKind,
+    ContextPolicy, Durability, Effect, EffectId, HookAnswer, HookMoment, HookSpec, HookSubject,
+    Input, Outcome, Output, RunConfig, RunMachine, SnapshotError, StateKind,
 };
 use stepwell_core::session::{MessageBuilder, TurnHistory};
 use stepwell_core::tool::Tool;
@@ -89,12 +89,16 @@ fn every_dialect_comes_back_from_each_write() {
 
 /// A tool whose results have this many bytes, called in each of so many hops.
 fn calling(hops: usize, bytes: usize, history: Conversation) -> World {
+    calling_in(Dialect::OpenAiChat, hops, bytes, history)
+}
+
+fn calling_in(dialect: Dialect, hops: usize, bytes: usize, history: Conversation) -> World {
     let configure = |config: &mut RunConfig| {
         config.durability = Durability::Blocks { attempts: 2 };
         config.limits.max_tool_rounds = u32::MAX;
         offer(config, Tool::new("work", "Works.").repeatable());
     };
-    let mut world = with(Dialect::OpenAiChat, configure);
+    let mut world = with(dialect, configure);
     world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
     world.observer = None;
     world.compares_writes = false;
@@ -160,19 +164,55 @@ fn a_checkpoint_does_not_grow_with_results_that_run_side_by_side() {
     assert!(many < few + 100 * 400, "{few} grew to {many}");
 }
 
+fn turns_before(turns: usize) -> Conversation {
+    let mut messages = Vec::new();
+    for turn in 0..turns {
+        messages.push(Message::user(format!("user-{turn:05}"), "x".repeat(3_000)));
+        messages.push(Message::user(format!("more-{turn:05}"), "y".repeat(3_000)));
+    }
+    Conversation::new(messages)
+}
+
 #[test]
 fn a_checkpoint_does_not_grow_with_the_turns_before() {
-    let sizes = |turns: usize| {
-        let mut messages = Vec::new();
-        for turn in 0..turns {
-            messages.push(Message::user(format!("user-{turn:05}"), "x".repeat(3_000)));
-            messages.push(Message::user(format!("more-{turn:05}"), "y".repeat(3_000)));
+    for dialect in DIALECTS {
+        let sizes = |turns| written(calling_in(dialect, 3, 100, turns_before(turns))).0;
+        let (tenth, four_hundredth) = (sizes(10), sizes(400));
+        assert_eq!(tenth.len(), four_hundredth.len());
+        for (early, late) in tenth.iter().zip(four_hundredth) {
+            assert!(late <= early + DIGITS, "{dialect:?}: {early} grew to {late}");
         }
-        written(calling(3, 100, Conversation::new(messages))).0
+    }
+}
+
+/// Nor with what does not fit the model's context, nor where a hook puts messages in the place of all.
+#[test]
+fn a_checkpoint_does_not_grow_with_what_requests_leave_out() {
+    let sizes = |turns| {
+        let mut world = calling(3, 100, turns_before(turns));
+        let mut config = (*world.config).clone();
+        config.context_guard.window = Some(100);
+        config.context_guard.at_limit = ContextPolicy::Trim;
+        config.hooks = vec![HookSpec::new("guard", [HookMoment::BeforeRequest])];
+        world.config = Arc::new(config);
+        let history = world.machine.conversation().clone();
+        world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
+        world.compares_writes = true;
+        for _ in 0..4 {
+            world.trims.push_back(|_| (Vec::new(), None));
+            world.hooks.push_back(Box::new(|subject| match subject {
+                HookSubject::Request(request) => Some(HookAnswer::ChangeRequest {
+                    instructions: None,
+                    messages: Some(request.messages.clone()),
+                }),
+                _ => None,
+            }));
+        }
+        written(world).0
     };
-    let (tenth, four_hundredth) = (sizes(10), sizes(400));
-    assert_eq!(tenth.len(), four_hundredth.len());
-    for (early, late) in tenth.iter().zip(four_hundredth) {
+    let (few, many) = (sizes(10), sizes(100));
+    assert_eq!(few.len(), many.len());
+    for (early, late) in few.iter().zip(many) {
         assert!(late <= early + DIGITS, "{early} grew to {late}");
     }
 }
@@ -261,11 +301,12 @@ fn a_turn_with_a_history_of_its_own_needs_no_other() {
     turn.turn.history = TurnHistory::of(&history).map(Box::new);
     turn.history = Conversation::default();
     let path = [turn.turn.clone()];
-    world.crash();
-    assert_eq!(world.machine.conversation().messages()[0].id(), "before");
     let stored = MessageBuilder::new().keep_open_calls().conversation(&path);
     let stored = stored.expect("a path");
     assert_eq!(stored.messages(), world.machine.conversation().messages());
+    let own = world.stored_run();
+    assert_eq!(own.conversation().messages()[..3], *stored.messages());
+    assert_eq!(own.conversation().messages()[0].id(), "before");
     assert_eq!(TurnHistory::of(&Conversation::default()), None);
 }
 

@@ -1,10 +1,11 @@
 //! What a write carries of a turn: its state as it is once the write is stored, without what the stored blocks hold.
 
 use super::Turn;
-use crate::conversation::{Conversation, MessagePart, Misfit, Outline, result_shown_as};
-use crate::run::protocol::{Block, EffectStage};
+use crate::conversation::{Conversation, MessagePart, Misfit, Outline, Row, result_shown_as};
+use crate::event::Message;
+use crate::run::protocol::{Block, ChangedRequest, EffectStage};
 use crate::run::stored::Rebuilt;
-use crate::{CallKey, RunId};
+use crate::{CallKey, MessageId, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -18,6 +19,12 @@ pub(in crate::run) struct Basis<'a> {
     pub(in crate::run) blocks: u64,
     outline: Outline,
     messages: Vec<MessagePart<'a>>,
+    /// The messages that the turn's requests do not carry any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<Row<MessageId>>,
+    /// The messages that a hook has put in the place of the hop's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    changed_messages: Option<Vec<Row<Message>>>,
     /// The hop's first request carried the shared state that the blocks have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_hop_state: bool,
@@ -78,6 +85,11 @@ impl Turn {
             blocks: stored,
             outline,
             messages: recorder.unrecorded(&self.stream_of()),
+            left_out: self.conversation.rows_of_ids(window.left_out()),
+            changed_messages: changed_request
+                .messages
+                .as_ref()
+                .map(|messages| self.conversation.rows_of_messages(messages)),
             has_hop_state: hop_state.is_some(),
         };
         let turn = Self {
@@ -97,12 +109,15 @@ impl Turn {
             budget: budget.clone(),
             network: network.clone(),
             access: access.clone(),
-            window: window.clone(),
+            window: window.leaving_out(Vec::new()),
             steering: steering.clone(),
             typed: typed.clone(),
             empty: empty.clone(),
             questions: questions.clone(),
-            changed_request: changed_request.clone(),
+            changed_request: ChangedRequest {
+                instructions: changed_request.instructions.clone(),
+                messages: None,
+            },
             beginnings: beginnings.clone(),
             hop_state: None,
             status: *status,
@@ -157,6 +172,14 @@ impl Turn {
         let outline: Conversation = std::mem::take(&mut self.conversation);
         let is_whole = !self.recorder.streams();
         self.conversation = outline.fill(conversation, basis.outline, basis.messages, is_whole)?;
+        let left_out = self
+            .conversation
+            .of_rows(basis.left_out, |message| message.id().clone())?;
+        self.window = self.window.leaving_out(left_out);
+        if let Some(rows) = basis.changed_messages {
+            let messages = self.conversation.of_rows(rows, Message::clone)?;
+            self.changed_request.messages = Some(messages);
+        }
         Ok(())
     }
 }
