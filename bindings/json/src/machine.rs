@@ -59,7 +59,12 @@ struct Stored {
 }
 
 impl Stored {
-    fn revive(self, config: &Arc<run::RunConfig>, now: Timestamp, journal: bool) -> Result<GuardedRun, Refused> {
+    fn revive(
+        self,
+        config: &Arc<run::RunConfig>,
+        now: Timestamp,
+        journal: bool,
+    ) -> Result<GuardedRun, Refused> {
         let Self {
             checkpoint,
             turns,

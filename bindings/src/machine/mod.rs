@@ -115,12 +115,18 @@ impl RunMachine {
 }
 
 /// The core's form of stored turns.
-fn stored_turns(turns: Vec<TurnRecord>) -> Result<Vec<stepwell_core::session::Turn>, StepwellError> {
-    let turns = turns.into_iter().map(stepwell_core::session::Turn::try_from);
-    turns.collect::<Result<_, _>>().map_err(|reason| StepwellError::Snapshot {
-        reason,
-        advice: "give the turns as they were given to be stored".to_owned(),
-    })
+fn stored_turns(
+    turns: Vec<TurnRecord>,
+) -> Result<Vec<stepwell_core::session::Turn>, StepwellError> {
+    let turns = turns
+        .into_iter()
+        .map(stepwell_core::session::Turn::try_from);
+    turns
+        .collect::<Result<_, _>>()
+        .map_err(|reason| StepwellError::Snapshot {
+            reason,
+            advice: "give the turns as they were given to be stored".to_owned(),
+        })
 }
 
 impl RunMachine {

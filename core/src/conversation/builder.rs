@@ -55,7 +55,8 @@ pub(crate) fn result_shown_as(
             MessageContent::Text(own.map(str::to_owned).unwrap_or(text))
         }
         (MessageContent::Parts(mut parts), Some(note)) => {
-            let is_note = |part: &ContentPart| matches!(part, ContentPart::Text(part) if part.text == note);
+            let is_note =
+                |part: &ContentPart| matches!(part, ContentPart::Text(part) if part.text == note);
             if parts.first().is_some_and(is_note) {
                 parts.remove(0);
             }

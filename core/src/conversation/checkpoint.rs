@@ -171,7 +171,9 @@ impl Conversation {
                 Row::Same { from, count } => {
                     let end = from.checked_add(count);
                     let Some(same) = end.and_then(|end| self.messages.get(from..end)) else {
-                        return Err(Misfit(format!("there are no {count} messages from {from} on")));
+                        return Err(Misfit(format!(
+                            "there are no {count} messages from {from} on"
+                        )));
                     };
                     all.extend(same.iter().map(&take));
                 }

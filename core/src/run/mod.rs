@@ -53,9 +53,6 @@ pub use protocol::{
     UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
-pub(crate) use stored::{in_sequence, replay, replay_turn};
-#[doc(hidden)]
-pub use stored::{SessionError, Turn as StoredTurn, TurnBlock, TurnHistory};
 pub use states::active::Active;
 pub use states::any_run::AnyRun;
 pub use states::decoding::Judged;
@@ -71,3 +68,6 @@ pub use states::{
     Completed, Decoding, EDGES, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
     Statechart, Streaming, Waiting, statechart, statechart_mermaid,
 };
+#[doc(hidden)]
+pub use stored::{SessionError, Turn as StoredTurn, TurnBlock, TurnHistory};
+pub(crate) use stored::{in_sequence, replay, replay_turn};

@@ -13,13 +13,13 @@ mod tree;
 mod view;
 mod view_state;
 
+#[doc(inline)]
+pub use crate::run::{SessionError, StoredTurn as Turn, TurnBlock, TurnHistory};
 pub use builder::{MessageBuilder, TokenBudget};
 pub use format::FormattedResult;
 pub use live::LiveSession;
 pub use title::title;
 pub use tree::TurnTree;
-#[doc(inline)]
-pub use crate::run::{SessionError, StoredTurn as Turn, TurnBlock, TurnHistory};
 pub use view::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, ViewOptions,
 };

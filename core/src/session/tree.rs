@@ -1,5 +1,5 @@
-use crate::run::{SessionError, StoredTurn as Turn, in_sequence};
 use crate::RunId;
+use crate::run::{SessionError, StoredTurn as Turn, in_sequence};
 use crate::sorted::sorted;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -180,7 +180,10 @@ fn a_checkpoint_does_not_grow_with_the_turns_before() {
         let (tenth, four_hundredth) = (sizes(10), sizes(400));
         assert_eq!(tenth.len(), four_hundredth.len());
         for (early, late) in tenth.iter().zip(four_hundredth) {
-            assert!(late <= early + DIGITS, "{dialect:?}: {early} grew to {late}");
+            assert!(
+                late <= early + DIGITS,
+                "{dialect:?}: {early} grew to {late}"
+            );
         }
     }
 }
@@ -257,7 +260,10 @@ fn what_does_not_fit_is_refused() {
     more.turn.blocks.push(block);
     for other in [fewer, more] {
         let refused = revive(&other).expect_err("the numbers differ");
-        assert!(matches!(refused, SnapshotError::OtherBlocks { .. }), "{refused}");
+        assert!(
+            matches!(refused, SnapshotError::OtherBlocks { .. }),
+            "{refused}"
+        );
     }
 
     let mut gap = stored.clone();
@@ -268,13 +274,19 @@ fn what_does_not_fit_is_refused() {
     let mut other = stored.clone();
     other.turn.id = "run-2".into();
     let refused = revive(&other).expect_err("it is another turn");
-    assert!(matches!(refused, SnapshotError::OtherTurn { .. }), "{refused}");
+    assert!(
+        matches!(refused, SnapshotError::OtherTurn { .. }),
+        "{refused}"
+    );
 
     for messages in [vec![], vec![Message::user("other", "Hi")]] {
         let mut other = stored.clone();
         other.history = Conversation::new(messages);
         let refused = revive(&other).expect_err("it is another history");
-        assert!(matches!(refused, SnapshotError::OtherConversation(_)), "{refused}");
+        assert!(
+            matches!(refused, SnapshotError::OtherConversation(_)),
+            "{refused}"
+        );
     }
 
     let config = || Arc::clone(&world.config);
@@ -285,7 +297,10 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(refused, SnapshotError::IsCheckpoint);
     let mut whole = stored;
     whole.checkpoint = Some(world.machine.snapshot());
-    assert_eq!(revive(&whole).expect_err("no checkpoint"), SnapshotError::IsSnapshot);
+    assert_eq!(
+        revive(&whole).expect_err("no checkpoint"),
+        SnapshotError::IsSnapshot
+    );
     for text in ["", "{}", "null", "{\"v\":1}", "{\"v\":1,\"basis\":{}}"] {
         whole.checkpoint = Some(text.to_owned());
         assert!(revive(&whole).is_err(), "{text}");

@@ -1,9 +1,9 @@
 use crate::store::StoreError;
 use std::sync::Arc;
-use stepwell_core::{RunId, Timestamp};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{RunConfig, RunMachine, SnapshotError};
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
+use stepwell_core::{RunId, Timestamp};
 
 /// The conversation that stored turns come to, the oldest first.
 pub(crate) fn history(path: &[Turn]) -> Result<Conversation, StoreError> {
@@ -23,9 +23,7 @@ pub(crate) fn revive_stored(
 ) -> Result<RunMachine, SnapshotError> {
     let (turn, history) = last_of(path)?;
     match RunMachine::revive_from(checkpoint, history, turn, Arc::clone(config), now) {
-        Err(SnapshotError::IsSnapshot) => {
-            RunMachine::revive(checkpoint, Arc::clone(config), now)
-        }
+        Err(SnapshotError::IsSnapshot) => RunMachine::revive(checkpoint, Arc::clone(config), now),
         revived => revived,
     }
 }

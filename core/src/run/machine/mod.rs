@@ -10,16 +10,16 @@ pub use canonical::CanonicalForm;
 pub use restore::SnapshotError;
 
 use super::protocol::ticket::Ticket;
+#[cfg(doc)]
+use super::protocol::{Effect, KilledPolicy, RunEvent};
 use super::protocol::{
     EffectId, EffectStage, Input, Misuse, Outcome, Output, RunConfig, Start, StateKind, TimerKey,
 };
-#[cfg(doc)]
-use super::protocol::{Effect, KilledPolicy, RunEvent};
 use super::states::Run;
-use super::stored::Turn as StoredTurn;
 use super::states::any_run::AnyRun;
 use super::states::dispose::Disposed;
 use super::states::streaming::Flow;
+use super::stored::Turn as StoredTurn;
 use super::turn::Turn;
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};

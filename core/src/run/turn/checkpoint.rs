@@ -160,7 +160,9 @@ impl Turn {
         } = rebuilt;
         for key in self.live_results(&basis) {
             let Some(stored) = results.remove(&key) else {
-                return Err(Misfit(format!("no block has the result of the call {key:?}")));
+                return Err(Misfit(format!(
+                    "no block has the result of the call {key:?}"
+                )));
             };
             if let Some(call) = self.conversation.call_mut(key) {
                 call.result = Some(result_shown_as(call, stored.content, stored.failure));

@@ -109,7 +109,10 @@ pub async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
         assert!(blocks.len() <= blocks_later.len());
         let is_stored = blocks_later.len() > next as usize;
         let checkpoint = format!("checkpoint after {next}");
-        assert_eq!(claimed.checkpoint.as_deref() == Some(&*checkpoint), is_stored);
+        assert_eq!(
+            claimed.checkpoint.as_deref() == Some(&*checkpoint),
+            is_stored
+        );
         next = blocks_later.len() as u64;
     }
     // And the store goes on.

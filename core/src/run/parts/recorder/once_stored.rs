@@ -2,10 +2,10 @@
 
 use super::Recorder;
 use super::stream::{Form, StreamOf, digest};
+use crate::MessageId;
 use crate::conversation::MessagePart;
 use crate::event::{AssistantMessage, Message, ReasoningMessage};
 use crate::run::protocol::{Attached, Block};
-use crate::MessageId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,10 +78,16 @@ impl Recorder {
             (messages.len(), messages.len())
         };
         let touched: BTreeSet<&MessageId> = self.touched.iter().collect();
-        let recorded: BTreeMap<&MessageId, usize> =
-            self.recorded.iter().map(|(id, length)| (id, *length)).collect();
-        let marks: BTreeMap<&MessageId, u64> =
-            self.marks.iter().map(|(id, digest)| (id, *digest)).collect();
+        let recorded: BTreeMap<&MessageId, usize> = self
+            .recorded
+            .iter()
+            .map(|(id, length)| (id, *length))
+            .collect();
+        let marks: BTreeMap<&MessageId, u64> = self
+            .marks
+            .iter()
+            .map(|(id, digest)| (id, *digest))
+            .collect();
         let mut parts = Vec::new();
         let mut from = 0;
         let before = &messages[..start.min(end)];
