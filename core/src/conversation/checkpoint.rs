@@ -22,6 +22,8 @@ pub(crate) struct Outline {
 }
 
 /// Some of the messages of a conversation, as far as the rebuilt one does not have them.
+// There are few of them, and they live as long as a write takes to be made.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MessagePart<'a> {

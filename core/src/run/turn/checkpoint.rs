@@ -112,7 +112,7 @@ impl Turn {
             window: window.leaving_out(Vec::new()),
             steering: steering.clone(),
             typed: typed.clone(),
-            empty: empty.clone(),
+            empty: *empty,
             questions: questions.clone(),
             changed_request: ChangedRequest {
                 instructions: changed_request.instructions.clone(),
