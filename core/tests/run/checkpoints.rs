@@ -366,3 +366,55 @@ fn what_waits_behind_a_failed_write_comes_with_the_next_try() {
     let persists = |id: &EffectId| matches!(id, EffectId::Persist { .. });
     assert!(!world.given.iter().any(persists));
 }
+
+/// The bytes of all writes, as they are and with a snapshot of the whole run in place of each checkpoint, and the same of
+/// the last write alone.
+fn bytes_of_writes(mut world: World) -> [usize; 2] {
+    let (mut all, mut with_snapshots, mut seen) = (0, 0, 0);
+    world.send("Go on");
+    loop {
+        for output in &world.seen.outputs[seen..] {
+            if let Output::Effect(
+                _,
+                Effect::Persist {
+                    blocks, checkpoint, ..
+                },
+            ) = output
+            {
+                let blocks = blocks.iter().map(|block| json!(block).to_string().len());
+                let blocks: usize = blocks.sum();
+                all += blocks + checkpoint.len();
+                with_snapshots += blocks + world.machine.snapshot().len();
+            }
+        }
+        seen = world.seen.outputs.len();
+        if !world.step() {
+            return [all, with_snapshots];
+        }
+    }
+}
+
+#[test]
+#[ignore = "prints figures"]
+fn figures() {
+    let in_hops = calling(80, 200_000, Conversation::default());
+    println!(
+        "80 results of 200 kB, one a hop: {:?}",
+        bytes_of_writes(in_hops)
+    );
+    let ids: Vec<_> = (0..80).map(|index| format!("call-{index:05}")).collect();
+    let calls = ids.iter().map(|id| Call::new(id, "work", "{}")).collect();
+    let mut world = calling(0, 200_000, Conversation::default());
+    world.replies.clear();
+    let world = world.streams([Part::Calls(calls)]).streams([text("Done.")]);
+    println!(
+        "80 results of 200 kB, side by side: {:?}",
+        bytes_of_writes(world)
+    );
+    for turn in [2, 10, 400] {
+        let mut world = calling(0, 0, turns_before(turn - 1));
+        world.replies.clear();
+        let world = world.streams([text(&"z".repeat(3_000))]);
+        println!("turn {turn} of 6 kB: {:?}", bytes_of_writes(world));
+    }
+}

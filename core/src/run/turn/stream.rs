@@ -147,7 +147,12 @@ impl Turn {
     pub(in crate::run) fn drop_stream(&mut self) {
         let start = self.stream_start();
         self.presenter.moving(&self.conversation);
-        for message in self.conversation.drop_empty_stream(start) {
+        let dropped = self.conversation.drop_empty_stream(start);
+        let tools = &self.config.tools;
+        let begins = self.beginnings.stream();
+        let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
+        self.recorder.note_dropped(&stream, &dropped);
+        for message in dropped {
             let message_id = message.id().clone();
             let common = None;
             if let Message::Reasoning(_) = message {
