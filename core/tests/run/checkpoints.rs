@@ -367,8 +367,7 @@ fn what_waits_behind_a_failed_write_comes_with_the_next_try() {
     assert!(!world.given.iter().any(persists));
 }
 
-/// The bytes of all writes, as they are and with a snapshot of the whole run in place of each checkpoint, and the same of
-/// the last write alone.
+/// The bytes of all writes: as they are, and with a snapshot of the whole run in place of each checkpoint.
 fn bytes_of_writes(mut world: World) -> [usize; 2] {
     let (mut all, mut with_snapshots, mut seen) = (0, 0, 0);
     world.send("Go on");
