@@ -2,16 +2,11 @@
 //! that the failure stands for.
 
 use crate::world::{Ending, Reply, World};
-use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{ApiErrorKind, Dialect};
 use stepwell_core::event::{Event, Message};
 use stepwell_core::provider;
-use stepwell_core::run::{
-    Block, BlockContent, Durability, Failure, Outcome, RunEvent, RunMachine, StateKind,
-};
-use stepwell_core::session::MessageBuilder;
+use stepwell_core::run::{Failure, Outcome, RunEvent};
 
 const AG_UI_BEGIN: &str = r#"data: {"type":"RUN_STARTED","threadId":"thread-1","runId":"run-1"}"#;
 
@@ -363,42 +358,6 @@ fn ends_an_empty_reasoning_message_before_the_next_attempt() {
         .collect();
     assert_eq!(told, ["start", "retrying", "end"]);
     world.assert_valid_history();
-}
-
-/// The reasoning has ended, and is stored, before the stream fails: what is stored does not have it any more either.
-#[test]
-fn an_empty_message_that_is_stored_goes_with_its_stream() {
-    let item = r#"{"id":"rs","type":"reasoning","summary":[]}"#;
-    let first = format!(
-        "data: {{\"type\":\"response.created\",\"response\":{{\"id\":\"r\",\"status\":\"in_progress\",\"output\":[]}}}}\n\n\
-         data: {{\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{item}}}\n\n\
-         data: {{\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{item}}}\n\n{}",
-        overload("openai-responses")
-    );
-    let wires = wires();
-    let wire = wires
-        .iter()
-        .find(|wire| wire.provider == "openai-responses")
-        .expect("it is in the table");
-    let mut world = world(wire.provider)
-        .reply(body(wire, &[&first]))
-        .reply(whole(wire));
-    let mut config = (*world.config).clone();
-    config.durability = Durability::Blocks { attempts: 2 };
-    world.config = Arc::new(config);
-    let history = Conversation::default();
-    world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
-    world.send("Hello");
-    world.drive_to(StateKind::Waiting);
-    let is_thought = |block: &Block| matches!(block.content, BlockContent::Reasoning { .. });
-    assert!(world.store.blocks.iter().any(is_thought));
-    world.drive();
-    assert_eq!(*world.outcome(), Outcome::Success);
-    let stored = MessageBuilder::new().messages([&world.store.turn.turn]);
-    assert_eq!(
-        stored.as_deref(),
-        Ok(world.machine.conversation().messages())
-    );
 }
 
 #[test]

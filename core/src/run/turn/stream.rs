@@ -143,16 +143,12 @@ impl Turn {
     }
 
     /// A stream that brought no content is asked for again. What it said of itself, its cost too, is not the answer's,
-    /// and the messages that it began are taken back; the app is told that they are over.
+    /// and the messages that it began are taken back; the app is told that they are over. No block has them: a message that
+    /// came to its end is content, after which no stream is asked for again.
     pub(in crate::run) fn drop_stream(&mut self) {
         let start = self.stream_start();
         self.presenter.moving(&self.conversation);
-        let dropped = self.conversation.drop_empty_stream(start);
-        let tools = &self.config.tools;
-        let begins = self.beginnings.stream();
-        let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
-        self.recorder.note_dropped(&stream, &dropped);
-        for message in dropped {
+        for message in self.conversation.drop_empty_stream(start) {
             let message_id = message.id().clone();
             let common = None;
             if let Message::Reasoning(_) = message {

@@ -115,26 +115,6 @@ impl Recorder {
         self.rewritten = Some(Rewritten { after });
     }
 
-    /// The stream is asked for again, and the messages that it began are gone: blocks that have them must not stand.
-    pub(crate) fn note_dropped(&mut self, of: &StreamOf<'_>, dropped: &[Message]) {
-        let is_dropped = |id: &MessageId| dropped.iter().any(|message| message.id() == id);
-        let known = self.recorded.len();
-        self.recorded.retain(|(id, _)| !is_dropped(id));
-        self.marks.retain(|(id, _)| !is_dropped(id));
-        if self.recorded.len() == known {
-            return;
-        }
-        let messages = of.conversation.messages();
-        let last = messages.last().map(Message::id);
-        let is_unique =
-            last.is_none_or(|id| of.conversation.position(id) == messages.len().checked_sub(1));
-        if self.rewritten.is_some() || !is_unique {
-            return self.note_rewritten(of, messages.len());
-        }
-        let (after, messages) = (last.cloned(), Vec::new());
-        self.record(of.hop, BlockContent::Messages { after, messages });
-    }
-
     /// Where the messages begin that are recorded as a whole.
     pub(super) fn rewritten_from(&self, of: &StreamOf<'_>) -> usize {
         match &self.rewritten {
