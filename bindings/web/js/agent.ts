@@ -257,7 +257,8 @@ export class Agent {
         const title = parent === undefined ? titleOf(run.machine.messages) : "";
         const said = start.message && { message: start.message };
         // What the store has no turns of is stored with this one.
-        const history = isNew && (before.messages.length > 0 || hasFields(before.sharedState)) && { history: { messages: before.messages, state: before.sharedState } };
+        const { messages, sharedState } = before;
+        const history = isNew && (messages.length > 0 || Object.keys(sharedState ?? {}).length > 0) && { history: { messages, state: sharedState } };
         const checkpoint = run.machine.checkpoint();
         const kept = { ...(history && history), ...(checkpoint !== undefined && { checkpoint }) };
         const turn = { key: { thread: key, turn: runId }, ...said, owner, ...kept, atMs: clock.now() };
