@@ -216,6 +216,7 @@ class OwnStore(Store):
             id=row["turn"],
             parent=row["parent"],
             message=row["message"] and json.loads(row["message"]),
+            history=row["history"] and json.loads(row["history"]),
             status=TurnStatus(row["status"]),
             outcome=row["outcome"] and json.loads(row["outcome"]),
             created_at=_time(row["created_at"]),
