@@ -88,7 +88,7 @@ pub enum Effect {
         /// The id of the effect that began it.
         id: String,
     },
-    /// Store the blocks and the snapshot in one transaction; answer with `persisted` or `persist_failed`.
+    /// Store the blocks and the checkpoint in one transaction; answer with `persisted` or `persist_failed`.
     Persist {
         /// The effect's id.
         id: String,
@@ -98,8 +98,8 @@ pub enum Effect {
         status: TurnStatus,
         /// The blocks, in sequence without a gap.
         blocks: Vec<Block>,
-        /// The run's snapshot to store with them.
-        snapshot: String,
+        /// What the run comes back from with them, by `reviveFrom`: stored in place of the checkpoint before.
+        checkpoint: String,
         /// How the turn ended, with its last write.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
@@ -413,13 +413,13 @@ impl Effect {
                 status,
                 outcome,
                 blocks,
-                snapshot,
+                checkpoint,
             } => Self::Persist {
                 id,
                 turn: turn.into_string(),
                 status: status.into(),
                 blocks: blocks.into_iter().map(Into::into).collect(),
-                snapshot,
+                checkpoint,
                 stored_outcome: outcome.as_ref().map(JsonValue::of),
                 outcome: outcome.map(Outcome::from),
             },

@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::journal::JournalWriter;
-use stepwell_core::run::{Input, Output, RunConfig, RunMachine};
+use stepwell_core::run::{Input, Output, RunConfig, RunMachine, SnapshotError};
+use stepwell_core::session::{MessageBuilder, SessionError, Turn, TurnTree};
 use stepwell_core::{ThreadId, Timestamp};
 
 /// A run, and the journal of its inputs if one is written. A panic within a call is an error of it, and of every later
@@ -65,6 +66,49 @@ impl GuardedRun {
                 machine = writer.revive(snapshot, config, now)?;
                 journal = Some(writer);
             }
+            Ok(Self {
+                machine: Some(machine),
+                journal,
+            })
+        })
+    }
+
+    /// A stored run whose process died, from what a store has of it: the checkpoint, and the turns of its thread, or those on
+    /// the path to its `turn` alone. A journal begins with it.
+    ///
+    /// # Errors
+    /// The text is no checkpoint, or does not fit the turns.
+    pub fn revive_from(
+        checkpoint: &str,
+        turns: Vec<Turn>,
+        turn: &str,
+        config: &Arc<RunConfig>,
+        now: Timestamp,
+        has_journal: bool,
+    ) -> Result<Self, StepwellError> {
+        guard(|| {
+            let tree = TurnTree::new(turns).map_err(SnapshotError::Blocks)?;
+            let mut path = tree.path_to(turn).map_err(SnapshotError::Blocks)?;
+            let Some(turn) = path.pop() else {
+                let turn = turn.into();
+                return Err(SnapshotError::Blocks(SessionError::UnknownTurn { turn }).into());
+            };
+            let history = MessageBuilder::new().conversation(path);
+            let history = history.map_err(SnapshotError::Blocks)?;
+            let revive = |history| {
+                RunMachine::revive_from(checkpoint, history, turn, Arc::clone(config), now)
+            };
+            let mut journal = None;
+            let machine = if has_journal {
+                let machine = revive(history.clone())?;
+                let thread_id = machine.thread_id().cloned().unwrap_or_default();
+                let mut writer = JournalWriter::of_stored(config, &thread_id);
+                let machine = writer.revive_from(checkpoint, history, turn, config, now)?;
+                journal = Some(writer);
+                machine
+            } else {
+                revive(history)?
+            };
             Ok(Self {
                 machine: Some(machine),
                 journal,
@@ -133,6 +177,14 @@ impl GuardedRun {
                 None => machine.snapshot(),
             })
         })
+    }
+
+    /// What a store keeps of the run beside the turn's blocks, if it keeps any.
+    ///
+    /// # Errors
+    /// The run is broken.
+    pub fn checkpoint(&self) -> Result<Option<String>, StepwellError> {
+        self.read(RunMachine::checkpoint)
     }
 
     /// The lines of the journal since the last call; none without a journal.

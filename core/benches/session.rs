@@ -148,6 +148,7 @@ fn turn(id: RunId, parent: Option<RunId>, at: usize) -> Turn {
             "And what does this one say?",
         )),
         id,
+        history: None,
         parent,
         status: TurnStatus::Complete,
         outcome: None,

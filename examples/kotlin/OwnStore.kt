@@ -22,7 +22,7 @@ import kotlinx.coroutines.sync.withLock
 
 /** Each method is one transaction: all of it happens under one lock. */
 class OwnStore : Store {
-    private class Row(var turn: TurnRecord, var owner: String, var generation: ULong, var snapshot: String?)
+    private class Row(var turn: TurnRecord, var owner: String, var generation: ULong, var checkpoint: String?)
 
     private class Thread(var title: String?, val createdAt: Instant, var updatedAt: Instant) {
         val turns = LinkedHashMap<String, Row>()
@@ -59,9 +59,9 @@ class OwnStore : Store {
         thread.title = thread.title ?: turn.title
         thread.updatedAt = maxOf(thread.updatedAt, turn.at)
         val record = TurnRecord(
-            key.turn, turn.parent, turn.message, TurnStatus.STREAMING, null, turn.at, turn.at, emptyList(),
+            key.turn, turn.parent, turn.message, turn.history, TurnStatus.STREAMING, null, turn.at, turn.at, emptyList(),
         )
-        thread.turns[key.turn] = Row(record, turn.owner, 1u, turn.snapshot)
+        thread.turns[key.turn] = Row(record, turn.owner, 1u, turn.checkpoint)
         1u
     }
 
@@ -71,7 +71,7 @@ class OwnStore : Store {
         owned(turn, seen)
         row.generation = seen + 1u
         row.owner = owner
-        Claimed(row.generation, row.snapshot)
+        Claimed(row.generation, row.checkpoint)
     }
 
     override suspend fun persist(turn: TurnKey, generation: ULong, batch: PersistBatch): Unit = lock.withLock {
@@ -92,7 +92,7 @@ class OwnStore : Store {
             updatedAt = maxOf(row.turn.updatedAt, batch.at),
             blocks = stored + new.map { TurnBlock(it, batch.at) },
         )
-        row.snapshot = batch.snapshot.takeIf { batch.status == TurnStatus.STREAMING }
+        row.checkpoint = batch.checkpoint.takeIf { batch.status == TurnStatus.STREAMING }
         threads.getValue(turn.thread).let { it.updatedAt = maxOf(it.updatedAt, batch.at) }
     }
 

@@ -33,7 +33,7 @@ SCHEMA = """
     CREATE TABLE IF NOT EXISTS turns (
         id INTEGER PRIMARY KEY, of INTEGER REFERENCES threads ON DELETE CASCADE, turn TEXT, parent TEXT, message TEXT,
         status TEXT DEFAULT 'streaming', outcome TEXT, created_at REAL, updated_at REAL, owner TEXT,
-        generation INTEGER DEFAULT 1, snapshot TEXT, UNIQUE (of, turn));
+        generation INTEGER DEFAULT 1, history TEXT, checkpoint TEXT, UNIQUE (of, turn));
     CREATE TABLE IF NOT EXISTS blocks (
         of INTEGER REFERENCES turns ON DELETE CASCADE, sequence INTEGER, hop INTEGER, content TEXT, at REAL,
         PRIMARY KEY (of, sequence));
@@ -102,10 +102,11 @@ class OwnStore(Store):
             thread = self._thread(key.thread)
             assert thread is not None
             message = None if turn.message is None else json.dumps(turn.message)
+            history = None if turn.history is None else json.dumps(turn.history)
             self._db.execute(
-                "INSERT INTO turns (of, turn, parent, message, created_at, updated_at, owner, snapshot)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (thread["id"], key.turn, turn.parent, message, at, at, turn.owner, turn.snapshot),
+                "INSERT INTO turns (of, turn, parent, message, created_at, updated_at, owner, history, checkpoint)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (thread["id"], key.turn, turn.parent, message, at, at, turn.owner, history, turn.checkpoint),
             )
         return 1
 
@@ -117,7 +118,7 @@ class OwnStore(Store):
             if row["generation"] != seen:
                 raise Stale(turn.turn, given=seen, current=row["generation"])
             self._db.execute("UPDATE turns SET generation = ?, owner = ? WHERE id = ?", (seen + 1, owner, row["id"]))
-        return Claimed(seen + 1, row["snapshot"])
+        return Claimed(seen + 1, row["checkpoint"])
 
     def persist(self, turn: TurnKey, generation: int, batch: PersistBatch) -> None:
         at = batch.at.timestamp()
@@ -141,10 +142,10 @@ class OwnStore(Store):
                 "INSERT INTO blocks VALUES (?, ?, ?, ?, ?)",
                 [(row["id"], block.sequence, block.hop, json.dumps(block.content), at) for block in new],
             )
-            snapshot = batch.snapshot if batch.status is TurnStatus.STREAMING else None
+            checkpoint = batch.checkpoint if batch.status is TurnStatus.STREAMING else None
             self._db.execute(
-                "UPDATE turns SET status = ?, outcome = ?, snapshot = ?, updated_at = max(updated_at, ?) WHERE id = ?",
-                (batch.status.value, outcome, snapshot, at, row["id"]),
+                "UPDATE turns SET status = ?, outcome = ?, checkpoint = ?, updated_at = max(updated_at, ?) WHERE id = ?",
+                (batch.status.value, outcome, checkpoint, at, row["id"]),
             )
             self._db.execute(
                 "UPDATE threads SET updated_at = max(updated_at, ?) WHERE id = ?", (at, row["of"])
@@ -215,6 +216,7 @@ class OwnStore(Store):
             id=row["turn"],
             parent=row["parent"],
             message=row["message"] and json.loads(row["message"]),
+            history=row["history"] and json.loads(row["history"]),
             status=TurnStatus(row["status"]),
             outcome=row["outcome"] and json.loads(row["outcome"]),
             created_at=_time(row["created_at"]),

@@ -16,8 +16,8 @@ use stepwell_io::store::{
     TurnKey,
 };
 
-/// As large as a run's snapshot is after some turns.
-const SNAPSHOT: usize = 20_000;
+/// As large as a run's checkpoint is.
+const CHECKPOINT: usize = 20_000;
 const WRITES: u64 = 500;
 const EVENTS: usize = 10_000;
 const TURNS: u64 = 1_000;
@@ -110,7 +110,7 @@ fn batch(first: u64, blocks: Vec<Block>) -> PersistBatch {
         blocks,
         status: TurnStatus::Streaming,
         outcome: None,
-        snapshot: "s".repeat(SNAPSHOT),
+        checkpoint: "s".repeat(CHECKPOINT),
         at: Timestamp(2),
         first_event: 0,
         events: Vec::new(),
@@ -131,7 +131,7 @@ async fn write(store: &dyn Store, blocks: u64) {
         times.add(since);
         stored.expect("it is stored");
     }
-    let what = format!("a block, {blocks} in a write with its snapshot");
+    let what = format!("a block, {blocks} in a write with its checkpoint");
     times.say(&what, blocks as usize);
 }
 

@@ -23,6 +23,8 @@ CREATE TABLE turns (
     parent {name},
     -- A message as JSON.
     message TEXT,
+    -- The conversation before the turn as JSON, where no turns give it.
+    history TEXT,
     created_at BIGINT NOT NULL,
     UNIQUE (thread_id, run_id)
 );
@@ -42,8 +44,8 @@ CREATE TABLE turn_states (
     -- The last event that the person has seen.
     acknowledged BIGINT,
     updated_at BIGINT NOT NULL,
-    -- What the run of an unfinished turn is revived from.
-    snapshot TEXT
+    -- What the run of an unfinished turn comes back from, with its blocks.
+    checkpoint TEXT
 );
 
 CREATE UNIQUE INDEX one_unfinished_turn ON turn_states (thread_id) WHERE status = 'streaming';

@@ -21,6 +21,7 @@ use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::{Message, MessageContent};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
 use stepwell_core::run::{RunConfig, SnapshotError, Start, StateKind};
+use stepwell_core::session;
 use stepwell_core::tool::OutputType;
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
@@ -186,7 +187,10 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
-        let (agent, run, setup) = self.revived(snapshot)?;
+        let (agent, run, setup) = self.revived(|setup| {
+            let (journal, now) = (setup.journal.as_ref(), Clock::new().now());
+            Journaled::revive(snapshot, &setup.config, journal, now)
+        })?;
         Ok(agent.begin(Begin::Revived {
             snapshot: snapshot.to_owned(),
             run: Box::new(run),
@@ -195,23 +199,27 @@ impl Agent {
     }
 
     /// Goes on with a turn that the program has [claimed](crate::store::Store::claim) in the agent's
-    /// [store](AgentBuilder::store) itself, from the snapshot that it was given there. `shown` are the messages of the
-    /// turn that the user was shown before its host died, for a program that keeps them: what the snapshot does not
-    /// have of an answer stays, as [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program
+    /// [store](AgentBuilder::store) itself, from the checkpoint that it was given there, and the turn's
+    /// [path](crate::store::Store::path) as the store has it after that. `shown` are the messages of the
+    /// turn that the user was shown before its host died, for a program that keeps them: what is not stored of an answer stays, as [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program
     /// holds a [`Lease`](crate::store::Lease) of the owner itself.
     ///
     /// # Errors
-    /// As for [`revive`](Self::revive).
+    /// The text is no checkpoint, one of another version, or it does not fit the path.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive_claimed(
         &self,
         turn: StoredTurn,
-        snapshot: &str,
+        checkpoint: &str,
+        path: &[session::Turn],
         shown: Vec<Message>,
     ) -> Result<Turn, ReviveError> {
-        let (agent, run, setup) = self.revived(snapshot)?;
+        let (agent, run, setup) = self.revived(|setup| {
+            let (journal, now) = (setup.journal.as_ref(), Clock::new().now());
+            Journaled::revive_stored(checkpoint, path, &setup.config, journal, now)
+        })?;
         Ok(agent.begin(Begin::Claimed {
             turn,
             // Who claims turns says itself that it lives.
@@ -222,11 +230,13 @@ impl Agent {
         }))
     }
 
-    /// The run of a snapshot, and the agent on its thread.
-    fn revived(&self, snapshot: &str) -> Result<(Self, Journaled, Arc<Setup>), ReviveError> {
+    /// A stored run, and the agent on its thread.
+    fn revived(
+        &self,
+        read: impl FnOnce(&Setup) -> Result<Journaled, SnapshotError>,
+    ) -> Result<(Self, Journaled, Arc<Setup>), ReviveError> {
         let setup = self.turn_setup();
-        let now = Clock::new().now();
-        let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
+        let run = read(&setup)?;
         let machine = &run.machine;
         if machine.state() == StateKind::Idle {
             return Err(ReviveError::NotStarted);

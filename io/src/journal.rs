@@ -1,9 +1,11 @@
 //! Writes the journals of an agent's turns.
 
+use crate::durable::{last_of, revive_stored};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine, SnapshotError};
+use stepwell_core::session::Turn;
 use stepwell_core::{RunId, ThreadId, Timestamp};
 
 /// Takes the lines of the agent's journals, one journal a turn, each line as soon as it is known: a closure that
@@ -89,6 +91,38 @@ impl Journaled {
                 writer,
                 sink: Arc::clone(sink),
                 turn,
+            }),
+        })
+    }
+
+    /// The run of the last turn on a path, from its checkpoint, in a journal of its own.
+    pub(crate) fn revive_stored(
+        checkpoint: &str,
+        path: &[Turn],
+        config: &Arc<RunConfig>,
+        sink: Option<&Arc<dyn JournalSink>>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        let (turn, history) = last_of(path)?;
+        let Some(sink) = sink else {
+            return Ok(Self {
+                machine: revive_stored(checkpoint, path, config, now)?,
+                journal: None,
+            });
+        };
+        let again = || revive_stored(checkpoint, path, config, now);
+        let thread_id = again()?.thread_id().cloned().unwrap_or_default();
+        let mut writer = JournalWriter::of_stored(config, &thread_id);
+        let machine = match writer.revive_from(checkpoint, history, turn, config, now) {
+            Err(SnapshotError::IsSnapshot) => writer.revive(checkpoint, config, now),
+            revived => revived,
+        };
+        Ok(Self {
+            machine: machine?,
+            journal: Some(Journal {
+                writer,
+                sink: Arc::clone(sink),
+                turn: turn.id.clone(),
             }),
         })
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Failure, Input, Start, StateKind};
-use stepwell_core::session::title;
+use stepwell_core::session::{TurnHistory, title};
 use tokio_util::sync::CancellationToken;
 
 /// How a turn begins.
@@ -31,7 +31,7 @@ pub(crate) enum Begin {
         run: Box<Journaled>,
         setup: Arc<Setup>,
     },
-    /// From a snapshot that the store has kept.
+    /// From what the store has kept.
     Claimed {
         turn: StoredTurn,
         lease: Option<Arc<Lease>>,
@@ -190,12 +190,14 @@ impl Preparation<'_> {
         let key = TurnKey::new(thread.key.clone(), start.run_id.clone());
         let before = beginning.before(&key, from, known(), now).await?;
         self.instruct(setup, &mut start, &before.history).await?;
+        let history = TurnHistory::of(&before.history).filter(|_| before.is_history_new);
         let run = self.machine(setup, &start, before.history);
         let new = NewTurn {
             key,
             parent: before.parent,
             message: start.message.clone(),
-            snapshot: Some(run.machine.snapshot()),
+            history: history.map(Box::new),
+            checkpoint: run.machine.checkpoint(),
             owner: stored.owner.clone(),
             title: title_of(&run),
             at: self.clock.now(),
@@ -264,13 +266,14 @@ impl Preparation<'_> {
         let beginning = self.beginning(setup, stored);
         if let Some(claimed) = beginning.claim(&key, false).await? {
             let generation = claimed.generation;
-            let snapshot = claimed.snapshot.as_deref().unwrap_or(snapshot);
-            let run = Journaled::revive(
-                snapshot,
-                &setup.config,
-                setup.journal.as_ref(),
-                self.clock.now(),
-            );
+            let (journal, now) = (setup.journal.as_ref(), self.clock.now());
+            let run = match &claimed.checkpoint {
+                Some(checkpoint) => {
+                    let path = beginning.path(&key).await?;
+                    Journaled::revive_stored(checkpoint, &path, &setup.config, journal, now)
+                }
+                None => Journaled::revive(snapshot, &setup.config, journal, now),
+            };
             let run = run.map_err(|error| StoreError::Damaged {
                 message: error.to_string(),
             })?;
@@ -278,7 +281,8 @@ impl Preparation<'_> {
         }
         // It was begun without this store.
         let mut new = NewTurn::new(key, stored.owner.clone(), self.clock.now());
-        new.snapshot = Some(snapshot.to_owned());
+        // A checkpoint would count on the blocks that are elsewhere.
+        new.checkpoint = Some(snapshot.to_owned());
         let turn = beginning.begin(&new).await?;
         Ok((Some(turn), run))
     }

@@ -208,7 +208,7 @@ impl Host {
                 let (id, kind) = (&effect["id"], effect["type"].as_str().unwrap());
                 if kind == "persist" {
                     let key = format!("{name} {}", id.as_str().unwrap());
-                    self.written.insert(key, effect["snapshot"].clone());
+                    self.written.insert(key, self.runs[&name].ask("snapshot"));
                 }
                 effects.push(json!({ "id": id, "effect": snake(kind) }));
             }

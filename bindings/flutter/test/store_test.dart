@@ -33,12 +33,12 @@ http.Client model(List<String> answers, [List<String>? asked]) => MockClient.str
 
 /// A turn as the store of these tests has it.
 final class Kept {
-  Kept(this.key, this.record, this.owner, this.snapshot);
+  Kept(this.key, this.record, this.owner, this.checkpoint);
 
   final TurnKey key;
   TurnRecord record;
   String owner;
-  String? snapshot;
+  String? checkpoint;
   int generation = 1;
 
   bool get isOpen => record.status == TurnStatus.streaming;
@@ -65,8 +65,8 @@ final class MemoryStore implements Store {
     if (_find(turn.key) != null) throw StoreException(StoreErrorKind.exists, turn.key.turn);
     if (_of(turn.key.thread).any((turn) => turn.isOpen)) throw StoreException(StoreErrorKind.busy, turn.key.turn);
     final record = TurnRecord(turn.key.turn, TurnStatus.streaming, turn.at, turn.at, const [],
-        parent: turn.parent, message: turn.message);
-    kept.add(Kept(turn.key, record, turn.owner, turn.snapshot));
+        parent: turn.parent, message: turn.message, history: turn.history);
+    kept.add(Kept(turn.key, record, turn.owner, turn.checkpoint));
     return 1;
   }
 
@@ -78,14 +78,14 @@ final class MemoryStore implements Store {
     turn
       ..generation += 1
       ..owner = owner;
-    return Claimed(turn.generation, snapshot: turn.snapshot);
+    return Claimed(turn.generation, checkpoint: turn.checkpoint);
   }
 
   @override
   Future<void> persist(TurnKey key, int generation, PersistBatch batch) async {
     onWrite();
     final turn = _turn(key);
-    final TurnRecord(:blocks, :parent, :message, :createdAt) = turn.record;
+    final TurnRecord(:blocks, :parent, :message, :history, :createdAt) = turn.record;
     if (turn.generation != generation) throw StoreException(StoreErrorKind.stale, key.turn);
     if (batch.first > blocks.length) throw StoreException(StoreErrorKind.gap, key.turn);
     if (!turn.isOpen) throw StoreException(StoreErrorKind.closed, key.turn);
@@ -99,9 +99,10 @@ final class MemoryStore implements Store {
         [...blocks, for (final block in added) TurnBlock(block, batch.at)],
         parent: parent,
         message: message,
+        history: history,
         outcome: batch.outcome,
       )
-      ..snapshot = batch.status == TurnStatus.streaming ? batch.snapshot : null;
+      ..checkpoint = batch.status == TurnStatus.streaming ? batch.checkpoint : null;
   }
 
   @override

@@ -199,6 +199,7 @@ pub(crate) enum Question {
     Turn {},
     RunId {},
     Digest {},
+    Checkpoint {},
     Snapshot {},
 }
 
@@ -418,6 +419,7 @@ impl Question {
             Self::Turn {} => text(machine.turn()),
             Self::RunId {} => text(machine.run_id()),
             Self::Digest {} => Digest::of_run(machine).to_string().into(),
+            Self::Checkpoint {} => json!(machine.checkpoint()),
             Self::Snapshot {} => return None,
         })
     }

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::run::Input;
-use stepwell_ffi::{GuardedRun, RunConfig};
+use stepwell_core::run::{self, Input};
+use stepwell_core::session::Turn;
+use stepwell_ffi::{GuardedRun, RunConfig, TurnRecord};
 
 /// A turn without any IO, spoken to in JSON. A panic inside it is an error of the kind `broken`, from then on.
 ///
@@ -39,11 +40,42 @@ struct Making {
     restore: Option<String>,
     /// A snapshot of a process that died.
     revive: Option<String>,
+    /// What a store has of a run whose process died.
+    revive_from: Option<Stored>,
     #[serde(default)]
     now_ms: u64,
     /// Whether all inputs are written down: not of a restored run, whose journal is its own.
     #[serde(default)]
     journal: bool,
+}
+
+/// A stored run: its checkpoint, the turns of its thread, or those on the path to its turn alone, and which that is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Stored {
+    checkpoint: String,
+    turns: Vec<TurnRecord>,
+    turn: String,
+}
+
+impl Stored {
+    fn revive(
+        self,
+        config: &Arc<run::RunConfig>,
+        now: Timestamp,
+        journal: bool,
+    ) -> Result<GuardedRun, Refused> {
+        let Self {
+            checkpoint,
+            turns,
+            turn,
+        } = self;
+        let turns = turns.into_iter().map(Turn::try_from);
+        let turns = turns.collect::<Result<Vec<_>, _>>();
+        let turns = turns.map_err(|reason| Refused::argument("the turns", reason))?;
+        let run = GuardedRun::revive_from(&checkpoint, turns, &turn, config, now, journal)?;
+        Ok(run)
+    }
 }
 
 /// What a call gives.
@@ -62,7 +94,8 @@ enum Given {
 
 impl Machine {
     /// A run that is ready to start (`{"config", "threadId", "history", "sharedState"}`), or a stored one: in the same process
-    /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`. With `"journal": true`
+    /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`, or from a store by
+    /// `{"config", "reviveFrom": {"checkpoint", "turns", "turn"}, "nowMs"}`. With `"journal": true`
     /// a new or a revived run writes its inputs down: lines of a journal stand beside the outputs, as `"journal"`.
     ///
     /// # Errors
@@ -71,8 +104,9 @@ impl Machine {
         let making: Making = read("the machine", json)?;
         let config: RunConfig = read("the configuration", making.config.get())?;
         let config = Arc::new(config.into_core()?);
-        let run = match (making.restore, making.revive) {
-            (None, None) => {
+        let now = Timestamp(making.now_ms);
+        let run = match (making.restore, making.revive, making.revive_from) {
+            (None, None, None) => {
                 let missing = || Refused::argument("the machine", "`threadId` is missing");
                 let thread = making.thread_id.ok_or_else(missing)?;
                 let mut history = Conversation::new(making.history);
@@ -81,13 +115,13 @@ impl Machine {
                 }
                 GuardedRun::new(config, thread.into(), history, making.journal)
             }
-            (Some(snapshot), None) => GuardedRun::restore(&snapshot, config)?,
-            (None, Some(snapshot)) => {
-                let now = Timestamp(making.now_ms);
+            (Some(snapshot), None, None) => GuardedRun::restore(&snapshot, config)?,
+            (None, Some(snapshot), None) => {
                 GuardedRun::revive(&snapshot, &config, now, making.journal)?
             }
-            (Some(_), Some(_)) => {
-                let reason = "it is restored or revived, not both";
+            (None, None, Some(stored)) => stored.revive(&config, now, making.journal)?,
+            _ => {
+                let reason = "it is restored or revived, and that from one thing";
                 return Err(Refused::argument("the machine", reason));
             }
         };

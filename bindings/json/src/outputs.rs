@@ -320,7 +320,7 @@ mod tests {
                         state: json!({ "a": 1 }),
                     },
                 }],
-                snapshot: "s".to_owned(),
+                checkpoint: "s".to_owned(),
             },
         );
         assert_eq!(
@@ -332,7 +332,7 @@ mod tests {
                 "status": "complete",
                 "outcome": { "outcome": "success" },
                 "blocks": [{ "sequence": 3, "hop": 0, "content": { "type": "state", "state": { "a": 1 } } }],
-                "snapshot": "s",
+                "checkpoint": "s",
             })
         );
     }

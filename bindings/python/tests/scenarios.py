@@ -352,7 +352,7 @@ class Host:
         effects = [effect for outputs in came for effect in outputs.effects]
         for effect in effects:
             if isinstance(effect, stepwell.Persist):
-                self.written[f"{name} {effect.id}"] = effect.snapshot
+                self.written[f"{name} {effect.id}"] = machine.snapshot()
         if effects:
             gives["effects"] = [_effect(effect) for effect in effects]
         if lines := _lines([event for outputs in came for event in outputs.events]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from datetime import timedelta, timezone
@@ -43,6 +44,8 @@ from stepwell import (
     ToolCallUpdate,
     ToolFailure,
     ToolFailureKind,
+    TurnBlock,
+    TurnRecord,
     TurnStatus,
     tool,
 )
@@ -296,7 +299,24 @@ def test_blocks_are_stored_before_what_depends_on_them() -> None:
     assert isinstance(last, Persist)
     assert (last.blocks, last.status) == ([], TurnStatus.COMPLETE)
     assert machine.persisted(last.id).effects == []
-    assert RunMachine.revive(last.snapshot, config(persist_attempts=2)).text == "Hello"
+    turn = TurnRecord(
+        id=machine.turn,
+        parent=None,
+        message=None,
+        history={"messages": machine.messages[:1], "state": {}},
+        status=TurnStatus.STREAMING,
+        outcome=None,
+        created_at=at(0),
+        updated_at=at(0),
+        blocks=[TurnBlock(block, at(0)) for block in write.blocks],
+    )
+    revived = RunMachine.revive_from(last.checkpoint, [turn], turn.id, config(persist_attempts=2))
+    assert revived.text == "Hello"
+    with pytest.raises(SnapshotError, match="revive_from"):
+        RunMachine.revive(last.checkpoint, config(persist_attempts=2))
+    with pytest.raises(SnapshotError, match="blocks"):
+        turn = dataclasses.replace(turn, blocks=[])
+        RunMachine.revive_from(last.checkpoint, [turn], turn.id, config(persist_attempts=2))
 
 
 def test_a_message_of_more_than_text() -> None:

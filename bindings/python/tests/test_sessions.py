@@ -35,7 +35,7 @@ class Keeper:
     def __init__(self, message: str | None, parent: str | None = None) -> None:
         said = None if message is None else {"id": f"said-{message}", "role": "user", "content": message}
         self.message = said
-        self.turn = TurnRecord("", parent, said, TurnStatus.STREAMING, None, at(1000), at(1000), [])
+        self.turn = TurnRecord("", parent, said, None, TurnStatus.STREAMING, None, at(1000), at(1000), [])
 
     def keep(self, machine: RunMachine, outputs: Outputs, now: int) -> Outputs:
         """Stores what is to be stored; what the machine wants then."""
@@ -44,7 +44,7 @@ class Keeper:
             blocks = [*self.turn.blocks, *(TurnBlock(block, at(now)) for block in write.blocks)]
             outcome = write.stored_outcome
             self.turn = TurnRecord(
-                write.turn, self.turn.parent, self.message, write.status, outcome, at(1000), at(now), blocks
+                write.turn, self.turn.parent, self.message, None, write.status, outcome, at(1000), at(now), blocks
             )
             effects += self.keep(machine, machine.persisted(write.id, now=at(now)), now).effects
         return Outputs(outputs.events, effects, outputs.wake_at)
@@ -101,6 +101,6 @@ def test_turns_that_no_store_gave() -> None:
     (block, *_) = turn.blocks
     broken = TurnBlock(type(block.block)(block.block.sequence, 0, {"type": 7}), at(1))
     with pytest.raises(InvalidArgumentError, match="just as they were stored"):
-        session_view([TurnRecord("run", None, None, TurnStatus.COMPLETE, None, at(1), at(1), [broken])])
+        session_view([TurnRecord("run", None, None, None, TurnStatus.COMPLETE, None, at(1), at(1), [broken])])
     with pytest.raises(InvalidArgumentError):
         session_view([turn], "elsewhere")

@@ -411,7 +411,7 @@ async def test_what_a_store_of_the_apps_own_refuses(tmp_path: Path) -> None:
     thread = ThreadKey("t", "r", "s")
 
     def begin(turn: str, parent: str | None = None) -> None:
-        new = NewTurn(TurnKey(thread, turn), parent, {"role": "user"}, "snapshot", "host", "Title", at(1))
+        new = NewTurn(TurnKey(thread, turn), parent, {"role": "user"}, None, "checkpoint", "host", "Title", at(1))
         assert store.begin_turn(new) == 1
 
     def write(first: int, *texts: str, end: bool = False) -> PersistBatch:

@@ -149,7 +149,17 @@ def test_what_is_lifted_can_be_lowered() -> None:
     block = TurnBlock(Block(3, 1, {"type": "text", "text": "x"}), at(7))
     message = {"id": "m", "role": "user", "content": "Hi"}
     for value in (
-        TurnRecord("turn", "parent", message, TurnStatus.COMPLETE, {"outcome": "success"}, at(1), at(2), [block]),
+        TurnRecord(
+            "turn",
+            "parent",
+            message,
+            {"messages": [message], "state": {}},
+            TurnStatus.COMPLETE,
+            {"outcome": "success"},
+            at(1),
+            at(2),
+            [block],
+        ),
         Unfinished(key, 2, "owner", at(9)),
         ThreadQuery("server", None, ThreadCursor(at(1), key.thread), 5),
     ):

@@ -17,6 +17,7 @@ use crate::error::StepwellError;
 use crate::event::Event;
 use crate::guarded_run::GuardedRun;
 use crate::json_value::JsonValue;
+use crate::session::TurnRecord;
 use crate::time::Timestamp;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::run::{self, EffectId, Input, Output};
@@ -93,6 +94,39 @@ impl RunMachine {
         let config = Arc::new(config.into_core()?);
         GuardedRun::revive(snapshot, &config, now.into(), journal).map(Self::of)
     }
+
+    /// A stored run whose process died, as `revive` gives it, from what a store has of it: the newest `checkpoint` of the
+    /// `turn`, and the `turns` of its thread, or those on the path to it alone. They are read at one time: a turn with
+    /// more blocks than were stored with its checkpoint, or with fewer, is refused.
+    #[uniffi::constructor(default(journal = false))]
+    pub fn revive_from(
+        checkpoint: &str,
+        turns: Vec<TurnRecord>,
+        turn: &str,
+        config: RunConfig,
+        now: Timestamp,
+        journal: bool,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let config = Arc::new(config.into_core()?);
+        let turns = stored_turns(turns)?;
+        let now = now.into();
+        GuardedRun::revive_from(checkpoint, turns, turn, &config, now, journal).map(Self::of)
+    }
+}
+
+/// The core's form of stored turns.
+fn stored_turns(
+    turns: Vec<TurnRecord>,
+) -> Result<Vec<stepwell_core::session::Turn>, StepwellError> {
+    let turns = turns
+        .into_iter()
+        .map(stepwell_core::session::Turn::try_from);
+    turns
+        .collect::<Result<_, _>>()
+        .map_err(|reason| StepwellError::Snapshot {
+            reason,
+            advice: "give the turns as they were given to be stored".to_owned(),
+        })
 }
 
 impl RunMachine {

@@ -162,6 +162,12 @@ impl RunMachine {
         self.lock().run.snapshot()
     }
 
+    /// What a store keeps of the run beside the turn's blocks, to be given to `reviveFrom`: for a turn that is stored before
+    /// its first write, which brings its own. None if the turn has not begun, or stores no blocks.
+    pub fn checkpoint(&self) -> Result<Option<String>, StepwellError> {
+        self.lock().run.checkpoint()
+    }
+
     /// The lines of the journal that were written since the last call, to be appended to a file; empty without a
     /// journal. They hold all that is said, but no key. A run that broke still gives them. `replay_journal` replays all
     /// of them.

@@ -17,6 +17,8 @@ pub struct TurnRecord {
     pub parent: Option<String>,
     /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
     pub message: Option<JsonValue>,
+    /// The conversation before the turn, where the turns before it do not give it: JSON, as it was given to be stored.
+    pub history: Option<JsonValue>,
     /// Where it stands.
     pub status: TurnStatus,
     /// How it ended, once it has: JSON, as it was given to be stored.
@@ -53,6 +55,7 @@ impl From<session::Turn> for TurnRecord {
             id: turn.id.into_string(),
             parent: turn.parent.map(stepwell_core::RunId::into_string),
             message: turn.message.as_ref().map(JsonValue::of),
+            history: turn.history.as_deref().map(JsonValue::of),
             status: turn.status.into(),
             outcome: turn.outcome.as_ref().map(JsonValue::of),
             created_at: turn.created_at.into(),
@@ -69,6 +72,7 @@ impl TryFrom<TurnRecord> for session::Turn {
     fn try_from(record: TurnRecord) -> Result<Self, String> {
         let of_turn = |what: &str| format!("{what} of the turn `{}`", record.id);
         let message = record.message.as_ref();
+        let history = record.history.as_ref();
         let outcome = record.outcome.as_ref();
         let block = |stored: &TurnBlock| {
             let what = format!("block {}", stored.block.sequence);
@@ -84,6 +88,9 @@ impl TryFrom<TurnRecord> for session::Turn {
         Ok(Self {
             message: message
                 .map(|json| read(&of_turn("the message"), json))
+                .transpose()?,
+            history: history
+                .map(|json| read(&of_turn("the history"), json))
                 .transpose()?,
             status: record.status.into(),
             outcome: outcome

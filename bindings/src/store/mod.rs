@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// The app's own database, as a store of an agent's threads: see `SessionStore.of_app`.
 ///
-/// A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
+/// A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the checkpoint
 /// that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time.
 ///
 /// Each method is one transaction: it is done as a whole or not at all, also if the call is cancelled on the way; what
@@ -39,13 +39,13 @@ pub trait Store: Send + Sync {
     async fn begin_turn(&self, turn: NewTurn) -> Result<u64, StoreError>;
 
     /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap, in the
-    /// database. Gives the new generation, one more, and the snapshot to go on from.
+    /// database. Gives the new generation, one more, and the checkpoint to go on from.
     ///
     /// `Stale` if somebody else claimed it first, `Closed` if it has come to its end, `NoTurn`.
     async fn claim(&self, turn: TurnKey, seen: u64, owner: String) -> Result<Claimed, StoreError>;
 
-    /// Stores blocks, status, outcome and snapshot. Blocks that are stored already must be the same ones, and change
-    /// nothing: a batch may come again, alone or as a part of a longer one. The newer snapshot takes the place of the
+    /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same ones, and change
+    /// nothing: a batch may come again, alone or as a part of a longer one. The newer checkpoint takes the place of the
     /// older; a turn that is closed keeps none. A batch that closes a turn which has just that end already changes
     /// nothing.
     ///

@@ -26,8 +26,10 @@ pub struct NewTurn {
     pub parent: Option<String>,
     /// What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone.
     pub message: Option<JsonValue>,
-    /// What the run can be revived from if its process dies before the first write.
-    pub snapshot: Option<String>,
+    /// The conversation before the turn, where the turns on its path do not give it: JSON, to be kept as it is.
+    pub history: Option<JsonValue>,
+    /// The checkpoint that the run comes back from if its process dies before the first write.
+    pub checkpoint: Option<String>,
     /// Who writes it.
     pub owner: String,
     /// The thread's title, if it has none yet.
@@ -47,8 +49,8 @@ pub struct PersistBatch {
     pub status: TurnStatus,
     /// How it ended, if it does: JSON, to be kept as it is.
     pub outcome: Option<JsonValue>,
-    /// What the run can be revived from, made when the blocks were.
-    pub snapshot: String,
+    /// What the run comes back from, with the blocks: made when they were.
+    pub checkpoint: String,
     /// Now.
     pub at: Timestamp,
     /// The index of the first event; of the one that would come next, if there are none.
@@ -64,8 +66,8 @@ pub struct PersistBatch {
 pub struct Claimed {
     /// What to write with.
     pub generation: u64,
-    /// The newest snapshot of the turn; none if it was begun without one and nothing was written since.
-    pub snapshot: Option<String>,
+    /// The newest checkpoint of the turn; none if it was begun without one and nothing was written since.
+    pub checkpoint: Option<String>,
 }
 
 /// A turn that has not come to its end.
@@ -163,7 +165,8 @@ impl From<store::NewTurn> for NewTurn {
             key: new.key.into(),
             parent: new.parent.map(RunId::into_string),
             message: new.message.as_ref().map(JsonValue::of),
-            snapshot: new.snapshot,
+            history: new.history.as_deref().map(JsonValue::of),
+            checkpoint: new.checkpoint,
             owner: new.owner,
             title: new.title,
             at: new.at.into(),
@@ -178,7 +181,7 @@ impl From<store::PersistBatch> for PersistBatch {
             blocks: batch.blocks.into_iter().map(Into::into).collect(),
             status: batch.status.into(),
             outcome: batch.outcome.as_ref().map(JsonValue::of),
-            snapshot: batch.snapshot,
+            checkpoint: batch.checkpoint,
             at: batch.at.into(),
             first_event: batch.first_event,
             events: batch.events,
@@ -190,7 +193,7 @@ impl From<Claimed> for store::Claimed {
     fn from(claimed: Claimed) -> Self {
         Self {
             generation: Generation(claimed.generation),
-            snapshot: claimed.snapshot,
+            checkpoint: claimed.checkpoint,
         }
     }
 }

@@ -30,7 +30,10 @@ fn new_turn(new: NewTurn) -> store::NewTurn {
         message: new
             .message
             .map(|json| serde_json::from_str(json.as_str()).unwrap()),
-        snapshot: new.snapshot,
+        history: new
+            .history
+            .map(|json| serde_json::from_str(json.as_str()).unwrap()),
+        checkpoint: new.checkpoint,
         owner: new.owner,
         title: new.title,
         at: new.at.into(),
@@ -50,7 +53,7 @@ fn batch(batch: PersistBatch) -> store::PersistBatch {
         outcome: batch
             .outcome
             .map(|json| serde_json::from_str(json.as_str()).unwrap()),
-        snapshot: batch.snapshot,
+        checkpoint: batch.checkpoint,
         at: batch.at.into(),
         first_event: batch.first_event,
         events: batch.events,
@@ -71,7 +74,7 @@ impl Store for AppDatabase {
         let claimed = self.0.claim(&turn.into(), Generation(seen), &owner).await?;
         Ok(Claimed {
             generation: claimed.generation.0,
-            snapshot: claimed.snapshot,
+            checkpoint: claimed.checkpoint,
         })
     }
 

@@ -127,6 +127,7 @@ async fn a_turn_that_cannot_be_read_is_damage() {
         let turn = stepwell_ffi::TurnRecord {
             id: "a".to_owned(),
             parent: None,
+            history: None,
             message: Some(JsonValue::from_text("{".to_owned())),
             status: stepwell_ffi::TurnStatus::Complete,
             outcome: None,
@@ -153,6 +154,7 @@ async fn a_circle_of_turns_is_no_endless_path() {
             id: id.to_owned(),
             parent: Some(parent.to_owned()),
             message: None,
+            history: None,
             status: stepwell_ffi::TurnStatus::Complete,
             outcome: None,
             created_at: Timestamp::from_millis(0),

@@ -14,7 +14,7 @@ import { type AgentOptions, type Setup, setUp } from "./setup.js";
 import { Presence } from "./presence.js";
 import { RunRegistry } from "./registry.js";
 import { titleOf } from "./session.js";
-import type { Json, Message, OutputType, RegistryEvent, Start, ThreadKey, TurnKey, TurnOptions, WhenBusy } from "./types.js";
+import type { Claimed, Json, Message, OutputType, RegistryEvent, Start, ThreadKey, TurnKey, TurnOptions, WhenBusy } from "./types.js";
 import { StoreError } from "./store.js";
 import { type Tool, toolsByName } from "./tools.js";
 import { type Input, type Run, Turn } from "./turn.js";
@@ -249,14 +249,19 @@ export class Agent {
       return this.#begin(make, beginning);
     }
     const begin = async (waiting: Waiting, { owner }: Presence) => {
-      const { parent, ...before } = await durable.before(key, from, () => thread, whenBusy, waiting);
+      const { parent, isNew, ...before } = await durable.before(key, from, () => thread, whenBusy, waiting);
       await instructed(before, waiting.signal);
       const run = started(before);
       try {
         // What the thread is called, if this is its first turn.
         const title = parent === undefined ? titleOf(run.machine.messages) : "";
         const said = start.message && { message: start.message };
-        const turn = { key: { thread: key, turn: runId }, ...said, owner, snapshot: run.machine.snapshot(), atMs: clock.now() };
+        // What the store has no turns of is stored with this one.
+        const { messages, sharedState } = before;
+        const history = isNew && (messages.length > 0 || Object.keys(sharedState ?? {}).length > 0) && { history: { messages, state: sharedState } };
+        const checkpoint = run.machine.checkpoint();
+        const kept = { ...(history && history), ...(checkpoint !== undefined && { checkpoint }) };
+        const turn = { key: { thread: key, turn: runId }, ...said, owner, ...kept, atMs: clock.now() };
         const generation = await durable.begin({ ...turn, ...(parent !== undefined && { parent }), ...(title && { title }) }, waiting);
         return { ...run, generation };
       } catch (error) {
@@ -293,16 +298,22 @@ export class Agent {
         const claimed = await durable.claim(key, owner, whenBusy, waiting);
         if (!claimed) {
           // It was begun without this store.
-          const begin = () => durable.begin({ key, owner, snapshot, atMs: this.#shared.setup.clock.now() }, waiting);
+          const begin = () => durable.begin({ key, owner, checkpoint: snapshot, atMs: this.#shared.setup.clock.now() }, waiting);
           const generation = await durable.untilFree("fail", begin);
           return { machine, outputs: machine.pollOutputs(), generation };
         }
         machine.free();
-        const newer = this.#revived(claimed.snapshot ?? snapshot);
+        const newer = claimed.checkpoint === undefined ? this.#revived(snapshot) : await this.#claimed(key, claimed, waiting);
         return { machine: newer, outputs: newer.pollOutputs(), generation: claimed.generation };
       },
       beginning,
     );
+  }
+
+  /** The run of a claimed turn. */
+  async #claimed(key: TurnKey, claimed: Claimed, waiting: Waiting): Promise<RunMachine> {
+    const { config, clock, journal } = this.#shared.setup;
+    return this.#shared.durable!.revived(key, claimed, config, clock.now(), waiting, journal !== undefined);
   }
 
   #revived(snapshot: string): RunMachine {
@@ -322,10 +333,11 @@ export class Agent {
     const { durable } = this.#shared;
     if (!durable) return [];
     const orphans = await durable.orphans((thread) => this.#threadOf(thread).current !== undefined);
-    return orphans.map(({ key, claimed: { snapshot = "", generation }, presence }) => {
+    const recovered = orphans.map(async ({ key, claimed, presence }): Promise<Recovered> => {
       try {
-        const machine = this.#revived(snapshot);
-        const run = async () => ({ machine, outputs: machine.pollOutputs(), generation });
+        const once: Waiting = { warn: () => {}, trouble: () => {}, signal: AbortSignal.abort() };
+        const machine = await this.#claimed(key, claimed, once);
+        const run = async () => ({ machine, outputs: machine.pollOutputs(), generation: claimed.generation });
         const beginning: Beginning = { whenBusy: "cancel", isRevived: true };
         return { key, turn: this.#on(this.#threadOf(key.thread)).#stored(key.turn, run, beginning, Promise.resolve(presence)) };
       } catch (error) {
@@ -333,6 +345,7 @@ export class Agent {
         return { key, error };
       }
     });
+    return Promise.all(recovered);
   }
 
   /**

@@ -63,6 +63,14 @@ export abstract class RunCalls {
     return this.tell("cancelCall", nowMs, { call });
   }
 
+  /**
+   * What a store keeps of the run beside the turn's blocks, to be given to `reviveFrom`: for a turn that is stored
+   * before its first write, which brings its own. None if the turn has not begun, or stores no blocks.
+   */
+  checkpoint(): string | undefined {
+    return this.ask<string | null>("checkpoint") ?? undefined;
+  }
+
   /** No answer came at all. */
   connectionFailed(effect: string, message: string, nowMs?: number | null): Outputs {
     return this.tell("connectionFailed", nowMs, { effect, message });

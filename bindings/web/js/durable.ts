@@ -114,7 +114,7 @@ export class Durable {
   /**
    * Returns what the store has before a new turn: after the thread's last one, or after `from`. An unfinished turn that no
    * page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `fail`; for `cancel` that page
-   * is told to cancel it.
+   * is told to cancel it. The conversation `isNew` if the store has no turns that give it.
    */
   async before(
     thread: ThreadKey,
@@ -122,12 +122,12 @@ export class Durable {
     known: () => Known,
     whenBusy: WhenBusy,
     waiting: Waiting,
-  ): Promise<Conversation & { parent: string | undefined }> {
+  ): Promise<Conversation & { parent: string | undefined; isNew?: boolean }> {
     let record = await this.#call(() => this.store.thread(thread), waiting);
     if (record?.unfinished && (await this.#free(record.unfinished, whenBusy, waiting))) {
       record = await this.#call(() => this.store.thread(thread), waiting);
     }
-    if (!record) return { ...known(), parent: from?.parent };
+    if (!record) return { ...known(), parent: from?.parent, isNew: true };
     const { unfinished } = record;
     const stopped = unfinished && (await this.#stop(unfinished, waiting));
     const parent = from ? from.parent : record.latest;
@@ -263,6 +263,18 @@ export class Durable {
     return orphans;
   }
 
+  /** The run of a claimed turn. Throws a `StepwellError` if it cannot be read. */
+  async revived(key: TurnKey, { checkpoint = "" }: Claimed, config: RunConfig, now: number, waiting: Waiting, journal = false): Promise<RunMachine> {
+    const turns = await this.#call(() => this.store.turns(key.thread), waiting);
+    try {
+      return RunMachine.reviveFrom(checkpoint, turns, key.turn, config, now, journal);
+    } catch (error) {
+      // A turn that was begun without the store has what the app kept of it, until its first write.
+      if (isWhole(checkpoint)) return RunMachine.revive(checkpoint, config, now, journal);
+      throw error;
+    }
+  }
+
   /**
    * Claims a turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if its run
    * could be read.
@@ -279,7 +291,7 @@ export class Durable {
     let machine;
     let isClosed = false;
     try {
-      machine = RunMachine.revive(claimed.snapshot ?? "", config, now);
+      machine = await this.revived(key, claimed, config, now, waiting);
     } catch {
       // Its run cannot be read: what is stored of it stands.
     }
@@ -294,7 +306,7 @@ export class Durable {
       if (machine && isClosed) return { messages: machine.messages, sharedState: machine.sharedState };
       const stored = await this.#call(() => this.store.turn(key), waiting);
       const first = stored?.blocks.length ?? 0;
-      await write({ first, blocks: [], status: "cancelled", outcome: { outcome: "cancelled" }, snapshot: "", atMs: now });
+      await write({ first, blocks: [], status: "cancelled", outcome: { outcome: "cancelled" }, checkpoint: "", atMs: now });
       return undefined;
     } finally {
       machine?.free();
@@ -302,10 +314,19 @@ export class Durable {
   }
 }
 
-function batchOf({ id, blocks, status, outcome, snapshot }: Persist, atMs: number): PersistBatch {
+/** Whether a text is the snapshot of a whole run, and no checkpoint. */
+function isWhole(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { basis?: unknown }).basis === undefined;
+  } catch {
+    return false;
+  }
+}
+
+function batchOf({ id, blocks, status, outcome, checkpoint }: Persist, atMs: number): PersistBatch {
   // A write is named by the number of its first block.
   const first = Number(id.slice(id.indexOf(":") + 1));
-  return { first, blocks, status, ...(outcome && { outcome }), snapshot, atMs };
+  return { first, blocks, status, ...(outcome && { outcome }), checkpoint, atMs };
 }
 
 /** A turn as its store knows it. */

@@ -22,7 +22,7 @@ interface StoredTurn {
   record: Omit<TurnRecord, "blocks">;
   owner: string;
   generation: number;
-  snapshot?: string;
+  checkpoint?: string;
   /** How many blocks there are. */
   blocks: number;
 }
@@ -135,7 +135,7 @@ export class IndexedDbStore implements Store {
     }
   }
 
-  beginTurn({ key, parent, message, snapshot, owner, title, atMs }: NewTurn): Promise<number> {
+  beginTurn({ key, parent, message, history, checkpoint, owner, title, atMs }: NewTurn): Promise<number> {
     return this.#transaction("readwrite", async (stores) => {
       const place = placeOf(key.thread);
       const known = await resultOf<StoredThread | undefined>(stores.threads.get(place));
@@ -149,8 +149,8 @@ export class IndexedDbStore implements Store {
       thread.turns.push(key.turn);
       stores.threads.put(thread, place);
       const times = { createdAtMs: atMs, updatedAtMs: atMs };
-      const record = { id: key.turn, ...(parent !== undefined && { parent }), ...(message && { message }), status: "streaming" as const, ...times };
-      const turn: StoredTurn = { key, record, owner, generation: 1, ...(snapshot !== undefined && { snapshot }), blocks: 0 };
+      const record = { id: key.turn, ...(parent !== undefined && { parent }), ...(message && { message }), ...(history !== undefined && { history }), status: "streaming" as const, ...times };
+      const turn: StoredTurn = { key, record, owner, generation: 1, ...(checkpoint !== undefined && { checkpoint }), blocks: 0 };
       stores.turns.put(turn, [...place, key.turn]);
       return 1;
     });
@@ -163,11 +163,11 @@ export class IndexedDbStore implements Store {
       if (turn.generation !== seen) throw new StoreError("stale", `the turn \`${key.turn}\` has another owner by now`);
       const generation = seen + 1;
       stores.turns.put({ ...turn, owner, generation }, [...placeOf(key.thread), key.turn]);
-      return { generation, ...(turn.snapshot !== undefined && { snapshot: turn.snapshot }) };
+      return { generation, ...(turn.checkpoint !== undefined && { checkpoint: turn.checkpoint }) };
     });
   }
 
-  persist(key: TurnKey, generation: number, { first, blocks, status, outcome, snapshot, atMs }: PersistBatch): Promise<void> {
+  persist(key: TurnKey, generation: number, { first, blocks, status, outcome, checkpoint, atMs }: PersistBatch): Promise<void> {
     return this.#transaction("readwrite", async (stores) => {
       const place = placeOf(key.thread);
       const turn = await turnOf(stores, key);
@@ -185,8 +185,8 @@ export class IndexedDbStore implements Store {
       }
       for (const block of added) stores.blocks.put({ block, atMs }, [...place, key.turn, block.sequence]);
       const written = { ...record, status, ...(outcome && { outcome }), updatedAtMs: Math.max(record.updatedAtMs, atMs) };
-      const { snapshot: _, ...rest } = turn;
-      const kept = status === "streaming" ? { snapshot } : {};
+      const { checkpoint: _, ...rest } = turn;
+      const kept = status === "streaming" ? { checkpoint } : {};
       stores.turns.put({ ...rest, ...kept, record: written, blocks: next + added.length }, [...place, key.turn]);
       const thread = await resultOf<StoredThread>(stores.threads.get(place));
       stores.threads.put({ ...thread, updatedAtMs: Math.max(thread.updatedAtMs, atMs) }, place);

@@ -4,7 +4,7 @@ import { RunCalls } from "./calls.js";
 import { plain } from "./configuration.js";
 import { answered, bodyBytes, made, milliseconds, misuse, written } from "./module.js";
 import { Machine } from "./stepwell.js";
-import type { Json, Message, Outputs, RunConfig } from "./types.js";
+import type { Json, Message, Outputs, RunConfig, TurnRecord } from "./types.js";
 
 /** The time, or the clock's. */
 const at = (nowMs?: number | null): number => milliseconds(nowMs) ?? Date.now();
@@ -55,6 +55,16 @@ export class RunMachine extends RunCalls {
    */
   static revive(snapshot: string, config: RunConfig, nowMs?: number | null, journal?: boolean | null): RunMachine {
     return RunMachine.#of({ config: plain(config), revive: snapshot, nowMs: at(nowMs), journal: journal ?? false });
+  }
+
+  /**
+   * A stored run whose page was closed, as `revive` gives it, from what a store has of it: the newest checkpoint of the turn, and
+   * the turns of its thread, or those on the path to it alone. They are read at one time: a turn with more blocks than were stored
+   * with its checkpoint, or with fewer, is refused.
+   */
+  static reviveFrom(checkpoint: string, turns: TurnRecord[], turn: string, config: RunConfig, nowMs?: number | null, journal?: boolean | null): RunMachine {
+    const reviveFrom = { checkpoint, turns, turn };
+    return RunMachine.#of({ config: plain(config), reviveFrom, nowMs: at(nowMs), journal: journal ?? false });
   }
 
   get #own(): Machine {

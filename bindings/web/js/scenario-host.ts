@@ -263,7 +263,7 @@ export class ScenarioHost {
     came.push(machine.pollOutputs());
     const effects = came.flatMap((outputs) => outputs.effects);
     for (const effect of effects) {
-      if (effect.type === "persist") this.written[`${name} ${effect.id}`] = effect.snapshot;
+      if (effect.type === "persist") this.written[`${name} ${effect.id}`] = machine.snapshot();
     }
     const events = lines(came.flatMap((outputs) => outputs.events));
     const gives: Fields = { state: snake(machine.state) };

@@ -1632,7 +1632,7 @@ export type Effect =
       /** The id of the effect that began it. */
       id: string;
     }
-  /** Store the blocks and the snapshot in one transaction; answer with `persisted` or `persistFailed`. */
+  /** Store the blocks and the checkpoint in one transaction; answer with `persisted` or `persistFailed`. */
   | {
       type: "persist";
       /** The effect's id. */
@@ -1643,8 +1643,8 @@ export type Effect =
       status: TurnStatus;
       /** The blocks, in sequence without a gap. */
       blocks: Block[];
-      /** The run's snapshot to store with them. */
-      snapshot: string;
+      /** What the run comes back from with them, by `reviveFrom`: stored in place of the checkpoint before. */
+      checkpoint: string;
       /** How the turn ended, with its last write. */
       outcome?: Outcome;
     }
@@ -2009,6 +2009,8 @@ export interface TurnRecord {
   parent?: string;
   /** What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone. */
   message?: Message;
+  /** The conversation before the turn, where the turns before it do not give it: JSON, as it was given to be stored. */
+  history?: Json;
   /** Where it stands. */
   status: TurnStatus;
   /** How it ended, once it has. */
@@ -2037,8 +2039,10 @@ export interface NewTurn {
   parent?: string;
   /** What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone. */
   message?: Message;
-  /** What the run can be revived from if its process dies before the first write. */
-  snapshot?: string;
+  /** The conversation before the turn, where the turns on its path do not give it: JSON, to be kept as it is. */
+  history?: Json;
+  /** The checkpoint that the run comes back from if its process dies before the first write. */
+  checkpoint?: string;
   /** Who writes it. */
   owner: string;
   /** The thread's title, if it has none yet. */
@@ -2059,8 +2063,8 @@ export interface TurnKey {
 export interface Claimed {
   /** What to write with. */
   generation: number;
-  /** The newest snapshot of the turn; none if it was begun without one and nothing was written since. */
-  snapshot?: string;
+  /** The newest checkpoint of the turn; none if it was begun without one and nothing was written since. */
+  checkpoint?: string;
 }
 
 /** What is stored of a turn at once. */
@@ -2073,8 +2077,8 @@ export interface PersistBatch {
   status: TurnStatus;
   /** How it ended, if it does. */
   outcome?: Outcome;
-  /** What the run can be revived from, made when the blocks were. */
-  snapshot: string;
+  /** What the run comes back from, with the blocks: made when they were. */
+  checkpoint: string;
   /** Now. In milliseconds since the epoch. */
   atMs: number;
 }

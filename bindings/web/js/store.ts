@@ -4,7 +4,7 @@ import type { Claimed, NewTurn, PersistBatch, ThreadKey, ThreadRecord, TurnKey, 
 
 /**
  * The app's own database, in IndexedDB or wherever. A store holds threads; a thread holds a tree of turns; a turn holds its
- * blocks in sequence, its status, and the snapshot that it can be revived from. It is written by one owner at a time.
+ * blocks in sequence, its status, and the checkpoint that it can be revived from. It is written by one owner at a time.
  *
  * Each method is one transaction: it is done as a whole or not at all, and what it has said to be done is still there after
  * the page was closed. A method that cannot do what it is asked to throws the `StoreError` that says why; anything else that
@@ -20,14 +20,14 @@ export interface Store {
   beginTurn(turn: NewTurn): Promise<number>;
   /**
    * Makes `owner` the owner of an unfinished turn, if its generation is still `seen`. Gives the new generation, one more, and
-   * the snapshot to go on from.
+   * the checkpoint to go on from.
    *
    * `stale` if somebody else claimed it first, `closed` if it has come to its end, `noTurn`.
    */
   claim(turn: TurnKey, seen: number, owner: string): Promise<Claimed>;
   /**
-   * Stores blocks, status, outcome and snapshot. Blocks that are stored already must be the same ones, and change nothing: a
-   * batch may come again, alone or as a part of a longer one. The newer snapshot takes the place of the older; a turn that is
+   * Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same ones, and change nothing: a
+   * batch may come again, alone or as a part of a longer one. The newer checkpoint takes the place of the older; a turn that is
    * closed keeps none. A batch that closes a turn which has just that end already changes nothing.
    *
    * `stale` if `generation` is not the turn's, `gap` if blocks are missing before the first, `conflict` if one is stored with

@@ -15,7 +15,7 @@ export function memoryStore({ StoreError }) {
   const unfinishedOf = ({ key, generation, owner, record: { updatedAtMs } }) => ({ key, generation, owner, updatedAtMs });
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
   const methods = {
-    beginTurn({ key, parent, message, snapshot, owner, title, atMs }) {
+    beginTurn({ key, parent, message, history, checkpoint, owner, title, atMs }) {
       if (find(key)) refuse("exists");
       if (turnsOf(key.thread).some(isOpen)) refuse("busy");
       if (parent !== undefined) turnOf({ thread: key.thread, turn: parent });
@@ -24,8 +24,8 @@ export function memoryStore({ StoreError }) {
       const thread = threads.get(name);
       thread.title ??= title;
       thread.updatedAtMs = atMs;
-      const record = { id: key.turn, parent, message, status: "streaming", createdAtMs: atMs, updatedAtMs: atMs, blocks: [] };
-      thread.turns.push({ key, record, owner, generation: 1, snapshot });
+      const record = { id: key.turn, parent, message, history, status: "streaming", createdAtMs: atMs, updatedAtMs: atMs, blocks: [] };
+      thread.turns.push({ key, record, owner, generation: 1, checkpoint });
       return 1;
     },
     claim(key, seen, owner) {
@@ -33,9 +33,9 @@ export function memoryStore({ StoreError }) {
       if (!isOpen(turn)) refuse("closed");
       if (turn.generation !== seen) refuse("stale");
       Object.assign(turn, { owner, generation: seen + 1 });
-      return { generation: turn.generation, snapshot: turn.snapshot };
+      return { generation: turn.generation, checkpoint: turn.checkpoint };
     },
-    persist(key, generation, { first, blocks, status, outcome, snapshot, atMs }) {
+    persist(key, generation, { first, blocks, status, outcome, checkpoint, atMs }) {
       const turn = turnOf(key);
       const { record } = turn;
       const next = record.blocks.length;
@@ -49,7 +49,7 @@ export function memoryStore({ StoreError }) {
       }
       record.blocks.push(...added.map((block) => ({ block, atMs })));
       Object.assign(record, { status, outcome, updatedAtMs: atMs });
-      turn.snapshot = status === "streaming" ? snapshot : undefined;
+      turn.checkpoint = status === "streaming" ? checkpoint : undefined;
       threads.get(nameOf(key.thread)).updatedAtMs = atMs;
     },
     unfinished: () => [...threads.values()].flatMap(({ turns }) => turns.filter(isOpen).map(unfinishedOf)),

@@ -11,9 +11,9 @@ export async function storeContract(store, { StoreError }) {
   const thread = { server: "", room: "", thread: "contract" };
   const key = (turn) => ({ thread, turn });
   const message = { id: "m", role: "user", content: "Hello" };
-  const begin = (turn, more = {}) => store.beginTurn({ key: key(turn), message, snapshot: "s0", owner: "one", atMs: 1, ...more });
+  const begin = (turn, more = {}) => store.beginTurn({ key: key(turn), message, checkpoint: "s0", owner: "one", atMs: 1, ...more });
   const block = (sequence, text = `${sequence}`) => ({ sequence, hop: 0, content: { type: "text", text } });
-  const batch = (first, blocks, more = {}) => ({ first, blocks, status: "streaming", snapshot: "s1", atMs: 2, ...more });
+  const batch = (first, blocks, more = {}) => ({ first, blocks, status: "streaming", checkpoint: "s1", atMs: 2, ...more });
   const end = { status: "complete", outcome: { outcome: "success" } };
 
   check("there is no thread", (await store.thread(thread)) === undefined && (await store.turns(thread)).length === 0);
@@ -28,7 +28,7 @@ export async function storeContract(store, { StoreError }) {
   const [{ owner, generation }] = await store.unfinished();
   check("it is unfinished", owner === "one" && generation === 1 && (await store.thread(thread)).unfinished.key.turn === "a");
   const claimed = await store.claim(key("a"), 1, "two");
-  check("it is claimed with its newest snapshot", claimed.generation === 2 && claimed.snapshot === "s1");
+  check("it is claimed with its newest checkpoint", claimed.generation === 2 && claimed.checkpoint === "s1");
   await refused("of two that claim one is first", "stale", () => store.claim(key("a"), 1, "three"));
   await refused("who has lost it writes no more", "stale", () => store.persist(key("a"), 1, batch(3, [block(3)])));
   await store.persist(key("a"), 2, batch(3, [], end));

@@ -1,7 +1,7 @@
 use super::LiveCall;
 use crate::MessageId;
 use crate::event::{ContentPart, Message, MessageContent, TextPart, ToolMessage};
-use crate::tool::ToolResult;
+use crate::tool::{ToolFailure, ToolResult};
 
 /// The tool messages of a round, in the order of the calls: one for each call that came to an end, none for those that
 /// are pending or running, nor for those that the backend answered itself.
@@ -24,7 +24,7 @@ pub fn shown_result(call: &LiveCall, result: &ToolResult) -> MessageContent {
     let Some(edited) = &call.edited else {
         return content;
     };
-    let note = format!("The user changed the arguments of this call to {edited} before it ran.");
+    let note = edited_note(edited);
     match content {
         MessageContent::Text(text) => MessageContent::Text(format!("{note}\n{text}")),
         MessageContent::Parts(mut parts) => {
@@ -36,6 +36,39 @@ pub fn shown_result(call: &LiveCall, result: &ToolResult) -> MessageContent {
             MessageContent::Parts(parts)
         }
     }
+}
+
+/// The result of a call that the model was shown as `content`: what [`shown_result`] was given.
+pub(crate) fn result_shown_as(
+    call: &LiveCall,
+    content: MessageContent,
+    failure: Option<ToolFailure>,
+) -> ToolResult {
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let note = call.edited.as_deref().map(edited_note);
+    let content = match (content, note) {
+        (MessageContent::Text(text), Some(note)) => {
+            let own = text.strip_prefix(&note);
+            let own = own.and_then(|own| own.strip_prefix('\n'));
+            MessageContent::Text(own.map(str::to_owned).unwrap_or(text))
+        }
+        (MessageContent::Parts(mut parts), Some(note)) => {
+            let is_note =
+                |part: &ContentPart| matches!(part, ContentPart::Text(part) if part.text == note);
+            if parts.first().is_some_and(is_note) {
+                parts.remove(0);
+            }
+            MessageContent::Parts(parts)
+        }
+        (content, None) => content,
+    };
+    Ok(content.into())
+}
+
+fn edited_note(arguments: &str) -> String {
+    format!("The user changed the arguments of this call to {arguments} before it ran.")
 }
 
 /// The tool message that answers `call`, if it came to an end here. A failed call's message holds the error.

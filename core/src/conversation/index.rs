@@ -77,6 +77,16 @@ impl Index {
         index
     }
 
+    /// What the messages do not tell, by itself.
+    pub(super) fn untold(&self) -> Self {
+        let place = |id: &ToolCallId| Some((id.clone(), self.call(id)?));
+        Self {
+            returned: self.returned.clone(),
+            calls: self.returned.iter().filter_map(place).collect(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn tells_nothing(&self) -> bool {
         self.returned.is_empty()
     }

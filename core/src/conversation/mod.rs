@@ -21,6 +21,7 @@ mod activity;
 mod apply;
 mod builder;
 mod calls;
+mod checkpoint;
 mod delta;
 mod index;
 mod live_call;
@@ -31,7 +32,9 @@ mod summary;
 pub(crate) mod token_estimate;
 
 pub use apply::Applied;
+pub(crate) use builder::result_shown_as;
 pub use builder::{shown_result, tool_message, tool_messages};
+pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
 pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
 pub(crate) use patch::weight;

@@ -192,11 +192,12 @@ impl Journal {
                 }
             }
             let mut outputs = Vec::new();
-            let gives = take_all(&mut machine, refused.as_ref(), |output| {
-                if let Output::Effect(_, Effect::Persist { snapshot, .. }) = &output
+            let gives = take_all(&mut machine, refused.as_ref(), |machine, output| {
+                // What comes back from the checkpoint is what comes back from the whole run.
+                if let Output::Effect(_, Effect::Persist { .. }) = &output
                     && let Some(place) = snapshots.get_mut(&(number, Place::Written))
                 {
-                    place.clone_from(snapshot);
+                    *place = machine.snapshot();
                 }
                 outputs.push(output);
             });

@@ -4,7 +4,9 @@ use super::format::{
     write_step,
 };
 use crate::conversation::Conversation;
-use crate::run::{Effect, Input, Misuse, Output, RunConfig, RunMachine, SnapshotError};
+use crate::run::{
+    AnyRun, Effect, Input, Misuse, Output, RunConfig, RunMachine, SnapshotError, StoredTurn,
+};
 use crate::{ThreadId, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,7 +24,7 @@ pub struct JournalWriter {
     entries: usize,
     /// What has come of the last entry so far.
     open: Option<Open>,
-    /// The snapshots that a run may come back from, the latest last.
+    /// The snapshots and checkpoints that a run may come back from, the latest last.
     snapshots: Vec<(Digest, Origin)>,
     ended: bool,
 }
@@ -108,8 +110,8 @@ impl JournalWriter {
         match (&output, &mut self.open) {
             (Some(output), Some(open)) => {
                 open.take(output);
-                if let Output::Effect(_, Effect::Persist { snapshot, .. }) = output {
-                    self.remember(snapshot, Origin::WrittenAt(self.entries));
+                if let Output::Effect(_, Effect::Persist { checkpoint, .. }) = output {
+                    self.remember(checkpoint, Origin::WrittenAt(self.entries));
                 }
             }
             (None, Some(_)) => self.close_entry(machine),
@@ -162,6 +164,29 @@ impl JournalWriter {
         Ok(machine)
     }
 
+    /// A stored run on another host, from what a store has of it: see [`RunMachine::revive_from`].
+    ///
+    /// # Errors
+    /// As [`RunMachine::revive_from`]; nothing is written then.
+    pub fn revive_from(
+        &mut self,
+        checkpoint: &str,
+        history: Conversation,
+        turn: &StoredTurn,
+        config: &Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<RunMachine, SnapshotError> {
+        let run = AnyRun::read_checkpoint(checkpoint, history, turn, Arc::clone(config))?;
+        // A replay has no store: where the journal does not know the checkpoint, it holds the whole run.
+        let back = match self.known(checkpoint) {
+            Some(origin) => self.way_back_from(origin, config),
+            None => self.way_back_from(Origin::Snapshot(run.snapshot()), config),
+        };
+        write_step(&mut self.lines, now, &Step::Revived(back));
+        self.begin_entry();
+        Ok(run.on_new_host(now).into())
+    }
+
     /// Closes the journal: the run is over, or this host leaves it. Nothing is to come after it.
     pub fn end(&mut self, machine: &RunMachine) {
         self.close_entry(machine);
@@ -188,13 +213,20 @@ impl JournalWriter {
         self.snapshots.push((Digest::of_text(snapshot), origin));
     }
 
-    fn way_back(&mut self, snapshot: &str, config: &RunConfig) -> WayBack {
-        let digest = Digest::of_text(snapshot);
+    /// Where a snapshot, or a checkpoint, comes from.
+    fn known(&self, text: &str) -> Option<Origin> {
+        let digest = Digest::of_text(text);
         let known = self.snapshots.iter().rev().find(|known| known.0 == digest);
-        let from = match known {
-            Some((_, origin)) => origin.clone(),
-            None => Origin::Snapshot(snapshot.to_owned()),
-        };
+        known.map(|(_, origin)| origin.clone())
+    }
+
+    fn way_back(&mut self, snapshot: &str, config: &RunConfig) -> WayBack {
+        let known = self.known(snapshot);
+        let from = known.unwrap_or_else(|| Origin::Snapshot(snapshot.to_owned()));
+        self.way_back_from(from, config)
+    }
+
+    fn way_back_from(&mut self, from: Origin, config: &RunConfig) -> WayBack {
         let value = json(config);
         let is_new = value != self.config;
         self.config = value;
@@ -237,7 +269,7 @@ fn forget_labels(output: &mut Value) {
 pub(super) fn take_all(
     machine: &mut RunMachine,
     refused: Option<&Misuse>,
-    mut each: impl FnMut(Output),
+    mut each: impl FnMut(&RunMachine, Output),
 ) -> Gives {
     let mut open = Open {
         refused: refused.map(ToString::to_string),
@@ -245,7 +277,7 @@ pub(super) fn take_all(
     };
     while let Some(output) = machine.poll_output() {
         open.take(&output);
-        each(output);
+        each(machine, output);
     }
     open.gives(machine)
 }

@@ -29,6 +29,7 @@ mod machine;
 mod parts;
 mod protocol;
 mod states;
+mod stored;
 mod turn;
 
 /// What the model checker sees of a run. No part of the public interface; it may change at any time.
@@ -67,3 +68,6 @@ pub use states::{
     Completed, Decoding, EDGES, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
     Statechart, Streaming, Waiting, statechart, statechart_mermaid,
 };
+#[doc(hidden)]
+pub use stored::{SessionError, Turn as StoredTurn, TurnBlock, TurnHistory};
+pub(crate) use stored::{in_sequence, replay, replay_turn};

@@ -1,11 +1,8 @@
-use super::error::SessionError;
 use super::format::{FormattedResult, ResultFormatter};
-use super::replay::replay;
-use super::turn::Turn;
 use crate::conversation::Conversation;
 use crate::conversation::token_estimate;
 use crate::event::{Message, TextualMessage};
-use crate::run::NEARLY_FULL;
+use crate::run::{NEARLY_FULL, SessionError, StoredTurn as Turn, replay};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +29,7 @@ use std::sync::Arc;
 /// # let turns = vec![Turn {
 /// #     id: "run-1".into(),
 /// #     parent: None,
+/// #     history: None,
 /// #     message: Some(Message::user("user-1", "Hello")),
 /// #     status: TurnStatus::Complete,
 /// #     outcome: None,

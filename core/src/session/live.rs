@@ -1,10 +1,8 @@
-use super::error::SessionError;
-use super::turn::Turn;
 use super::view::{SessionView, TurnView, ViewOptions};
 use super::view_state::{TurnState, ViewState};
 use crate::event::{Event, EventRef, Message, ToolMessage};
 use crate::id::result_id;
-use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
+use crate::run::{Block, RunEvent, SessionError, StoredTurn as Turn, ToolCallUpdate, TurnStatus};
 use crate::{RunId, Timestamp};
 
 /// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows

@@ -6,23 +6,20 @@
 //! what the user is shown. While a turn runs, [`LiveSession`] makes the same view of its events.
 
 mod builder;
-mod error;
 mod format;
 mod live;
-mod replay;
 mod title;
 mod tree;
-mod turn;
 mod view;
 mod view_state;
 
+#[doc(inline)]
+pub use crate::run::{SessionError, StoredTurn as Turn, TurnBlock, TurnHistory};
 pub use builder::{MessageBuilder, TokenBudget};
-pub use error::SessionError;
 pub use format::FormattedResult;
 pub use live::LiveSession;
 pub use title::title;
 pub use tree::TurnTree;
-pub use turn::{Turn, TurnBlock};
 pub use view::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, ViewOptions,
 };

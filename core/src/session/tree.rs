@@ -1,6 +1,5 @@
-use super::error::SessionError;
-use super::turn::Turn;
 use crate::RunId;
+use crate::run::{SessionError, StoredTurn as Turn, in_sequence};
 use crate::sorted::sorted;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// #     Turn {
 /// #         id: id.into(),
 /// #         parent: parent.map(Into::into),
+/// #         history: None,
 /// #         message: Some(Message::user(format!("{id}-user"), "Hello")),
 /// #         status: TurnStatus::Complete,
 /// #         outcome: None,
@@ -210,18 +210,5 @@ impl TurnTree {
     fn children_of(&self, id: Option<&RunId>) -> &[usize] {
         let children = self.children.get(&id.cloned());
         children.map_or(&[], Vec::as_slice)
-    }
-}
-
-/// Whether the blocks are numbered 0, 1, 2 …
-pub(super) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {
-    let numbers = turn.blocks.iter().map(|block| block.block.sequence);
-    match numbers.zip(0..).find(|(found, expected)| found != expected) {
-        Some((found, expected)) => Err(SessionError::SequenceGap {
-            turn: turn.id.clone(),
-            expected,
-            found,
-        }),
-        None => Ok(()),
     }
 }

@@ -1,16 +1,15 @@
 //! What a view is drawn from: the conversation as it was shown, its turns, and how its calls stand.
 
-use super::error::SessionError;
-use super::replay::replay_turn;
 use super::title::title;
-use super::tree::in_sequence;
-use super::turn::Turn;
 use super::view::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, ViewOptions,
 };
 use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
-use crate::run::{Block, BlockContent, TextOptions, TurnStatus, is_correction, is_cut};
+use crate::run::{
+    Block, BlockContent, SessionError, StoredTurn as Turn, TextOptions, TurnStatus, in_sequence,
+    is_correction, is_cut, replay_turn,
+};
 use crate::tool::{ToolFailureKind, ToolResult};
 use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
 use serde_json::Value;
@@ -80,6 +79,9 @@ impl ViewState {
             },
             is_live: false,
         });
+        if let Some(history) = &turn.history {
+            self.conversation = history.conversation();
+        }
         // A call that has no result is shown as it stands.
         let _ = replay_turn(turn, &mut self.conversation)?;
         let mut blocks = turn.blocks.iter().map(|block| &block.block.content);

@@ -10,10 +10,12 @@ pub mod history;
 mod invariants;
 pub mod reply;
 pub mod scenario;
+mod stored;
 pub mod world;
 
 pub use configs::{Setting, settings};
 pub use invariants::{Failure, InvariantCheck, Tools, check_invariants};
+pub use stored::StoredTurn;
 pub use world::{World, config};
 
 /// The examples of the README.

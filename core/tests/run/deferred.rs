@@ -88,17 +88,13 @@ fn a_deferred_result_wakes_the_run_after_a_restart_too() {
                 config.durability = Durability::Blocks { attempts: 2 };
             }
         });
-        let stored = if durable {
-            world.store.snapshot.clone().expect("it was stored")
-        } else {
-            world.machine.snapshot()
-        };
+        let stored = world.machine.snapshot();
         world.wait(DAYS);
         let config = Arc::clone(&world.config);
-        let machine = if revived {
-            RunMachine::revive(&stored, config, Timestamp(world.now))
-        } else {
-            RunMachine::restore(&stored, config)
+        let machine = match (durable, revived) {
+            (true, _) => Ok(world.stored_run()),
+            (false, true) => RunMachine::revive(&stored, config, Timestamp(world.now)),
+            (false, false) => RunMachine::restore(&stored, config),
         };
         world.take_over(machine.expect("it was just written"));
         world.drive();

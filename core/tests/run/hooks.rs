@@ -419,9 +419,7 @@ fn i07_a_call_that_hooks_let_pass_begins_once_that_is_stored() {
     world.send("Go on");
     let key = CallKey { hop: 0, index: 0 };
     world.drive_until(|world| world.given.contains(&EffectId::Tool(key)));
-    let snapshot = world.store.snapshot.clone().expect("stored");
-    let revived = RunMachine::revive(&snapshot, Arc::clone(&world.config), Timestamp(world.now));
-    let mut revived = revived.expect("readable");
+    let mut revived = world.stored_run();
     let begins = std::iter::from_fn(|| revived.poll_output()).any(|output| {
         matches!(
             output,

@@ -273,11 +273,7 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
         while world.step() {
             if !died && world.store.writes.len() == die_after {
                 died = true;
-                let snapshot = world.store.snapshot.clone().expect("stored");
-                let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
-                let journal = world.journal.as_mut().expect("it writes one");
-                let machine = journal.revive(&snapshot, &config, now);
-                world.take_over(machine.expect("just written"));
+                world.crash();
             }
         }
         let journal = parsed(&written(&mut world));
@@ -314,12 +310,8 @@ fn a_run_that_comes_back_from_an_earlier_write_is_replayed_from_that_one() {
     world.drive_until(|world| world.store.writes.len() == 1);
     let before = world.store.clone();
     world.drive_until(|world| world.store.writes.len() == 2);
-    let snapshot = before.snapshot.clone().expect("stored");
     world.store = before;
-    let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
-    let journal = world.journal.as_mut().expect("it writes one");
-    let machine = journal.revive(&snapshot, &config, now);
-    world.take_over(machine.expect("just written"));
+    world.crash();
     world.drive();
     let journal = parsed(&written(&mut world));
     let replayed = journal.replay().expect("the same");
@@ -559,14 +551,10 @@ fn keep_journals() {
     world.decisions.push_back(denied);
     world.send("Go on");
     world.drive_until(|world| world.store.writes.len() == 2);
-    let snapshot = world.store.snapshot.clone().expect("stored");
-    let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
-    let journal = world.journal.as_mut().expect("it writes one");
-    let machine = journal.revive(&snapshot, &config, now).expect("readable");
     world
         .decisions
         .push_back(stepwell_core::run::Decision::Granted);
-    world.take_over(machine);
+    world.crash();
     world.drive();
     keep(
         "openai-chat-stored-retried-revived.jsonl",

@@ -15,6 +15,7 @@ mod answer_limits;
 mod approval;
 mod cancel;
 mod canonical;
+mod checkpoints;
 mod context;
 mod context_tokens;
 mod crashes;

@@ -167,13 +167,14 @@ fn over_a_crash_what_waited_is_run_and_what_ran_is_unknown() {
         let mut world = world(2, |config| config.durability = durability);
         world.send("Hello");
         world.drive_until(|world| running(world).len() == 2);
-        let stored = match durability {
-            Durability::None => world.machine.snapshot(),
-            Durability::Blocks { .. } => world.store.snapshot.clone().expect("it was stored"),
-        };
-        let config = Arc::clone(&world.config);
-        let revived = RunMachine::revive(&stored, config, Timestamp(world.now));
-        world.take_over(revived.expect("it was just written"));
+        match durability {
+            Durability::None => {
+                let (stored, config) = (world.machine.snapshot(), Arc::clone(&world.config));
+                let revived = RunMachine::revive(&stored, config, Timestamp(world.now));
+                world.take_over(revived.expect("it was just written"));
+            }
+            Durability::Blocks { .. } => world.crash(),
+        }
         world.drive();
         assert_eq!(*world.outcome(), Outcome::Success);
         let texts: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();

@@ -2,12 +2,11 @@
 
 use crate::world::{ToolReply, World, offer};
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     BlockContent, Durability, Effect, EffectId, Input, Misuse, Outcome, Question, QuestionError,
-    RunEvent, RunMachine, StateKind, TimerKey, UserAnswer,
+    RunEvent, StateKind, TimerKey, UserAnswer,
 };
 use stepwell_core::tool::{Tool, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
@@ -302,11 +301,7 @@ fn a_question_ends_with_its_call() {
 }
 
 fn revived(world: &mut World) {
-    let snapshot = world.store.snapshot.clone().expect("something is stored");
-    let config = Arc::clone(&world.config);
-    let now = Timestamp(world.now);
-    let machine = RunMachine::revive(&snapshot, config, now).expect("readable");
-    world.take_over(machine);
+    world.crash();
     world.drive_until(|world| world.given.contains(&TOOL));
 }
 
@@ -347,10 +342,7 @@ fn a_tool_that_must_not_run_again_ends_with_its_question() {
     asks(&mut world, 0, "Which?".into());
     stored(&mut world);
     assert_eq!(answers(&mut world, 0, json!("this")), Ok(()));
-    let snapshot = world.store.snapshot.clone().expect("something is stored");
-    let config = Arc::clone(&world.config);
-    let machine = RunMachine::revive(&snapshot, config, Timestamp(world.now)).expect("readable");
-    world.take_over(machine);
+    world.crash();
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
     let kinds = world.seen.events().filter_map(|event| match event {

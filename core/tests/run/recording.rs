@@ -299,6 +299,7 @@ fn the_answers_of_a_call_whose_id_comes_again_are_read_back_where_they_were() {
             let at = Timestamp(0);
             let turn = Turn {
                 id: "run-1".into(),
+                history: None,
                 parent: None,
                 message: world.machine.conversation().messages().first().cloned(),
                 status: Outcome::Success.turn_status(),

@@ -21,8 +21,7 @@ use stepwell_testing::reply::{Call, Part, call, text};
 
 /// The host dies; a new one has what the store has, and nothing in its hands.
 fn crash(world: &mut World) {
-    let snapshot = world.store.snapshot.clone().expect("something was stored");
-    revive(world, &snapshot);
+    world.crash();
 }
 
 fn revive(world: &mut World, snapshot: &str) {
@@ -240,6 +239,7 @@ fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
         let stored = world.store.blocks.iter();
         let turn = Turn {
             id: world.machine.turn().cloned().expect("it has begun"),
+            history: None,
             parent: None,
             message: messages.first().cloned(),
             status: TurnStatus::Complete,

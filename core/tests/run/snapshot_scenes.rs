@@ -248,11 +248,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         world.fallback_reply = Some(Reply::Silent);
         world.send("Go on");
         world.drive_until(|world| world.seen.invocations().len() == 2);
-        let snapshot = world.store.snapshot.clone().expect("stored");
-        let config = std::sync::Arc::clone(&world.config);
-        let now = Timestamp(world.now);
-        let revived = stepwell_core::run::RunMachine::revive(&snapshot, config, now);
-        world.take_over(revived.expect("just written"));
+        world.crash();
         world
     });
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Input, RunConfig, RunMachine, SnapshotError};
+use stepwell_testing::StoredTurn;
 
 /// A snapshot, and what it is restored with.
 struct Moment {
@@ -20,6 +21,8 @@ struct Moment {
     config: Arc<RunConfig>,
     now: u64,
     snapshot: Value,
+    /// What is stored of the run, if anything was written, and the checkpoint of that.
+    stored: Option<(StoredTurn, Value)>,
 }
 
 static MOMENTS: LazyLock<Vec<Moment>> = LazyLock::new(|| {
@@ -29,6 +32,10 @@ static MOMENTS: LazyLock<Vec<Moment>> = LazyLock::new(|| {
             dialect,
             now: scene.world.now,
             snapshot: serde_json::from_str(&scene.world.machine.snapshot()).expect("it is JSON"),
+            stored: scene.world.store.turn.checkpoint.as_ref().map(|text| {
+                let checkpoint = serde_json::from_str(text).expect("it is JSON");
+                (scene.world.store.turn.clone(), checkpoint)
+            }),
             config: scene.world.config,
         })
     };
@@ -141,6 +148,18 @@ fn try_out(moment: &Moment, snapshot: &Value, revives: bool, cancels: bool) {
     } else {
         RunMachine::restore(&text, config)
     };
+    go_on_with(moment, machine, cancels);
+}
+
+/// What becomes of a changed checkpoint.
+fn try_out_stored(moment: &Moment, stored: &StoredTurn, checkpoint: &Value, cancels: bool) {
+    let mut stored = stored.clone();
+    stored.checkpoint = Some(checkpoint.to_string());
+    let machine = stored.revive(&moment.config, Timestamp(moment.now));
+    go_on_with(moment, machine, cancels);
+}
+
+fn go_on_with(moment: &Moment, machine: Result<RunMachine, SnapshotError>, cancels: bool) {
     let Ok(machine) = machine else { return };
     // Whoever reads it next sees the same run.
     let again = RunMachine::restore(&machine.snapshot(), Arc::clone(&moment.config));
@@ -182,6 +201,28 @@ proptest! {
             try_out(moment, &snapshot, revives, cancels);
         }));
         prop_assert!(tried.is_ok(), "{said}; revives: {revives}, cancels: {cancels}");
+    }
+
+    #[test]
+    fn i04_a_changed_checkpoint_is_refused_or_is_a_run_that_keeps_its_promises(
+        moment in any::<Index>(),
+        changes in prop::collection::vec((any::<Index>(), change()), 1..3),
+        cancels in any::<bool>(),
+    ) {
+        let stored: Vec<_> = MOMENTS.iter().filter(|moment| moment.stored.is_some()).collect();
+        let moment = stored[moment.index(stored.len())];
+        let (turn, checkpoint) = moment.stored.as_ref().expect("it was stored");
+        let mut checkpoint = checkpoint.clone();
+        let mut said = moment.name.to_owned();
+        for (at, change) in changes {
+            let path = change.path(&checkpoint, at);
+            said.push_str(&format!(", {path}: {change:?}"));
+            change.make(&mut checkpoint, &path);
+        }
+        let tried = catch_unwind(AssertUnwindSafe(|| {
+            try_out_stored(moment, turn, &checkpoint, cancels);
+        }));
+        prop_assert!(tried.is_ok(), "{said}; cancels: {cancels}");
     }
 }
 

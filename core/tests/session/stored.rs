@@ -9,6 +9,7 @@ use stepwell_core::{RunId, Timestamp};
 pub fn begun(id: &str, parent: Option<&str>, message: Option<Message>, at: u64) -> Turn {
     Turn {
         id: id.into(),
+        history: None,
         parent: parent.map(RunId::from),
         message,
         status: TurnStatus::Streaming,

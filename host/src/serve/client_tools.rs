@@ -50,12 +50,12 @@ impl TurnTools {
         Ok(Some(Self { base, stored }))
     }
 
-    /// Those that a snapshot has.
-    pub(super) fn of_snapshot(
-        snapshot: &str,
+    /// Those that a checkpoint has.
+    pub(super) fn of_checkpoint(
+        checkpoint: &str,
         base: &AgentBuilder,
         own: &ToolRegistry,
     ) -> Result<Option<Self>, UnusableTurnTools> {
-        Self::new(base, own, &Kept::of(snapshot).client_tools)
+        Self::new(base, own, &Kept::of(checkpoint).client_tools)
     }
 }

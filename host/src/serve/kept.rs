@@ -1,4 +1,4 @@
-//! What a stored turn was begun with, beside what is stored of every turn. It is kept with the turn's snapshots, so that
+//! What a stored turn was begun with, beside what is stored of every turn. It is kept with the turn's checkpoints, so that
 //! whoever goes on with the turn has it too.
 
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use stepwell_core::event::ToolDefinition;
 
-/// As a snapshot has it.
+/// As a checkpoint has it.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Kept {
     #[serde(default)]
@@ -17,13 +17,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// What a snapshot has. What is wrong with it is said by who goes on from it.
-    pub(super) fn of(snapshot: &str) -> Self {
-        serde_json::from_str(snapshot).unwrap_or_default()
+    /// What a checkpoint has. What is wrong with it is said by who goes on from it.
+    pub(super) fn of(checkpoint: &str) -> Self {
+        serde_json::from_str(checkpoint).unwrap_or_default()
     }
 }
 
-/// What is kept, as [`in_snapshot`] takes it: the client's tools, which are a list in JSON, and the model's name.
+/// What is kept, as [`in_checkpoint`] takes it: the client's tools, which are a list in JSON, and the model's name.
 pub(super) fn kept(tools: Option<&str>, model: Option<&str>) -> Option<Arc<str>> {
     let tools = tools.map(|tools| format!("\"client_tools\":{tools},"));
     let model = model.map(|model| format!("\"chosen_model\":{},", Value::from(model)));
@@ -31,12 +31,12 @@ pub(super) fn kept(tools: Option<&str>, model: Option<&str>) -> Option<Arc<str>>
     (!fields.is_empty()).then(|| fields.into())
 }
 
-/// The snapshot of a run with what is kept in it. Whoever does not know of that reads it as it was.
-pub(super) fn in_snapshot(kept: &str, snapshot: &str) -> String {
-    match snapshot.strip_prefix('{') {
+/// The checkpoint of a run with what is kept in it. Whoever does not know of that reads it as it was.
+pub(super) fn in_checkpoint(kept: &str, checkpoint: &str) -> String {
+    match checkpoint.strip_prefix('{') {
         Some(rest) => format!("{{{kept}{rest}"),
         // The turn is closed, and keeps nothing.
-        None => snapshot.to_owned(),
+        None => checkpoint.to_owned(),
     }
 }
 
@@ -46,10 +46,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_snapshot_keeps_what_it_is_given_and_stays_what_it_is() {
+    fn a_checkpoint_keeps_what_it_is_given_and_stays_what_it_is() {
         let tools = json!([{"name": "where", "description": "Where."}]).to_string();
         let fields = kept(Some(&tools), Some("a/\"b\"")).expect("something is kept");
-        let kept = in_snapshot(&fields, r#"{"v":1,"state":"Idle"}"#);
+        let kept = in_checkpoint(&fields, r#"{"v":1,"state":"Idle"}"#);
         let read = Kept::of(&kept);
         assert_eq!(json!(read.client_tools).to_string(), tools);
         assert_eq!(read.chosen_model.as_deref(), Some("a/\"b\""));
@@ -58,7 +58,7 @@ mod tests {
         own.remove("client_tools");
         own.remove("chosen_model");
         assert_eq!(whole, json!({"v": 1, "state": "Idle"}));
-        assert_eq!(in_snapshot(&fields, ""), "");
+        assert_eq!(in_checkpoint(&fields, ""), "");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Late {
                 blocks: Vec::new(),
                 status: TurnStatus::Complete,
                 outcome: None,
-                snapshot: String::new(),
+                checkpoint: String::new(),
                 at: Timestamp(2),
                 first_event: 0,
                 events: Vec::new(),

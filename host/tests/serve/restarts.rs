@@ -156,7 +156,7 @@ async fn an_end_that_nobody_could_log_is_told_all_the_same_and_counts_as_an_even
         }],
         status: TurnStatus::Complete,
         outcome: Some(Outcome::Success),
-        snapshot: String::new(),
+        checkpoint: String::new(),
         at: Timestamp(2),
         first_event: 0,
         events: Vec::new(),

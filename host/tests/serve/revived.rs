@@ -273,7 +273,7 @@ async fn written_by_a_later_version(file: &File) {
         blocks: Vec::new(),
         status: TurnStatus::Streaming,
         outcome: None,
-        snapshot: r#"{"v": 99}"#.to_owned(),
+        checkpoint: r#"{"v": 99}"#.to_owned(),
         at: Timestamp(1),
         first_event: 0,
         events: Vec::new(),

@@ -30,8 +30,8 @@ async fn status(server: &Server, thread: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_waits_for_room_in_a_full_file() {
-    // One piece: its log, its block and the snapshot with it have room together, if there is nothing else.
-    let words = "word".repeat(55_000);
+    // One piece: its log and its block have room together, if there is nothing else.
+    let words = "word".repeat(85_000);
     let script = Script::new()
         .hop(Hop::new().text("Noted."))
         .hop(Hop::new().text("Noted."))

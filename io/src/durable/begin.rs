@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{Failure, Outcome};
+use stepwell_core::session::Turn;
 use stepwell_core::{RunId, Timestamp};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,8 @@ pub(crate) enum BeginFrom {
 /// What a new turn goes on from.
 pub(crate) struct Before {
     pub(crate) history: Conversation,
+    /// Whether the store has no turns that give the history.
+    pub(crate) is_history_new: bool,
     pub(crate) parent: Option<RunId>,
 }
 
@@ -76,7 +79,11 @@ impl<'a> Beginning<'a> {
                 BeginFrom::Latest => None,
                 BeginFrom::Turn(parent) => parent,
             };
-            return Ok(Before { history, parent });
+            return Ok(Before {
+                history,
+                is_history_new: true,
+                parent,
+            });
         };
         let mut stopped = None;
         if let Some(unfinished) = &record.unfinished {
@@ -110,7 +117,11 @@ impl<'a> Beginning<'a> {
                 self.history(&turn).await?
             }
         };
-        Ok(Before { history, parent })
+        Ok(Before {
+            history,
+            is_history_new: false,
+            parent,
+        })
     }
 
     /// Whether another host drives a turn. What this one has left unfinished rests: else it had the thread here.
@@ -129,15 +140,19 @@ impl<'a> Beginning<'a> {
 
     /// The conversation as of a stored turn.
     pub(crate) async fn history(&self, turn: &TurnKey) -> Result<Conversation, StoreError> {
-        let store = &self.stored.store;
-        let path = self
-            .patience()
-            .call(self.notices, self.cancel, || store.path(turn))
-            .await?;
+        let path = self.path(turn).await?;
         let begin = Instant::now();
         let history = history(&path)?;
         let _ = self.history_took.set(begin.elapsed());
         Ok(history)
+    }
+
+    /// The stored turns up to this one, the oldest first.
+    pub(crate) async fn path(&self, turn: &TurnKey) -> Result<Vec<Turn>, StoreError> {
+        let store = &self.stored.store;
+        self.patience()
+            .call(self.notices, self.cancel, || store.path(turn))
+            .await
     }
 
     /// Stores that the turn begins.

@@ -11,6 +11,7 @@ mod take_over;
 mod writer;
 
 pub(crate) use begin::{BeginFrom, Beginning, not_stored};
+pub(crate) use history::{last_of, revive_stored};
 pub(crate) use own_lease::OwnLease;
 pub(crate) use patience::{Notices, Patience, in_time};
 pub use recover::Recovered;

@@ -25,7 +25,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 pub struct Recovered {
     /// The turn.
     pub key: TurnKey,
-    /// It is under way again, or its snapshot cannot be read: then it stays unfinished in the store, for a program that
+    /// It is under way again, or its checkpoint cannot be read: then it stays unfinished in the store, for a program that
     /// can read it, or until somebody sends on its thread.
     pub turn: Result<Turn, ReviveError>,
 }
@@ -72,6 +72,33 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// Goes on with one unfinished turn of the store, as [`recover`](Self::recover) does with those that nobody drives, whoever
+    /// drives it: that host can write it no more. `None` if it has ended, or another host was quicker.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn recover_turn(
+        &self,
+        unfinished: &Unfinished,
+    ) -> Result<Option<Recovered>, StoreError> {
+        let setup = self.turn_setup();
+        let Some(stored) = &setup.store else {
+            return Ok(None);
+        };
+        let lease = in_time(stored.lease().boxed()).await?;
+        let begin = claim(&setup, stored, &lease, unfinished).await?;
+        let agent = self.thread(unfinished.key.thread.clone());
+        Ok(begin.map(|begin| Recovered {
+            key: unfinished.key.clone(),
+            turn: begin.map(|begin| agent.begin(begin)),
+        }))
+    }
+}
+
 /// Returns the unfinished turns that are this owner's or whose owners hold no lease, once that is known of all.
 async fn left(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
     let StoreSetup { store, owner, .. } = stored;
@@ -105,7 +132,7 @@ async fn claim(
         .claim(key, unfinished.generation, &stored.owner);
     let Claimed {
         generation,
-        snapshot,
+        checkpoint,
     } = match in_time(claim).await {
         Ok(claimed) => claimed,
         Err(error) if error.is_lost() => return Ok(None),
@@ -115,13 +142,15 @@ async fn claim(
         key: key.clone(),
         generation,
     };
-    let Some(snapshot) = snapshot else {
+    let Some(checkpoint) = checkpoint else {
         return begin_anew(setup, stored, lease.clone(), turn)
             .await
             .map(|begin| Some(Ok(begin)));
     };
     let journal = setup.journal.as_ref();
-    let run = Journaled::revive(&snapshot, &setup.config, journal, Clock::new().now());
+    let path = in_time(stored.store.path(&turn.key)).await?;
+    let now = Clock::new().now();
+    let run = Journaled::revive_stored(&checkpoint, &path, &setup.config, journal, now);
     Ok(Some(match run {
         Ok(run) => Ok(Begin::Claimed {
             turn,
@@ -143,6 +172,7 @@ async fn begin_anew(
 ) -> Result<Begin, StoreError> {
     let mut path = in_time(stored.store.path(&turn.key)).await?;
     let own = path.pop();
+    let own_history = own.as_ref().and_then(|own| own.history.clone());
     let start = Start {
         run_id: turn.key.turn.clone(),
         message: own.and_then(|own| own.message),
@@ -154,7 +184,10 @@ async fn begin_anew(
         turn,
         lease,
         start: Box::new(start),
-        history: Box::new(history(&path)?),
+        history: Box::new(match own_history {
+            Some(history) => history.conversation(),
+            None => history(&path)?,
+        }),
         setup: Arc::clone(setup),
     })
 }

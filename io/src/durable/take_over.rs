@@ -1,6 +1,7 @@
 //! Brings a turn to its end that a new one of its thread finds unfinished: its host died, or is another one.
 
 use super::begin::Beginning;
+use super::history::revive_stored;
 use crate::store::{Claimed, PersistBatch, StoreError, TurnKey, Unfinished};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
@@ -24,8 +25,9 @@ pub(crate) async fn take_over(
     tracing::info!(target: "stepwell", turn = %turn.turn, owner = unfinished.owner, "an unfinished turn is stopped: the user has moved on");
     let mut config = (*beginning.setup.config).clone();
     config.device.killed = KilledPolicy::Cancel;
-    let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
-    match RunMachine::revive(snapshot, Arc::new(config), now) {
+    let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
+    let path = beginning.path(turn).await?;
+    match revive_stored(checkpoint, &path, &Arc::new(config), now) {
         Ok(mut machine) => {
             let ended = write_all(beginning, turn, &claimed, &mut machine, now).await?;
             Ok(ended.then(|| machine.conversation().clone()))
@@ -61,7 +63,7 @@ async fn write_all(
                 status,
                 outcome,
                 blocks,
-                snapshot,
+                checkpoint,
                 ..
             },
         ) = (id, effect)
@@ -73,7 +75,7 @@ async fn write_all(
             blocks,
             status,
             outcome,
-            snapshot,
+            checkpoint,
             first_event: 0,
             events: Vec::new(),
             at: now,
@@ -110,7 +112,7 @@ async fn close(
         blocks: Vec::new(),
         status: TurnStatus::Cancelled,
         outcome: Some(Outcome::Cancelled),
-        snapshot: String::new(),
+        checkpoint: String::new(),
         first_event: 0,
         events: Vec::new(),
         at: now,

@@ -81,7 +81,7 @@ impl Writer {
                 status,
                 outcome,
                 blocks,
-                snapshot,
+                checkpoint,
                 ..
             },
         ) = (id, effect)
@@ -97,7 +97,7 @@ impl Writer {
             blocks,
             status,
             outcome,
-            snapshot,
+            checkpoint,
             first_event: 0,
             events: Vec::new(),
             at: self.clock.now(),

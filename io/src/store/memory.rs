@@ -40,7 +40,7 @@ struct Stored {
     turn: Turn,
     owner: String,
     generation: Generation,
-    snapshot: Option<String>,
+    checkpoint: Option<String>,
     events: Vec<String>,
     acknowledged: Option<u64>,
 }
@@ -143,6 +143,7 @@ impl MemoryStore {
             turn: Turn {
                 id: key.turn.clone(),
                 parent: new.parent.clone(),
+                history: new.history.clone(),
                 message: new.message.clone(),
                 status: TurnStatus::Streaming,
                 outcome: None,
@@ -152,7 +153,7 @@ impl MemoryStore {
             },
             owner: new.owner.clone(),
             generation: Generation::FIRST,
-            snapshot: new.snapshot.clone(),
+            checkpoint: new.checkpoint.clone(),
             events: Vec::new(),
             acknowledged: None,
         });
@@ -207,7 +208,7 @@ impl MemoryStore {
             turn.outcome.clone_from(&batch.outcome);
             turn.updated_at = turn.updated_at.max(batch.at);
             let is_open = batch.status == TurnStatus::Streaming;
-            stored.snapshot = is_open.then(|| batch.snapshot.clone());
+            stored.checkpoint = is_open.then(|| batch.checkpoint.clone());
             Ok(())
         })?;
         if let Some(thread) = lock(&self.threads).get_mut(&key.thread) {
@@ -313,7 +314,7 @@ impl Store for MemoryStore {
                 owner.clone_into(&mut stored.owner);
                 Ok(Claimed {
                     generation: stored.generation,
-                    snapshot: stored.snapshot.clone(),
+                    checkpoint: stored.checkpoint.clone(),
                 })
             })
         });

@@ -1,12 +1,12 @@
 //! Where turns are kept: [`Store`], and the stores that come with Stepwell.
 //!
-//! A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
+//! A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the checkpoint
 //! that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time:
 //!
 //! 1. [`begin_turn`](Store::begin_turn) before anything is sent to the model. A thread has one unfinished turn at most,
 //!    so that of two hosts that begin one at the same time one wins; the other hears [`StoreError::Busy`].
 //! 2. [`persist`](Store::persist) for each write of the machine
-//!    ([`Effect::Persist`](stepwell_core::run::Effect::Persist)): blocks, status and snapshot in one transaction.
+//!    ([`Effect::Persist`](stepwell_core::run::Effect::Persist)): blocks, status and checkpoint in one transaction.
 //!    With its last write the turn is closed, once.
 //! 3. [`claim`](Store::claim) to go on with a turn whose owner died, or to take it away from one that lives. It raises
 //!    the turn's [`Generation`] in the database; from then on whatever the owner before writes is refused with
@@ -92,7 +92,7 @@ pub trait Store: Debug + Send + Sync + 'static {
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation>;
 
     /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap. Gives the
-    /// new generation, and the snapshot to go on from.
+    /// new generation, and the checkpoint to go on from.
     ///
     /// # Errors
     /// [`Stale`](StoreError::Stale) if somebody else claimed it first, [`Closed`](StoreError::Closed) if it has come to
@@ -104,9 +104,9 @@ pub trait Store: Debug + Send + Sync + 'static {
         owner: &'a str,
     ) -> StoreFuture<'a, Claimed>;
 
-    /// Stores blocks, status, outcome, snapshot and events. The blocks are numbered from `batch.first` on. Those that are
+    /// Stores blocks, status, outcome, checkpoint and events. The blocks are numbered from `batch.first` on. Those that are
     /// stored already must be the same ones, and change nothing: a batch may be sent again, alone or as a part of a
-    /// longer one, if it is not known whether it was stored. The newer snapshot takes the place of the older; a turn
+    /// longer one, if it is not known whether it was stored. The newer checkpoint takes the place of the older; a turn
     /// that is closed keeps none.
     ///
     /// # Errors

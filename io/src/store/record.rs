@@ -2,6 +2,7 @@ use std::fmt;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Block, Outcome, TurnStatus};
+use stepwell_core::session::TurnHistory;
 use stepwell_core::{RunId, Timestamp};
 
 /// How often the owner of a turn has changed: 1 for the one that began it. A store takes the writes of the highest one
@@ -62,8 +63,12 @@ pub struct NewTurn {
     pub parent: Option<RunId>,
     /// What the user said; none where the turn goes on from the history alone.
     pub message: Option<Message>,
-    /// What the run can be revived from if its host dies before the first write.
-    pub snapshot: Option<String>,
+    /// The conversation before the turn, where the turns on its path do not give it: that of an agent which was given one
+    /// that the store has no turns of.
+    pub history: Option<Box<TurnHistory>>,
+    /// The [checkpoint](stepwell_core::run::RunMachine::checkpoint) that the run comes back from if its host dies before the
+    /// first write.
+    pub checkpoint: Option<String>,
     /// Who writes it: a name that stays the same when the host is started again, and that no other host has.
     pub owner: String,
     /// The thread's title, if it has none yet.
@@ -80,7 +85,8 @@ impl NewTurn {
             key,
             parent: None,
             message: None,
-            snapshot: None,
+            history: None,
+            checkpoint: None,
             owner: owner.into(),
             title: None,
             at,
@@ -99,8 +105,8 @@ pub struct PersistBatch {
     pub status: TurnStatus,
     /// How it ended, if it does.
     pub outcome: Option<Outcome>,
-    /// What the run can be revived from, made when the blocks were.
-    pub snapshot: String,
+    /// What the run comes back from, with the blocks: made when they were.
+    pub checkpoint: String,
     /// The index of the first event; of the one that would come next, if there are none.
     pub first_event: u64,
     /// Events of the turn's log that are stored with the blocks, as by [`append_events`](super::Store::append_events).
@@ -114,9 +120,10 @@ pub struct PersistBatch {
 pub struct Claimed {
     /// What to write with.
     pub generation: Generation,
-    /// What to [revive](stepwell_core::run::RunMachine::revive) it from. None if it was begun without one and nothing
-    /// was written since: it is to begin anew, with its message.
-    pub snapshot: Option<String>,
+    /// What the run [comes back from](stepwell_core::run::RunMachine::revive_from), with the turns on its
+    /// [path](super::Store::path). None if it was begun without one and nothing was written since: it is to begin anew, with
+    /// its message.
+    pub checkpoint: Option<String>,
 }
 
 /// A turn that has not come to its end.

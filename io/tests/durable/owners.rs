@@ -25,7 +25,7 @@ async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
         .claim(&key(&stored[0]), Generation::FIRST, "other")
         .await
         .unwrap();
-    assert!(claimed.snapshot.is_some());
+    assert!(claimed.checkpoint.is_some());
     finish.add_permits(1);
     let (events, finished) = watch(turn).await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
@@ -83,7 +83,7 @@ async fn a_turn_whose_run_cannot_be_read_is_closed_when_the_user_goes_on() {
             stepwell_core::Timestamp(1),
         );
         new.message = Some(stepwell_io::Message::user("left-user", "Is anybody there?"));
-        new.snapshot = snapshot;
+        new.checkpoint = snapshot;
         store.begin_turn(&new).await.unwrap();
         let agent = agent(&server, &store).build().unwrap();
         let (_, finished) = watch(agent.send("Hello?")).await;

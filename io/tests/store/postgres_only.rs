@@ -115,9 +115,9 @@ async fn a_claim_and_a_write_at_once_leave_the_write_whole_or_refused() {
             Ok(()) => {
                 assert_eq!(blocks, 2);
                 // It came first, so the claim has its snapshot.
-                assert_eq!(claimed.snapshot.as_deref(), Some("snapshot after 0"));
+                assert_eq!(claimed.checkpoint.as_deref(), Some("checkpoint after 0"));
             }
-            Err(StoreError::Stale { .. }) => assert_eq!((blocks, claimed.snapshot), (0, None)),
+            Err(StoreError::Stale { .. }) => assert_eq!((blocks, claimed.checkpoint), (0, None)),
             Err(other) => panic!("{other}"),
         }
     }

@@ -24,7 +24,7 @@ async fn a_file_that_is_opened_again_has_everything() {
     assert_eq!(texts(&again, &turn).await, ["x"]);
     assert_eq!(again.event_log(&turn).await.unwrap().next, 1);
     let claimed = again.claim(&turn, FIRST, "host").await.unwrap();
-    assert_eq!(claimed.snapshot.as_deref(), Some("snapshot after 0"));
+    assert_eq!(claimed.checkpoint.as_deref(), Some("checkpoint after 0"));
     let stale = store.persist(&turn, FIRST, &batch(1, &["y"], 3)).await;
     assert!(matches!(stale, Err(StoreError::Stale { .. })), "{stale:?}");
 }

@@ -324,13 +324,16 @@ final class Agent {
       final (:messages, :sharedState, turn: parent) = await durable.before(thread.key, from, known, waiting);
       await instructed(messages, waiting);
       final (machine, outputs) = started(messages, sharedState);
+      // Where the store has no turns that give the conversation, it is stored with this one.
+      final isKnownElsewhere = parent != null || (messages.isEmpty && (sharedState is Map && sharedState.isEmpty));
       final turn = NewTurn(
         TurnKey(thread.key, id),
         durable.owner,
         DateTime.now(),
         parent: parent,
         message: message,
-        snapshot: machine.snapshot,
+        history: isKnownElsewhere ? null : {'messages': messages, 'state': sharedState},
+        checkpoint: machine.checkpoint,
         title: parent == null ? titleOf(machine.messages) : null,
       );
       return (machine, outputs, await durable.begin(turn, waiting));
@@ -357,14 +360,18 @@ final class Agent {
       if (claimed == null) {
         // It was begun without this store.
         final now = DateTime.now();
-        final generation = await durable.begin(NewTurn(key, durable.owner, now, snapshot: snapshot), waiting);
+        final generation = await durable.begin(NewTurn(key, durable.owner, now, checkpoint: snapshot), waiting);
         return (machine, machine.pollOutputs(), generation);
       }
       machine.close();
-      final newer = _revived(claimed.snapshot ?? snapshot);
+      final newer = claimed.checkpoint == null ? _revived(snapshot) : await _claimed(key, claimed, waiting);
       return (newer, newer.pollOutputs(), claimed.generation);
     });
   }
+
+  /// The run of a claimed turn.
+  Future<RunMachine> _claimed(TurnKey key, Claimed claimed, Waiting waiting) =>
+      _shared.durable!.revived(key, claimed, _shared.config, waiting, journal: _shared.journal != null);
 
   RunMachine _revived(String snapshot) {
     final machine = RunMachine.revive(snapshot, _shared.config, journal: _shared.journal != null);
@@ -385,13 +392,14 @@ final class Agent {
     if (durable == null) return const [];
     final orphans = await durable.orphans((key) => _shared.thread(key).current != null);
     return [
-      for (final (key, claimed) in orphans) _recovered(key, claimed),
+      for (final (key, claimed) in orphans) await _recovered(key, claimed),
     ];
   }
 
-  Recovered _recovered(TurnKey key, Claimed claimed) {
+  Future<Recovered> _recovered(TurnKey key, Claimed claimed) async {
     try {
-      final machine = _revived(claimed.snapshot ?? '');
+      final once = Waiting((_) {}, (_) {})..giveUp();
+      final machine = await _claimed(key, claimed, once);
       final turn = thread(key.thread)._stored(
         key.turn,
         isRevived: true,

@@ -1,4 +1,5 @@
 import 'dart:async';
+import 'dart:convert';
 
 import 'errors.dart';
 import 'json.dart';
@@ -198,6 +199,35 @@ final class Durable {
     return claimed;
   }
 
+  /// The run of a claimed turn. Throws a [StepwellException] if it cannot be read.
+  Future<RunMachine> revived(
+    TurnKey key,
+    Claimed claimed,
+    RunConfig config,
+    Waiting waiting, {
+    bool journal = false,
+  }) async {
+    final checkpoint = claimed.checkpoint ?? '';
+    final turns = await _call(() => store.turns(key.thread), waiting);
+    try {
+      return RunMachine.reviveFrom(checkpoint, turns, key.turn, config, journal: journal);
+    } on StepwellException {
+      // A turn that was begun without the store has what the app kept of it, until its first write.
+      if (_isWhole(checkpoint)) return RunMachine.revive(checkpoint, config, journal: journal);
+      rethrow;
+    }
+  }
+
+  /// Whether a text is the snapshot of a whole run, and no checkpoint.
+  static bool _isWhole(String text) {
+    try {
+      final json = jsonDecode(text);
+      return json is Map && !json.containsKey('basis');
+    } on FormatException {
+      return false;
+    }
+  }
+
   /// Claims a turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if its run
   /// could be read.
   Future<Known?> _stop(Unfinished unfinished, Waiting waiting) async {
@@ -210,7 +240,7 @@ final class Durable {
     final config = _config.copyWith(device: _config.device.copyWith(killed: KilledPolicy.cancel));
     RunMachine? machine;
     try {
-      machine = RunMachine.revive(claimed.snapshot ?? '', config);
+      machine = await revived(key, claimed, config, waiting);
     } on StepwellException {
       // Its run cannot be read: what is stored of it stands.
     }
@@ -242,7 +272,7 @@ final class Durable {
         int.parse(effect.id.substring(effect.id.indexOf(':') + 1)),
         effect.blocks,
         effect.status,
-        effect.snapshot,
+        effect.checkpoint,
         DateTime.now(),
         outcome: effect.outcome?.toJson(),
       );

@@ -73,6 +73,27 @@ final class RunMachine with _RunCalls implements Finalizable {
   RunMachine.revive(String snapshot, RunConfig config, {int? nowMs, bool journal = false})
       : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now(), 'journal': journal});
 
+  /// A stored run whose process died, as [RunMachine.revive] gives it, from what a store has of it: the newest checkpoint of the
+  /// turn, and the turns of its thread, or those on the path to it alone. They are read at one time: a turn with more blocks than
+  /// were stored with its checkpoint, or with fewer, is refused.
+  RunMachine.reviveFrom(
+    String checkpoint,
+    List<TurnRecord> turns,
+    String turn,
+    RunConfig config, {
+    int? nowMs,
+    bool journal = false,
+  }) : this._({
+          'config': config.toJson(),
+          'reviveFrom': {
+            'checkpoint': checkpoint,
+            'turns': [for (final stored in turns) stored.toJson()],
+            'turn': turn,
+          },
+          'nowMs': nowMs ?? _now(),
+          'journal': journal,
+        });
+
   RunMachine._(JsonObject making) : _machine = _made(making) {
     _finalizer.attach(this, _machine.cast(), detach: this);
   }

@@ -36,6 +36,10 @@ base mixin _RunCalls {
   /// The user stops one call. The others go on, and the model is told.
   Outputs cancelCall(CallKey call, {int? nowMs}) => _tell('cancelCall', nowMs, {'call': call.toJson()});
 
+  /// What a store keeps of the run beside the turn's blocks, to be given to `reviveFrom`: for a turn that is stored
+  /// before its first write, which brings its own. None if the turn has not begun, or stores no blocks.
+  String? get checkpoint => _ask('checkpoint', (json) => json.maybeText('answer'));
+
   /// No answer came at all.
   Outputs connectionFailed(String effect, String message, {int? nowMs}) =>
       _tell('connectionFailed', nowMs, {'effect': effect, 'message': message});

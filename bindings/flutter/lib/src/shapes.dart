@@ -1078,16 +1078,16 @@ final class CancelTool extends Effect {
       );
 }
 
-/// Store the blocks and the snapshot in one transaction; answer with `persisted` or `persistFailed`.
+/// Store the blocks and the checkpoint in one transaction; answer with `persisted` or `persistFailed`.
 final class Persist extends Effect {
-  const Persist(super.id, this.turn, this.status, this.blocks, this.snapshot, {this.outcome});
+  const Persist(super.id, this.turn, this.status, this.blocks, this.checkpoint, {this.outcome});
 
   factory Persist.fromJson(JsonObject json) => Persist(
         json.text('id'),
         json.text('turn'),
         TurnStatus.values.byName(json.text('status')),
         [for (final each in json.objects('blocks')) Block.fromJson(each)],
-        json.text('snapshot'),
+        json.text('checkpoint'),
         outcome: json['outcome'] == null ? null : Outcome.fromJson(json.object('outcome')),
       );
 
@@ -1100,8 +1100,8 @@ final class Persist extends Effect {
   /// The blocks, in sequence without a gap.
   final List<Block> blocks;
 
-  /// The run's snapshot to store with them.
-  final String snapshot;
+  /// What the run comes back from with them, by `reviveFrom`: stored in place of the checkpoint before.
+  final String checkpoint;
 
   /// How the turn ended, with its last write.
   final Outcome? outcome;
@@ -1698,13 +1698,14 @@ final class EventsMissed extends RegistryEvent {
 
 /// A turn that begins.
 final class NewTurn {
-  const NewTurn(this.key, this.owner, this.at, {this.parent, this.message, this.snapshot, this.title});
+  const NewTurn(this.key, this.owner, this.at, {this.parent, this.message, this.history, this.checkpoint, this.title});
 
   factory NewTurn.fromJson(JsonObject json) => NewTurn(
         TurnKey.fromJson(json.object('key')),
         parent: json.maybeText('parent'),
         message: json['message'] == null ? null : json.object('message'),
-        snapshot: json.maybeText('snapshot'),
+        history: json['history'],
+        checkpoint: json.maybeText('checkpoint'),
         json.text('owner'),
         title: json.maybeText('title'),
         DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
@@ -1719,8 +1720,11 @@ final class NewTurn {
   /// What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone.
   final JsonObject? message;
 
-  /// What the run can be revived from if its process dies before the first write.
-  final String? snapshot;
+  /// The conversation before the turn, where the turns on its path do not give it: JSON, to be kept as it is.
+  final Object? history;
+
+  /// The checkpoint that the run comes back from if its process dies before the first write.
+  final String? checkpoint;
 
   /// Who writes it.
   final String owner;
@@ -1736,7 +1740,8 @@ final class NewTurn {
         'key': key.toJson(),
         'parent': parent,
         'message': message,
-        'snapshot': snapshot,
+        'history': history,
+        'checkpoint': checkpoint,
         'owner': owner,
         'title': title,
         'atMs': at.millisecondsSinceEpoch,
@@ -1767,36 +1772,36 @@ final class TurnKey {
 
 /// A turn that now is the caller's.
 final class Claimed {
-  const Claimed(this.generation, {this.snapshot});
+  const Claimed(this.generation, {this.checkpoint});
 
   factory Claimed.fromJson(JsonObject json) => Claimed(
         json.number('generation'),
-        snapshot: json.maybeText('snapshot'),
+        checkpoint: json.maybeText('checkpoint'),
       );
 
   /// What to write with.
   final int generation;
 
-  /// The newest snapshot of the turn; none if it was begun without one and nothing was written since.
-  final String? snapshot;
+  /// The newest checkpoint of the turn; none if it was begun without one and nothing was written since.
+  final String? checkpoint;
 
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
         'generation': generation,
-        'snapshot': snapshot,
+        'checkpoint': checkpoint,
       });
 }
 
 /// What is stored of a turn at once.
 final class PersistBatch {
-  const PersistBatch(this.first, this.blocks, this.status, this.snapshot, this.at, {this.outcome});
+  const PersistBatch(this.first, this.blocks, this.status, this.checkpoint, this.at, {this.outcome});
 
   factory PersistBatch.fromJson(JsonObject json) => PersistBatch(
         json.number('first'),
         [for (final each in json.objects('blocks')) Block.fromJson(each)],
         TurnStatus.values.byName(json.text('status')),
         outcome: json['outcome'],
-        json.text('snapshot'),
+        json.text('checkpoint'),
         DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
       );
 
@@ -1812,8 +1817,8 @@ final class PersistBatch {
   /// How it ended, if it does: JSON, to be kept as it is.
   final Object? outcome;
 
-  /// What the run can be revived from, made when the blocks were.
-  final String snapshot;
+  /// What the run comes back from, with the blocks: made when they were.
+  final String checkpoint;
 
   /// Now.
   final DateTime at;
@@ -1824,7 +1829,7 @@ final class PersistBatch {
         'blocks': [for (final each in blocks) each.toJson()],
         'status': status.name,
         'outcome': outcome,
-        'snapshot': snapshot,
+        'checkpoint': checkpoint,
         'atMs': at.millisecondsSinceEpoch,
       });
 }
@@ -1905,12 +1910,13 @@ final class Unfinished {
 
 /// A turn as it is stored: what the user said, and the blocks that came of it.
 final class TurnRecord {
-  const TurnRecord(this.id, this.status, this.createdAt, this.updatedAt, this.blocks, {this.parent, this.message, this.outcome});
+  const TurnRecord(this.id, this.status, this.createdAt, this.updatedAt, this.blocks, {this.parent, this.message, this.history, this.outcome});
 
   factory TurnRecord.fromJson(JsonObject json) => TurnRecord(
         json.text('id'),
         parent: json.maybeText('parent'),
         message: json['message'] == null ? null : json.object('message'),
+        history: json['history'],
         TurnStatus.values.byName(json.text('status')),
         outcome: json['outcome'],
         DateTime.fromMillisecondsSinceEpoch(json.number('createdAtMs'), isUtc: true),
@@ -1926,6 +1932,9 @@ final class TurnRecord {
 
   /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
   final JsonObject? message;
+
+  /// The conversation before the turn, where the turns before it do not give it: JSON, as it was given to be stored.
+  final Object? history;
 
   /// Where it stands.
   final TurnStatus status;
@@ -1947,6 +1956,7 @@ final class TurnRecord {
         'id': id,
         'parent': parent,
         'message': message,
+        'history': history,
         'status': status.name,
         'outcome': outcome,
         'createdAtMs': createdAt.millisecondsSinceEpoch,

@@ -2,7 +2,7 @@ import 'shapes.dart';
 import 'threads.dart';
 
 /// The app's own database, as the place where an agent's turns are kept. A store holds threads; a thread holds a tree of
-/// turns; a turn holds its blocks in sequence, its status, and the snapshot that it can be revived from. It is written by one
+/// turns; a turn holds its blocks in sequence, its status, and the checkpoint that it can be revived from. It is written by one
 /// owner at a time.
 ///
 /// Each method is one transaction: it is done as a whole or not at all, and what it has said to be done is still there after
@@ -16,13 +16,13 @@ abstract interface class Store {
   Future<int> beginTurn(NewTurn turn);
 
   /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`. Gives the new generation, one more, and
-  /// the snapshot to go on from.
+  /// the checkpoint to go on from.
   ///
   /// `stale` if somebody else claimed it first, `closed` if it has come to its end, `noTurn`.
   Future<Claimed> claim(TurnKey turn, int seen, String owner);
 
-  /// Stores blocks, status, outcome and snapshot. Blocks that are stored already must be the same ones, and change nothing: a
-  /// batch may come again, alone or as a part of a longer one. The newer snapshot takes the place of the older; a turn that is
+  /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same ones, and change nothing: a
+  /// batch may come again, alone or as a part of a longer one. The newer checkpoint takes the place of the older; a turn that is
   /// closed keeps none. A batch that closes a turn which has just that end already changes nothing.
   ///
   /// `stale` if `generation` is not the turn's, `gap` if blocks are missing before the first, `conflict` if one is stored with

@@ -11,12 +11,13 @@ from ._calls import at, outputs_of
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.calls import RunCalls
 from ._ffi.machine import *
-from ._record import Json
+from ._record import Json, lower
 from .arguments import as_json, checks_arguments, names_arguments
 from .config import RunConfig
 from .effects import Outputs
 from .errors import InvalidArgumentError, translates
 from .options import TurnOptions, Unpack, lower_options
+from .stores import TurnRecord
 from .media import Content, Parts, said
 
 
@@ -77,6 +78,24 @@ class RunMachine(RunCalls):
         are written down, in a journal of their own.
         """
         return cls._of(_revive(snapshot, config.lower(), at(now), journal))
+
+    @classmethod
+    def revive_from(
+        cls,
+        checkpoint: str,
+        turns: Sequence[TurnRecord],
+        turn: str,
+        config: RunConfig,
+        *,
+        now: datetime | None = None,
+        journal: bool = False,
+    ) -> RunMachine:
+        """A stored run whose process died, as ``revive`` gives it, from what a store has of it.
+
+        That is the newest ``checkpoint`` of the turn, and the turns of its thread, or those on the path to it alone. They
+        are read at one time: a turn with more blocks than were stored with its checkpoint, or with fewer, is refused.
+        """
+        return cls._of(_revive_from(checkpoint, lower(turns), turn, config.lower(), at(now), journal))
 
     @classmethod
     def _of(cls, machine: _ffi.RunMachine) -> RunMachine:
@@ -182,6 +201,7 @@ class RunMachine(RunCalls):
 _new = translates(_ffi.RunMachine)
 _restore = translates(_ffi.RunMachine.restore)
 _revive = translates(_ffi.RunMachine.revive)
+_revive_from = translates(_ffi.RunMachine.revive_from)
 
 
 def lower_start(

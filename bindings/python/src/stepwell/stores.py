@@ -123,7 +123,7 @@ class Other(StoreError):
 class Store(abc.ABC):
     """A database of the app's own, as the store of an agent's threads.
 
-    A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
+    A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the checkpoint
     that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time.
 
     Each method is one transaction: it is done as a whole or not at all, also if it is cancelled on the way; what it has
@@ -148,16 +148,16 @@ class Store(abc.ABC):
     def claim(self, turn: TurnKey, seen: int, owner: str) -> Claimed | Awaitable[Claimed]:
         """Makes ``owner`` the owner of an unfinished turn, if its generation is still ``seen``: compare-and-swap.
 
-        Gives the new generation, one more, and the snapshot to go on from. ``Stale`` if somebody else claimed it first,
+        Gives the new generation, one more, and the checkpoint to go on from. ``Stale`` if somebody else claimed it first,
         ``Closed`` if it has come to its end, ``NoTurn``.
         """
 
     @abc.abstractmethod
     def persist(self, turn: TurnKey, generation: int, batch: PersistBatch) -> None | Awaitable[None]:
-        """Stores blocks, status, outcome and snapshot.
+        """Stores blocks, status, outcome and checkpoint.
 
         Blocks that are stored already must be the same ones, and change nothing: a batch may come again, alone or as a
-        part of a longer one. The newer snapshot takes the place of the older; a turn that is closed keeps none. A batch
+        part of a longer one. The newer checkpoint takes the place of the older; a turn that is closed keeps none. A batch
         that closes a turn which has just that end already changes nothing.
 
         ``Stale`` if ``generation`` is not the turn's, ``Gap`` if blocks are missing before the first, ``Conflict`` if

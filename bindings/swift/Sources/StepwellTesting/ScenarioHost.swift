@@ -66,7 +66,7 @@ final class ScenarioHost {
         let machine = try run(name)
         came.append(try machine.pollOutputs())
         for case .persist(let write) in came.flatMap(\.effects) {
-            written["\(name) \(write.id)"] = write.snapshot
+            written["\(name) \(write.id)"] = try machine.snapshot()
         }
         gives["state"] = StepwellTesting.name(machine.state())
         gives["wake_at"] = machine.pollTimeout().map { milliseconds($0) }

@@ -10,15 +10,16 @@ pub use canonical::CanonicalForm;
 pub use restore::SnapshotError;
 
 use super::protocol::ticket::Ticket;
+#[cfg(doc)]
+use super::protocol::{Effect, KilledPolicy, RunEvent};
 use super::protocol::{
     EffectId, EffectStage, Input, Misuse, Outcome, Output, RunConfig, Start, StateKind, TimerKey,
 };
-#[cfg(doc)]
-use super::protocol::{KilledPolicy, RunEvent};
 use super::states::Run;
 use super::states::any_run::AnyRun;
 use super::states::dispose::Disposed;
 use super::states::streaming::Flow;
+use super::stored::Turn as StoredTurn;
 use super::turn::Turn;
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};
@@ -152,6 +153,49 @@ impl RunMachine {
         now: Timestamp,
     ) -> Result<Self, SnapshotError> {
         AnyRun::revive(snapshot, config, now).map(Self::from)
+    }
+
+    /// A stored run whose host died, as [`revive`](Self::revive) gives it, from what a host with a store has of it: the
+    /// newest checkpoint of the turn ([`Effect::Persist`], or [`checkpoint`](Self::checkpoint)), the conversation before the
+    /// turn, and the turn with its blocks. Where the turn has a history of its own, that is the conversation before it.
+    ///
+    /// The checkpoint and the blocks belong together: read both at one time. A turn with more blocks than its checkpoint
+    /// counts, or with fewer, is refused.
+    ///
+    /// ```
+    /// # use stepwell_core::conversation::Conversation;
+    /// # use stepwell_core::event::Message;
+    /// # use stepwell_core::run::{Input, RunConfig, RunMachine, Start, TurnStatus};
+    /// # use stepwell_core::{Timestamp, provider};
+    /// # use stepwell_core::session::Turn;
+    /// # use std::sync::Arc;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+    /// # let config = Arc::new(RunConfig::new(endpoint));
+    /// # let now = Timestamp(0);
+    /// # let message = Message::user("message-1", "Hello");
+    /// # let mut machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), Conversation::default());
+    /// machine.handle(Input::Start(Box::new(Start::new("run-1", message.clone()))), now)?;
+    /// let checkpoint = machine.checkpoint().ok_or("the run records blocks")?;
+    /// // … the host stores the turn and the checkpoint, and dies; another one reads both …
+    /// # let (id, status, created_at, updated_at) = ("run-1".into(), TurnStatus::Streaming, now, now);
+    /// # let (parent, history, outcome, blocks) = (None, None, None, Vec::new());
+    /// # let turn = Turn { id, parent, history, message: Some(message), status, outcome, created_at, updated_at, blocks };
+    /// # let history = Conversation::default();
+    /// let machine = RunMachine::revive_from(&checkpoint, history, &turn, config, now)?;
+    /// # assert_eq!(machine.conversation().messages().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The text is no checkpoint, one of another version, or it does not fit the history and the turn.
+    pub fn revive_from(
+        checkpoint: &str,
+        history: Conversation,
+        turn: &StoredTurn,
+        config: Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        AnyRun::revive_from(checkpoint, history, turn, config, now).map(Self::from)
     }
 
     /// The typed run. What the host was given and has not answered, [`Run::pending`] has tickets for.
@@ -445,6 +489,14 @@ impl RunMachine {
             Some(disposed) => disposed.snapshot.clone(),
             None => self.run.as_ref().map_or_else(String::new, AnyRun::snapshot),
         }
+    }
+
+    /// What a host that stores the turn's blocks must store beside them; see [`Run::checkpoint`]. `None` if the turn has not
+    /// begun, if it records no blocks, and once the run was disposed of.
+    #[must_use]
+    pub fn checkpoint(&self) -> Option<String> {
+        let run = self.run.as_ref().filter(|_| self.disposed.is_none());
+        run.and_then(AnyRun::checkpoint)
     }
 
     /// Starts the turn: short for [`Input::Start`].

@@ -1,6 +1,6 @@
 //! A run that was stored: its snapshot is read, and it goes on, in the same host or in another.
 
-use crate::Timestamp;
+use crate::conversation::{Conversation, Misfit};
 use crate::json;
 use crate::run::protocol::{Input, KilledPolicy, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
@@ -8,7 +8,10 @@ use crate::run::states::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
     Streaming, VERSION, Waiting, hooks_digest, tools_digest,
 };
+use crate::run::stored::{SessionError, Turn as StoredTurn, rebuild};
 use crate::run::turn::Turn;
+use crate::run::turn::checkpoint::Basis;
+use crate::{RunId, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -24,6 +27,41 @@ pub enum SnapshotError {
     /// It says what no run can be.
     #[error("this snapshot was not written by a run, or was changed: it has {0}")]
     Impossible(&'static str),
+    /// It is a checkpoint, which is not all of a run.
+    #[error(
+        "this is a checkpoint, and no snapshot of a whole run: give it to `revive_from`, with the history and the stored turn"
+    )]
+    IsCheckpoint,
+    /// It is the snapshot of a whole run, where a checkpoint belongs.
+    #[error("this is the snapshot of a whole run, and no checkpoint: give it to `revive`")]
+    IsSnapshot,
+    /// The checkpoint belongs to another turn.
+    #[error("the checkpoint is of the turn `{of}`, and was given the turn `{given}`")]
+    OtherTurn {
+        /// The checkpoint's turn.
+        of: RunId,
+        /// The turn that it was given.
+        given: RunId,
+    },
+    /// The turn has more blocks than were stored with the checkpoint, or fewer.
+    #[error(
+        "the checkpoint was stored with {counted} blocks of the turn, and was given {given}: store both in one transaction, \
+         and read both in one"
+    )]
+    OtherBlocks {
+        /// The blocks that were stored with the checkpoint.
+        counted: u64,
+        /// The blocks of the turn that it was given.
+        given: u64,
+    },
+    /// The blocks do not fit together.
+    #[error("the stored turn cannot be read: {0}")]
+    Blocks(#[from] SessionError),
+    /// The history, or the blocks, are not those that the checkpoint was stored with.
+    #[error(
+        "the checkpoint does not fit the conversation of the stored turns: {0} (give the history that the turn began with)"
+    )]
+    OtherConversation(String),
     /// It has another version of the format.
     #[error(
         "the snapshot has version {found} of the format, and this program reads version {VERSION}: use the release that wrote it"
@@ -52,8 +90,13 @@ struct Head {
     #[serde(default)]
     hooks: Option<u64>,
     state: StateKind,
+    #[serde(default)]
+    basis: Option<Basis<'static>>,
     run: Value,
 }
+
+/// What a run comes back from beside the text: nothing, or what the host has stored.
+type Source<'a> = Option<(Conversation, &'a StoredTurn)>;
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
 fn malformed(error: serde_json::Error) -> SnapshotError {
@@ -61,16 +104,28 @@ fn malformed(error: serde_json::Error) -> SnapshotError {
 }
 
 /// Reads a snapshot, whatever dialect the run spoke, and says which that was.
-fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<(AnyRun, String), SnapshotError> {
+fn read(
+    snapshot: &str,
+    source: Source<'_>,
+    config: Arc<RunConfig>,
+) -> Result<(AnyRun, String), SnapshotError> {
     // Of another version the rest may be otherwise, too.
     let mut head: Value = json::from_str(snapshot).map_err(malformed)?;
     let found: u64 = json::field(&mut head, "v").map_err(malformed)?;
     if found != VERSION {
         return Err(SnapshotError::OtherVersion { found });
     }
+    match (&source, head.get("basis").is_some()) {
+        (None, true) => return Err(SnapshotError::IsCheckpoint),
+        (Some(_), false) => return Err(SnapshotError::IsSnapshot),
+        _ => {}
+    }
     let head: Head = json::read(&mut head).map_err(malformed)?;
     let mut run = head.run;
     let mut turn: Box<Turn> = json::field(&mut run, "core").map_err(malformed)?;
+    if let (Some((history, stored)), Some(basis)) = (source, head.basis) {
+        fill(&mut turn, basis, history, stored)?;
+    }
     turn.configure(config, &head.dialect);
     if head.tools != tools_digest(turn.config()) {
         turn.warn("the tools have changed since the run was stored".to_owned());
@@ -105,6 +160,29 @@ fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<(AnyRun, String), Snap
     Ok((run?, head.dialect))
 }
 
+/// Gives a turn the conversation that its checkpoint leaves out.
+fn fill(
+    turn: &mut Turn,
+    basis: Basis<'_>,
+    history: Conversation,
+    stored: &StoredTurn,
+) -> Result<(), SnapshotError> {
+    if basis.turn != stored.id || *turn.id() != stored.id {
+        return Err(SnapshotError::OtherTurn {
+            of: basis.turn,
+            given: stored.id.clone(),
+        });
+    }
+    let (counted, given) = (basis.blocks, stored.blocks.len() as u64);
+    if counted != given || turn.durable_blocks() != given {
+        return Err(SnapshotError::OtherBlocks { counted, given });
+    }
+    let live = turn.live_results(&basis);
+    let rebuilt = rebuild(history, stored, &turn.waiting_blocks(), &live)?;
+    turn.fill(basis, rebuilt)
+        .map_err(|Misfit(message)| SnapshotError::OtherConversation(message))
+}
+
 impl AnyRun {
     /// A stored run on the same host: see [`RunMachine::restore`](crate::run::RunMachine::restore).
     ///
@@ -112,7 +190,7 @@ impl AnyRun {
     /// The text is no snapshot, one of another version, or one of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
         let configured = config.endpoint.dialect.name();
-        let (run, found) = read(snapshot, config)?;
+        let (run, found) = read(snapshot, None, config)?;
         if run.turn().is_of_another_dialect() {
             return Err(SnapshotError::OtherDialect { found, configured });
         }
@@ -128,18 +206,50 @@ impl AnyRun {
         config: Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<Self, SnapshotError> {
-        let killed = config.device.killed;
-        let (mut run, _) = read(snapshot, config)?;
+        let (run, _) = read(snapshot, None, config)?;
+        Ok(run.on_new_host(now))
+    }
+
+    /// A stored run whose host died, from what is stored of its turn: see
+    /// [`RunMachine::revive_from`](crate::run::RunMachine::revive_from).
+    ///
+    /// # Errors
+    /// The text is no checkpoint, one of another version, or it does not fit the history and the turn.
+    pub fn revive_from(
+        checkpoint: &str,
+        history: Conversation,
+        turn: &StoredTurn,
+        config: Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        Ok(Self::read_checkpoint(checkpoint, history, turn, config)?.on_new_host(now))
+    }
+
+    /// The run as it was when its checkpoint was made, but for the write, which is done.
+    pub(crate) fn read_checkpoint(
+        checkpoint: &str,
+        history: Conversation,
+        turn: &StoredTurn,
+        config: Arc<RunConfig>,
+    ) -> Result<Self, SnapshotError> {
+        let (run, _) = read(checkpoint, Some((history, turn)), config)?;
+        Ok(run)
+    }
+
+    /// The host that the run was read from has died.
+    pub(crate) fn on_new_host(mut self, now: Timestamp) -> Self {
+        let run = &mut self;
+        let killed = run.turn().config().device.killed;
         let turn = run.turn_mut();
         turn.tick(now);
         turn.write_survived();
         turn.host_is_new();
         let mut run = match killed {
-            KilledPolicy::Continue => run.revived(now),
-            KilledPolicy::Cancel => run.killed(now),
+            KilledPolicy::Continue => self.revived(now),
+            KilledPolicy::Cancel => self.killed(now),
         };
         run.turn_mut().speaks_one_dialect();
-        Ok(run)
+        run
     }
 
     /// The host died, and the policy is that the turn ends with it.

@@ -29,6 +29,22 @@ impl ContextWindow {
         *self == Self::default()
     }
 
+    /// The messages that this turn's requests do not carry any more.
+    pub(crate) fn left_out(&self) -> &[MessageId] {
+        &self.left_out
+    }
+
+    /// The same window, with other messages left out.
+    pub(crate) fn leaving_out(&self, left_out: Vec<MessageId>) -> Self {
+        Self {
+            told: self.told,
+            warns: self.warns,
+            tokens: self.tokens,
+            left_out,
+            summary: self.summary.clone(),
+        }
+    }
+
     /// A hop begins: its request warns of nothing yet.
     pub(crate) fn begin_hop(&mut self) {
         self.warns = false;

@@ -246,7 +246,7 @@ pub enum Effect {
     },
     /// Stop the tool, or stop asking (the user, a hook, or for credentials), under this id. Needs no answer; a late one is dropped.
     CancelTool,
-    /// Store the blocks and the snapshot in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
+    /// Store the blocks and the checkpoint in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
     /// [`PersistFailed`](crate::run::Input::PersistFailed).
     Persist {
         /// The turn: the run id of its first hop.
@@ -259,9 +259,11 @@ pub enum Effect {
         outcome: Option<Outcome>,
         /// The blocks, in sequence without a gap.
         blocks: Vec<Block>,
-        /// The run's snapshot to store with them. Not part of the effect's serde form: its own form may change.
+        /// What the machine knows beside them, to be stored in place of the checkpoint before: with the turn's blocks and
+        /// the history before it the run comes back by
+        /// [`revive_from`](crate::run::RunMachine::revive_from). Not part of the effect's serde form: its own form may change.
         #[serde(skip_serializing)]
-        snapshot: String,
+        checkpoint: String,
     },
     /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
     /// [`ContextTrimmed`](crate::run::Input::ContextTrimmed) or [`ContextNotTrimmed`](crate::run::Input::ContextNotTrimmed). Only

@@ -80,6 +80,14 @@ macro_rules! any_run {
                     $( Self::$state(run) => run.snapshot(), )*
                 }
             }
+
+            /// What is stored beside the turn's blocks; see [`Run::checkpoint`].
+            #[must_use]
+            pub fn checkpoint(&self) -> Option<String> {
+                match self {
+                    $( Self::$state(run) => run.checkpoint(), )*
+                }
+            }
         }
     };
 }
@@ -161,6 +169,14 @@ macro_rules! next {
             pub fn snapshot(&self) -> String {
                 match self {
                     $( Self::$state(run) => run.snapshot(), )*
+                }
+            }
+
+            /// What is stored beside the turn's blocks; see [`Run::checkpoint`](crate::run::Run::checkpoint).
+            #[must_use]
+            pub fn checkpoint(&self) -> Option<String> {
+                match self {
+                    $( Self::$state(run) => run.checkpoint(), )*
                 }
             }
 

@@ -109,7 +109,8 @@ impl<S: State> Run<S> {
     pub fn poll_output(&mut self) -> Option<Output<Ticket>> {
         let Self { turn, state } = self;
         output::next(turn, &|turn| {
-            turn.persist(state.ended(), snapshot::write(turn, S::KIND, state))
+            let checkpoint = snapshot::write_checkpoint(turn, S::KIND, state);
+            turn.persist(state.ended(), checkpoint)
         })
     }
 
@@ -194,6 +195,16 @@ impl<S: State> Run<S> {
     #[must_use]
     pub fn snapshot(&self) -> String {
         snapshot::write(&self.turn, S::KIND, &self.state)
+    }
+
+    /// What a host that stores the turn's blocks must store of the run beside them, given to
+    /// [`RunMachine::revive_from`](super::RunMachine::revive_from): what [`Effect::Persist`](super::Effect::Persist) carries,
+    /// for a turn that is stored before its first write. A write that is under way counts as stored. `None` if the turn has
+    /// not begun, or records no blocks.
+    #[must_use]
+    pub fn checkpoint(&self) -> Option<String> {
+        let has_checkpoints = self.turn.has_checkpoints();
+        has_checkpoints.then(|| snapshot::write_checkpoint(&self.turn, S::KIND, &self.state))
     }
 
     /// A run that goes on where another left off.

@@ -1,6 +1,7 @@
 use crate::hash::fnv1a;
 use crate::run::protocol::{RunConfig, StateKind};
 use crate::run::turn::Turn;
+use crate::run::turn::checkpoint::Basis;
 use serde::Serialize;
 
 /// The version of a snapshot's format. A change after which snapshots from before cannot be read raises it.
@@ -14,6 +15,9 @@ struct Envelope<'a, S> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hooks: Option<u64>,
     state: StateKind,
+    /// What a checkpoint counts on; a snapshot of the whole run has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    basis: Option<Basis<'a>>,
     run: Stored<'a, S>,
 }
 
@@ -36,12 +40,28 @@ pub(crate) fn hooks_digest(config: &RunConfig) -> Option<u64> {
 
 /// The run as text.
 pub(super) fn write<S: Serialize>(turn: &Turn, kind: StateKind, state: &S) -> String {
+    write_with(None, turn, kind, state)
+}
+
+/// What the run must be stored with beside its blocks, as text.
+pub(super) fn write_checkpoint<S: Serialize>(turn: &Turn, kind: StateKind, state: &S) -> String {
+    let (turn, basis) = turn.once_stored();
+    write_with(Some(basis), &turn, kind, state)
+}
+
+fn write_with<S: Serialize>(
+    basis: Option<Basis<'_>>,
+    turn: &Turn,
+    kind: StateKind,
+    state: &S,
+) -> String {
     let envelope = Envelope {
         v: VERSION,
         dialect: turn.config().endpoint.dialect.name(),
         tools: tools_digest(turn.config()),
         hooks: hooks_digest(turn.config()),
         state: kind,
+        basis,
         run: Stored { core: turn, state },
     };
     // Maps with string keys and no fallible serialiser: there is nothing that can fail.

@@ -266,8 +266,8 @@ impl Turn {
         }
     }
 
-    /// The write under way, with the snapshot of the whole run.
-    pub(in crate::run) fn persist(&self, outcome: Option<&Outcome>, snapshot: String) -> Effect {
+    /// The write under way, with the checkpoint that is stored with it.
+    pub(in crate::run) fn persist(&self, outcome: Option<&Outcome>, checkpoint: String) -> Effect {
         let is_last = self.recorder.is_last();
         Effect::Persist {
             turn: self.id.clone(),
@@ -278,7 +278,7 @@ impl Turn {
             },
             outcome: outcome.filter(|_| is_last).cloned(),
             blocks: self.recorder.in_flight().to_vec(),
-            snapshot,
+            checkpoint,
         }
     }
 }

@@ -4,6 +4,7 @@ mod access;
 mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
+pub(super) mod checkpoint;
 mod cut;
 mod device;
 pub(super) mod effects;
@@ -219,6 +220,7 @@ impl Turn {
         self.typed.begin_hop();
         self.empty.begin_hop();
         self.presenter.begin_hop(hop);
+        self.recorder.begin_hop();
         self.beginnings.begin_hop(&self.conversation);
         let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
         self.hop_state = is_resumed.then(|| self.conversation.shared_state().clone());

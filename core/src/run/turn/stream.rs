@@ -132,6 +132,8 @@ impl Turn {
         let begins = self.beginnings.stream();
         let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
         self.recorder.record_stream(&stream);
+        // No stream of this hop is opened again.
+        self.hop_state = None;
         self.record_usage();
     }
 
@@ -141,7 +143,8 @@ impl Turn {
     }
 
     /// A stream that brought no content is asked for again. What it said of itself, its cost too, is not the answer's,
-    /// and the messages that it began are taken back; the app is told that they are over.
+    /// and the messages that it began are taken back; the app is told that they are over. No block has them: a message that
+    /// came to its end is content, after which no stream is asked for again.
     pub(in crate::run) fn drop_stream(&mut self) {
         let start = self.stream_start();
         self.presenter.moving(&self.conversation);

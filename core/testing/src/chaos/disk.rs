@@ -1,6 +1,7 @@
 //! What a host's store has: each write is stored completely or not at all, whatever the host then reports.
 
 use super::violation::{Invariant, Violation};
+use crate::StoredTurn;
 use std::collections::{BTreeMap, BTreeSet};
 use stepwell_core::CallKey;
 use stepwell_core::run::{
@@ -14,10 +15,12 @@ pub(super) struct Disk {
     /// The tools whose calls the user must allow.
     guarded: BTreeSet<String>,
     pub(super) blocks: BTreeMap<u64, Block>,
-    /// The last write that is stored, and its snapshot.
-    pub(super) snapshot: Option<(EffectId, String)>,
+    /// The turn with its blocks and the newest checkpoint.
+    pub(super) turn: StoredTurn,
+    /// The last write that is stored, and the hop in which it was given out.
+    pub(super) last_write: Option<(EffectId, u32)>,
     /// The writes that the host was given and has not answered.
-    asked: BTreeMap<EffectId, (Vec<Block>, String)>,
+    asked: BTreeMap<EffectId, (Vec<Block>, String, u32)>,
     /// The number of next failures that are only reported: the write is stored.
     pub(super) false_alarms: u32,
     /// The blocks that the run was told are stored, or was revived from.
@@ -50,12 +53,13 @@ impl Disk {
         &mut self,
         id: EffectId,
         blocks: &[Block],
-        snapshot: &str,
+        checkpoint: &str,
+        hop: u32,
     ) -> Result<(), Violation> {
         let EffectId::Persist { sequence } = id else {
             return broken(format!("{id} writes nothing"));
         };
-        let write = (blocks.to_vec(), snapshot.to_owned());
+        let write = (blocks.to_vec(), checkpoint.to_owned(), hop);
         self.asked.insert(id, write);
         for (block, expected) in blocks.iter().zip(sequence..) {
             if block.sequence != expected {
@@ -87,13 +91,14 @@ impl Disk {
     }
 
     fn commit(&mut self, id: EffectId) {
-        let Some((blocks, snapshot)) = self.asked.remove(&id) else {
+        let Some((blocks, checkpoint, hop)) = self.asked.remove(&id) else {
             return;
         };
-        for block in blocks {
-            self.blocks.insert(block.sequence, block);
+        for block in &blocks {
+            self.blocks.insert(block.sequence, block.clone());
         }
-        self.snapshot = Some((id, snapshot));
+        self.turn.write(blocks, checkpoint);
+        self.last_write = Some((id, hop));
     }
 
     /// The host dies. The write that was under way is stored or not; no run was told.

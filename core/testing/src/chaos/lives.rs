@@ -1,13 +1,14 @@
 //! Hosts that die or give a run up, and hosts that take it over.
 
 use super::{Chaos, Given, Invariant, Moment};
+use crate::StoredTurn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{
-    BlockContent, EffectId, EffectStage, Input, Misuse, Output, RunEvent, RunMachine,
+    BlockContent, EffectId, EffectStage, Input, Misuse, Output, RunEvent, RunMachine, SnapshotError,
 };
 
 /// The messages that the user had on the screen when the present host came to life.
@@ -28,7 +29,7 @@ impl Chaos {
             Moment::In(state) => state == self.machine.state(),
             Moment::DuringTool => self.runs_tool(),
         };
-        if is_now && self.disk.snapshot.is_some() {
+        if is_now && self.disk.last_write.is_some() {
             self.armed = None;
             self.crash(written);
         }
@@ -49,7 +50,7 @@ impl Chaos {
         if !self.disk.is_on {
             return;
         }
-        if self.disk.snapshot.is_some() {
+        if self.disk.last_write.is_some() {
             let moment = (self.machine.state(), self.runs_tool());
             self.crashes.push(moment);
         }
@@ -64,19 +65,11 @@ impl Chaos {
         self.is_cancelled = false;
         let config = Arc::clone(&self.config);
         let now = Timestamp(self.now);
-        match self.disk.snapshot.clone() {
-            Some((id, snapshot)) => {
+        match self.disk.last_write {
+            Some((id, hop)) => {
                 self.log.revived(self.now, Some(id));
-                let stored = RunMachine::restore(&snapshot, Arc::clone(&config));
-                match (stored, RunMachine::revive(&snapshot, config, now)) {
-                    (Ok(stored), Ok(revived)) => {
-                        self.machine = stored;
-                        self.came_back(Ok(revived));
-                    }
-                    (_, Err(error)) | (Err(error), _) => {
-                        return self.fail(Invariant::RestoreChangesNothing, error.to_string());
-                    }
-                }
+                let revived = self.disk.turn.revive(&config, now);
+                self.came_back(revived, hop);
             }
             None => {
                 self.log.began_again(self.now);
@@ -84,6 +77,7 @@ impl Chaos {
                 self.ensure(none_ran, Invariant::StoredBeforeUsed, || {
                     "a tool ran, and nothing is stored".to_owned()
                 });
+                self.disk.turn = StoredTurn::default();
                 self.machine = RunMachine::new(config, "thread".into(), Conversation::default());
             }
         }
@@ -106,7 +100,7 @@ impl Chaos {
         let snapshot = journal.snapshot(&self.machine);
         let config = Arc::clone(&self.config);
         let revived = journal.revive(&snapshot, &config, Timestamp(self.now));
-        self.came_back(revived);
+        self.came_back(revived, self.machine.hop());
         // Where the run is, the write that is under way counts as stored.
         self.disk.crash(true);
         self.given.clear();
@@ -176,15 +170,15 @@ impl Chaos {
             }
             None => RunMachine::revive(&self.machine.snapshot(), config, now),
         };
-        self.came_back(revived);
+        self.came_back(revived, self.machine.hop());
         self.take_outputs();
     }
 
     /// An answer that the death has cut is asked for again in a hop of its own.
-    fn came_back(&mut self, revived: Result<RunMachine, stepwell_core::run::SnapshotError>) {
+    fn came_back(&mut self, revived: Result<RunMachine, SnapshotError>, hop: u32) {
         match revived {
             Ok(machine) => {
-                let begun = machine.hop().saturating_sub(self.machine.hop());
+                let begun = machine.hop().saturating_sub(hop);
                 self.ensure(begun <= 1, Invariant::KeepsLimits, || {
                     format!("a change of hosts begins {begun} hops")
                 });

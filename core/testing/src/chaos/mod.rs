@@ -373,6 +373,7 @@ impl Chaos {
         let refused =
             refused_call(&input).filter(|_| is_done.is_some_and(|id| self.given.contains_key(&id)));
         self.disk.answered(&input);
+        self.disk.turn.note(&self.machine, &input);
         let expected = self
             .twins
             .feed(&self.machine, &self.config, &input, self.now);

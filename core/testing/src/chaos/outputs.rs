@@ -32,9 +32,9 @@ impl Chaos {
                 return;
             }
             Effect::Persist {
-                blocks, snapshot, ..
+                blocks, checkpoint, ..
             } => {
-                self.take_write(id, blocks, snapshot);
+                self.take_write(id, blocks, checkpoint);
             }
             Effect::RunTool { invocation } => {
                 self.take_call(invocation);
@@ -75,8 +75,14 @@ impl Chaos {
         self.known.push(id);
     }
 
-    fn take_write(&mut self, id: EffectId, blocks: &[Block], snapshot: &str) {
-        let written = self.disk.asked(id, blocks, snapshot);
+    fn take_write(&mut self, id: EffectId, blocks: &[Block], checkpoint: &str) {
+        let turn = &self.disk.turn;
+        let enough = turn.check(&self.machine, blocks, checkpoint, &self.config);
+        self.ensure(enough.is_ok(), Invariant::RestoreChangesNothing, || {
+            format!("the checkpoint of {id} is another run: {enough:?}")
+        });
+        let hop = self.machine.hop();
+        let written = self.disk.asked(id, blocks, checkpoint, hop);
         self.expect(written);
         for block in blocks {
             let is_next = block.sequence <= self.blocks.len() as u64;

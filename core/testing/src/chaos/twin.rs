@@ -1,6 +1,7 @@
 //! Second runs that must come to the same.
 
 use super::violation::{Invariant, Violation};
+use crate::stored::difference;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::event::Event;
@@ -126,18 +127,6 @@ impl Expected {
         }
         Ok(())
     }
-}
-
-/// The place at which two texts begin to differ.
-fn difference(one: &str, other: &str) -> String {
-    const AROUND: usize = 160;
-    let same = one
-        .chars()
-        .zip(other.chars())
-        .take_while(|(one, other)| one == other);
-    let from = same.count().saturating_sub(AROUND / 2);
-    let around = |text: &str| text.chars().skip(from).take(AROUND).collect::<String>();
-    format!("…{}… became …{}…", around(one), around(other))
 }
 
 /// Whether a twin is the same run. A restored run is told its key again, which no snapshot holds.

@@ -258,7 +258,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             status,
             outcome: ended,
             blocks,
-            snapshot: _,
+            checkpoint: _,
         } => json!({
             "turn": turn,
             "status": name(&status),

@@ -3,6 +3,7 @@
 use super::outputs::{Collected, result};
 use super::setup::{config, options};
 use super::wire;
+use crate::StoredTurn;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,6 +31,10 @@ pub struct Host {
     pub runs: BTreeMap<String, RunMachine>,
     /// The snapshot of each write, by run and effect.
     pub written: BTreeMap<String, String>,
+    /// What is stored of each run with each write, if it began here.
+    stored_at: BTreeMap<String, StoredTurn>,
+    /// What is stored of each run, by name.
+    stored: BTreeMap<String, StoredTurn>,
     /// The time, in milliseconds.
     pub now: u64,
 }
@@ -52,6 +57,8 @@ impl Host {
             config,
             runs: BTreeMap::from([(RUN.to_owned(), machine)]),
             written: BTreeMap::new(),
+            stored_at: BTreeMap::new(),
+            stored: BTreeMap::new(),
             now: 0,
         }
     }
@@ -113,6 +120,7 @@ impl Host {
                 let thread = step["thread_id"].as_str().unwrap_or("thread-1");
                 let history = Conversation::new(history);
                 let machine = RunMachine::new(Arc::clone(&self.config), thread.into(), history);
+                self.stored.remove(&name);
                 self.runs.insert(name.clone(), machine);
             }
             "restore" => {
@@ -122,11 +130,25 @@ impl Host {
                     .insert(name.clone(), machine.expect("a snapshot can be read"));
             }
             "revive" => {
-                let snapshot = match step["written"].as_str() {
-                    Some(effect) => self.written[&format!("{name} {effect}")].clone(),
-                    None => self.run(&name).snapshot(),
+                let machine = match step["written"].as_str() {
+                    Some(effect) => {
+                        let write = format!("{name} {effect}");
+                        match self.stored_at.get(&write) {
+                            Some(stored) => {
+                                self.stored.insert(name.clone(), stored.clone());
+                                stored.revive(&self.config, now)
+                            }
+                            None => {
+                                let config = Arc::clone(&self.config);
+                                RunMachine::revive(&self.written[&write], config, now)
+                            }
+                        }
+                    }
+                    None => {
+                        let snapshot = self.run(&name).snapshot();
+                        RunMachine::revive(&snapshot, Arc::clone(&self.config), now)
+                    }
                 };
-                let machine = RunMachine::revive(&snapshot, Arc::clone(&self.config), now);
                 self.runs
                     .insert(name.clone(), machine.expect("a snapshot can be read"));
             }
@@ -148,16 +170,19 @@ impl Host {
                     };
                     let machine = self.runs.get_mut(&name).expect("there is a run");
                     error = machine.handle(input, now).err();
-                    drain(&mut self.written, machine, &name, &mut collected);
+                    self.drain(&name, &mut collected);
                 }
             }
             _ => {
                 let machine = self.runs.get_mut(&name).expect("there is a run");
-                error = machine.handle(input(step, &self.config), now).err();
+                let input = input(step, &self.config);
+                let stored = self.stored.entry(name.clone()).or_default();
+                stored.note(machine, &input);
+                error = machine.handle(input, now).err();
             }
         }
-        let machine = self.runs.get_mut(&name).expect("there is a run");
-        drain(&mut self.written, machine, &name, &mut collected);
+        self.drain(&name, &mut collected);
+        let machine = self.run(&name);
         let mut gives = Map::new();
         gives.insert("state".to_owned(), json!(machine.state()));
         if let Some(at) = machine.poll_timeout() {
@@ -172,19 +197,29 @@ impl Host {
         collected.put_into(&mut gives);
         Value::Object(gives)
     }
-}
 
-fn drain(
-    written: &mut BTreeMap<String, String>,
-    machine: &mut RunMachine,
-    name: &str,
-    collected: &mut Collected,
-) {
-    while let Some(output) = machine.poll_output() {
-        if let Output::Effect(id, Effect::Persist { snapshot, .. }) = &output {
-            written.insert(format!("{name} {id}"), snapshot.clone());
+    fn drain(&mut self, name: &str, collected: &mut Collected) {
+        let machine = self.runs.get_mut(name).expect("there is a run");
+        let stored = self.stored.entry(name.to_owned()).or_default();
+        while let Some(output) = machine.poll_output() {
+            if let Output::Effect(
+                id,
+                Effect::Persist {
+                    blocks, checkpoint, ..
+                },
+            ) = &output
+            {
+                let write = format!("{name} {id}");
+                self.written.insert(write.clone(), machine.snapshot());
+                if stored.has_begun() {
+                    let enough = stored.check(machine, blocks, checkpoint, &self.config);
+                    assert_eq!(enough, Ok(()), "the checkpoint of {id} is another run");
+                    stored.write(blocks.clone(), checkpoint.clone());
+                    self.stored_at.insert(write, stored.clone());
+                }
+            }
+            collected.take(output);
         }
-        collected.take(output);
     }
 }
 

@@ -54,15 +54,20 @@ impl World {
                 status,
                 outcome,
                 blocks,
-                snapshot,
+                checkpoint,
             } => {
+                if self.compares_writes {
+                    let stored = &self.store.turn;
+                    let enough = stored.check(&self.machine, &blocks, &checkpoint, &self.config);
+                    assert_eq!(enough, Ok(()), "the checkpoint of {id} is another run");
+                }
                 let is_last = status != TurnStatus::Streaming;
                 assert_eq!(
                     outcome.as_ref(),
                     self.machine.outcome().filter(|_| is_last),
                     "the last write says how the turn ended"
                 );
-                let answer = match self.store.write(&turn, status, blocks, snapshot) {
+                let answer = match self.store.write(&turn, status, blocks, checkpoint) {
                     Ok(()) => Input::Persisted { effect: id },
                     Err(message) => Input::PersistFailed {
                         effect: id,

@@ -32,6 +32,7 @@ pub use seen::Seen;
 pub use store::Store;
 pub use tool::ToolReply;
 
+use crate::StoredTurn;
 use crate::reply::Part;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -100,6 +101,8 @@ pub struct World {
     pub journal: Option<JournalWriter>,
     /// Whether the run is stored and restored after every input.
     pub restores: bool,
+    /// Whether what comes back from each write is compared with the whole run, which takes as long as the run is large.
+    pub compares_writes: bool,
     /// The time, in milliseconds.
     pub now: u64,
     /// What came out of the run.
@@ -154,6 +157,7 @@ impl World {
             ignores_cancel: false,
             journal: None,
             restores: false,
+            compares_writes: true,
             now: 1_000_000,
             seen: Seen::default(),
             given: BTreeSet::new(),
@@ -241,6 +245,7 @@ impl World {
                 self.deferred.insert(effect);
             }
         }
+        self.store.turn.note(&self.machine, &input);
         let now = Timestamp(self.now);
         let result = match &mut self.journal {
             Some(journal) => journal.handle(&mut self.machine, input, now),
@@ -325,6 +330,39 @@ impl World {
         self.given.clear();
         self.scheduled.clear();
         self.settle();
+    }
+
+    /// The run from what is stored of it, in the hands of a new host.
+    ///
+    /// # Panics
+    /// If nothing is stored, or it cannot be read.
+    #[must_use]
+    pub fn stored_run(&self) -> RunMachine {
+        let revived = self.store.turn.revive(&self.config, Timestamp(self.now));
+        revived.expect("it was written by this version")
+    }
+
+    /// The host dies, and a new one continues with what is stored.
+    ///
+    /// # Panics
+    /// If nothing is stored, or it cannot be read.
+    pub fn crash(&mut self) {
+        let machine = match &mut self.journal {
+            Some(journal) => {
+                let StoredTurn {
+                    history,
+                    turn,
+                    checkpoint,
+                } = &self.store.turn;
+                let checkpoint = checkpoint.as_ref().expect("something was written");
+                let now = Timestamp(self.now);
+                let revived =
+                    journal.revive_from(checkpoint, history.clone(), turn, &self.config, now);
+                revived.expect("it was written by this version")
+            }
+            None => self.stored_run(),
+        };
+        self.take_over(machine);
     }
 
     /// Lets the next thing happen: a scheduled input or a timer. Returns `false` if there is none.

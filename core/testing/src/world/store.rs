@@ -1,5 +1,6 @@
 //! A store that can fail, and that checks how it is used.
 
+use crate::StoredTurn;
 use stepwell_core::RunId;
 use stepwell_core::run::{Block, TurnStatus};
 
@@ -14,8 +15,8 @@ pub struct Store {
     pub blocks: Vec<Block>,
     /// The status of the turn as the last write has it.
     pub status: Option<TurnStatus>,
-    /// The snapshot of the last write.
-    pub snapshot: Option<String>,
+    /// The turn, as a new host would continue with it.
+    pub turn: StoredTurn,
     /// Every write that was requested, the failed ones too.
     pub writes: Vec<(TurnStatus, Vec<Block>)>,
     closings: usize,
@@ -28,7 +29,7 @@ impl Default for Store {
             takes: 3,
             blocks: Vec::new(),
             status: None,
-            snapshot: None,
+            turn: StoredTurn::default(),
             writes: Vec::new(),
             closings: 0,
         }
@@ -42,7 +43,7 @@ impl Store {
         turn: &RunId,
         status: TurnStatus,
         blocks: Vec<Block>,
-        snapshot: String,
+        checkpoint: String,
     ) -> Result<(), String> {
         assert!(!turn.is_empty(), "a write names its turn");
         self.check(&blocks);
@@ -53,9 +54,9 @@ impl Store {
         }
         assert_eq!(self.closings, 0, "a write after the turn was closed");
         self.closings += usize::from(status != TurnStatus::Streaming);
+        self.turn.write(blocks.clone(), checkpoint);
         self.blocks.extend(blocks);
         self.status = Some(status);
-        self.snapshot = Some(snapshot);
         Ok(())
     }
 

@@ -6,8 +6,6 @@ use crate::durability::stored;
 use crate::journal::{parsed, written};
 use crate::world::{Cut, Ending, Reply, ToolReply, offer};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use stepwell_core::Timestamp;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::journal::Journal;
 use stepwell_core::run::Outcome;
@@ -89,11 +87,7 @@ fn what_came_after_a_crash_is_no_part_of_what_came_before_it() {
     while !world.scheduled.is_empty() {
         world.step();
     }
-    let snapshot = world.store.snapshot.clone().expect("stored");
-    let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
-    let journal = world.journal.as_mut().expect("it writes one");
-    let machine = journal.revive(&snapshot, &config, now);
-    world.take_over(machine.expect("just written"));
+    world.crash();
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
     let names = world.seen.effect_names();

@@ -142,19 +142,12 @@ impl Session {
         let Some(unfinished) = &self.unfinished else {
             return Ok(None);
         };
-        let Unfinished {
-            key,
-            generation,
-            owner,
-            ..
-        } = unfinished;
-        let claimed = match self.store.claim(key, *generation, owner).await {
-            // It ended, or another program has it, since the session was read.
-            Err(error) if error.is_lost() => return Ok(None),
-            claimed => claimed.map_err(unusable)?,
+        // It may have ended, or another program has it, since the session was read.
+        let recovered = agent.recover_turn(unfinished).await.map_err(unusable)?;
+        let Some(recovered) = recovered else {
+            return Ok(None);
         };
-        let snapshot = claimed.snapshot.unwrap_or_default();
-        let turn = agent.revive(&snapshot);
+        let turn = recovered.turn;
         turn.map(Some).map_err(|error| {
             Failure::failed(format!(
                 "the session's last turn cannot go on: {error}; begin a new session"

@@ -125,7 +125,7 @@ impl Drive<'_> {
             };
             match next {
                 Next::Left => {
-                    // The snapshot of the last write is what the next owner goes on from.
+                    // The checkpoint of the last write is what the next owner goes on from.
                     let _ = Box::pin(self.turn.suspend()).await;
                     close(self.commands).await;
                     return Over::Left;

@@ -119,7 +119,7 @@ pub(super) async fn fail(
             false => TurnStatus::Failed,
         },
         outcome: is_cancelled.then_some(Outcome::Cancelled),
-        snapshot: String::new(),
+        checkpoint: String::new(),
         at: now(),
         first_event: 0,
         events: Vec::new(),

@@ -120,6 +120,7 @@ mod tests {
         Turn {
             id: "r".into(),
             parent: None,
+            history: None,
             message: None,
             status: TurnStatus::Complete,
             outcome: None,

@@ -197,11 +197,11 @@ impl SessionTurn {
         let (tools, model) = match &begin {
             Begin::Started { tools, model, .. } => (Ok(tools.clone()), model.clone()),
             Begin::Revived(claimed) => {
-                let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
-                let tools = TurnTools::of_snapshot(snapshot, &setup.base, &setup.tools);
+                let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
+                let tools = TurnTools::of_checkpoint(checkpoint, &setup.base, &setup.tools);
                 let tools = tools.map(|tools| tools.map(Box::new));
                 let tools = tools.map_err(|error| error.to_string());
-                (tools, Kept::of(snapshot).chosen_model)
+                (tools, Kept::of(checkpoint).chosen_model)
             }
         };
         let endpoint = self.endpoint(model.as_deref()).clone();
@@ -246,14 +246,14 @@ impl SessionTurn {
             Begin::Revived(claimed) => {
                 let written = event_writer::read(&self.setup.store, key, &self.leave).await?;
                 let path = self.setup.store.path(key).await?;
-                let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
+                let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
                 let left = StoredTurn {
                     key: key.clone(),
                     generation: claimed.generation,
                 };
                 let revived = agent.and_then(|agent| {
                     let shown = written.messages();
-                    let revived = agent.revive_claimed(left.clone(), snapshot, shown);
+                    let revived = agent.revive_claimed(left.clone(), checkpoint, &path, shown);
                     revived.map_err(|error| error.to_string())
                 });
                 let turn = match revived {

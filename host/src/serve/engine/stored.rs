@@ -1,7 +1,7 @@
 //! Which results of a turn are stored, and which answers of its user. They are told once they are: after a kill the tool
 //! may not be run again, nor the user asked, and they would see otherwise than they were told.
 
-use super::super::kept::in_snapshot;
+use super::super::kept::in_checkpoint;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,7 @@ impl Fact {
 struct WatchedStore {
     store: Arc<dyn Store>,
     key: TurnKey,
-    /// What is kept with the turn's snapshots: the client's tools, say.
+    /// What is kept with the turn's checkpoints: the client's tools, say.
     kept: Option<Arc<str>>,
     /// Who has the turn once it has begun, if that is all that is done with it here.
     laid_for: Option<&'static str>,
@@ -124,15 +124,15 @@ impl StoreLayer for WatchedStore {
     }
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
-        let snapshot = turn.snapshot.as_ref();
-        let kept = snapshot
+        let checkpoint = turn.checkpoint.as_ref();
+        let kept = checkpoint
             .zip(self.kept.as_ref())
-            .map(|(snapshot, kept)| in_snapshot(kept, snapshot));
+            .map(|(checkpoint, kept)| in_checkpoint(kept, checkpoint));
         if kept.is_none() && self.laid_for.is_none() {
             return self.store.begin_turn(turn);
         }
         let mut turn = turn.clone();
-        turn.snapshot = kept.or(turn.snapshot);
+        turn.checkpoint = kept.or(turn.checkpoint);
         let Some(owner) = self.laid_for else {
             return Box::pin(async move { self.store.begin_turn(&turn).await });
         };
@@ -177,9 +177,9 @@ impl StoreLayer for WatchedStore {
             match &self.kept {
                 None => self.store.persist(turn, generation, batch).await?,
                 Some(kept) => {
-                    let snapshot = in_snapshot(kept, &batch.snapshot);
+                    let checkpoint = in_checkpoint(kept, &batch.checkpoint);
                     let batch = PersistBatch {
-                        snapshot,
+                        checkpoint,
                         ..batch.clone()
                     };
                     self.store.persist(turn, generation, &batch).await?;

@@ -68,7 +68,7 @@ mod tests {
             blocks: Vec::new(),
             status: TurnStatus::Cancelled,
             outcome: Some(Outcome::Cancelled),
-            snapshot: String::new(),
+            checkpoint: String::new(),
             at: Timestamp(1),
             first_event: 0,
             events: Vec::new(),

@@ -137,7 +137,7 @@ async fn leave_cut(store: &MemoryStore, thread: &str) -> TurnKey {
         blocks: Vec::new(),
         status: TurnStatus::Complete,
         outcome: None,
-        snapshot: String::new(),
+        checkpoint: String::new(),
         at: Timestamp(2),
         first_event: 0,
         events: Vec::new(),

@@ -108,8 +108,11 @@ pub async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
         assert!(blocks_later.len() == next as usize || blocks_later.len() == next as usize + 2);
         assert!(blocks.len() <= blocks_later.len());
         let is_stored = blocks_later.len() > next as usize;
-        let snapshot = format!("snapshot after {next}");
-        assert_eq!(claimed.snapshot.as_deref() == Some(&*snapshot), is_stored);
+        let checkpoint = format!("checkpoint after {next}");
+        assert_eq!(
+            claimed.checkpoint.as_deref() == Some(&*checkpoint),
+            is_stored
+        );
         next = blocks_later.len() as u64;
     }
     // And the store goes on.

@@ -65,7 +65,7 @@ macro_rules! store_contract {
             a_step_is_stored_with_its_events_or_not_at_all
             changes_that_come_at_once_are_refused_one_by_one
             a_turn_is_closed_once
-            the_newest_snapshot_is_the_one_to_go_on_from
+            the_newest_checkpoint_is_the_one_to_go_on_from
             a_claim_shuts_the_owner_before_out
             of_many_that_claim_at_once_one_wins
             of_many_that_begin_at_once_one_wins

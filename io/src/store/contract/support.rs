@@ -36,7 +36,7 @@ pub fn batch(first: u64, texts: &[&str], at: u64) -> PersistBatch {
         blocks: blocks.map(|(text, number)| block(number, text)).collect(),
         status: TurnStatus::Streaming,
         outcome: None,
-        snapshot: format!("snapshot after {first}"),
+        checkpoint: format!("checkpoint after {first}"),
         first_event: 0,
         events: Vec::new(),
         at: Timestamp(at),

@@ -122,7 +122,7 @@ pub async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
     whole_turn(&*store, new_turn("t", "a", 1)).await;
     whole_turn(&*store, new_turn("other", "a", 1)).await;
     let mut new = new_turn("t", "b", 2);
-    new.snapshot = Some("s".to_owned());
+    new.checkpoint = Some("s".to_owned());
     store.begin_turn(&new).await.unwrap();
     store
         .persist(&turn, FIRST, &batch(0, &["x"], 3))
@@ -150,6 +150,6 @@ pub async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
     assert_eq!(texts(&*store, &turn).await, [""; 0]);
     assert_eq!(store.event_log(&turn).await, Ok(EventLog::default()));
     let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
-    assert_eq!(claimed.snapshot, None);
+    assert_eq!(claimed.checkpoint, None);
     assert_eq!(texts(&*store, &key("other", "a")).await, ["done"]);
 }

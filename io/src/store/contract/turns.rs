@@ -246,7 +246,7 @@ pub async fn a_batch_that_does_not_fit_changes_nothing(store: AnyStore) {
     );
     assert_eq!(store.turn(&turn).await.unwrap(), before);
     let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
-    assert_eq!(claimed.snapshot.as_deref(), Some("snapshot after 0"));
+    assert_eq!(claimed.checkpoint.as_deref(), Some("checkpoint after 0"));
     let none = store
         .persist(&key("t", "b"), FIRST, &batch(0, &[], 1))
         .await;
@@ -285,27 +285,27 @@ pub async fn a_turn_is_closed_once(store: AnyStore) {
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
 }
 
-pub async fn the_newest_snapshot_is_the_one_to_go_on_from(store: AnyStore) {
+pub async fn the_newest_checkpoint_is_the_one_to_go_on_from(store: AnyStore) {
     let turn = key("t", "a");
     let mut new = new_turn("t", "a", 1);
     store.begin_turn(&new).await.unwrap();
     let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
     assert_eq!(
-        (claimed.generation, claimed.snapshot),
+        (claimed.generation, claimed.checkpoint),
         (Generation(2), None)
     );
     let mut again = batch(0, &["a"], 2);
     store.persist(&turn, Generation(2), &again).await.unwrap();
-    again.snapshot = "newer".to_owned();
+    again.checkpoint = "newer".to_owned();
     store.persist(&turn, Generation(2), &again).await.unwrap();
     let claimed = store.claim(&turn, Generation(2), "host").await.unwrap();
-    assert_eq!(claimed.snapshot.as_deref(), Some("newer"));
+    assert_eq!(claimed.checkpoint.as_deref(), Some("newer"));
 
     new = new_turn("u", "a", 1);
-    new.snapshot = Some("first \0".to_owned().replace('\0', "\\u0000"));
+    new.checkpoint = Some("first \0".to_owned().replace('\0', "\\u0000"));
     store.begin_turn(&new).await.unwrap();
     let claimed = store.claim(&new.key, FIRST, "host").await.unwrap();
-    assert_eq!(claimed.snapshot, new.snapshot);
+    assert_eq!(claimed.checkpoint, new.checkpoint);
 }
 
 pub async fn a_step_is_stored_with_its_events_or_not_at_all(store: AnyStore) {

@@ -122,7 +122,7 @@ async fn turns_of<S: Session>(
 ) -> Result<Vec<Turn>, StoreError> {
     let sql = format!(
         "WITH RECURSIVE {chosen} \
-         SELECT t.id, t.run_id, t.parent, t.message, s.status, s.outcome, t.created_at, s.updated_at \
+         SELECT t.id, t.run_id, t.parent, t.message, s.status, s.outcome, t.created_at, s.updated_at, t.history \
          FROM chosen c JOIN turns t ON t.id = c.id JOIN turn_states s ON s.turn_id = t.id \
          ORDER BY c.place"
     );
@@ -133,9 +133,13 @@ async fn turns_of<S: Session>(
         places.insert(row.integer(0)?, turns.len());
         let message = row.maybe_text(3)?;
         let outcome = row.maybe_text(5)?;
+        let history = row.maybe_text(8)?;
         turns.push(Turn {
             id: row.text(1)?.into(),
             parent: row.maybe_text(2)?.map(Into::into),
+            history: history
+                .map(|history| parsed("a history", history))
+                .transpose()?,
             message: message
                 .map(|message| parsed("a message", message))
                 .transpose()?,

@@ -43,6 +43,7 @@ fn placeholders(rows: usize, columns: usize) -> String {
 pub(super) struct Begin {
     new: NewTurn,
     message: Option<String>,
+    history: Option<String>,
 }
 
 impl Begin {
@@ -50,8 +51,10 @@ impl Begin {
         check::new_turn(new)?;
         Ok(Self {
             message: new.message.as_ref().map(json).transpose()?,
+            history: new.history.as_ref().map(json).transpose()?,
             new: NewTurn {
                 message: None,
+                history: None,
                 ..new.clone()
             },
         })
@@ -117,20 +120,21 @@ impl Begin {
         let row = session.row(sql, &values).await?;
         let thread = Value::Integer(row.ok_or_else(not_returned)?.integer(0)?);
 
-        let sql = "INSERT INTO turns (thread_id, run_id, parent, message, created_at) \
-                   VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id";
+        let sql = "INSERT INTO turns (thread_id, run_id, parent, message, history, created_at) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id";
         let values = [
             thread,
             Value::Text(&new.key.turn),
             new.parent.as_deref().into(),
             self.message.as_deref().into(),
+            self.history.as_deref().into(),
             at,
         ];
         let row = session.row(sql, &values).await?;
         let turn = Value::Integer(row.ok_or_else(not_returned)?.integer(0)?);
 
         let sql = "INSERT INTO turn_states \
-                   (turn_id, thread_id, status, owner, generation, blocks, updated_at, snapshot) \
+                   (turn_id, thread_id, status, owner, generation, blocks, updated_at, checkpoint) \
                    VALUES (?1, ?2, 'streaming', ?3, ?4, 0, ?5, ?6)";
         let values = [
             turn,
@@ -138,7 +142,7 @@ impl Begin {
             Value::Text(&new.owner),
             integer(Generation::FIRST.0).into(),
             at,
-            new.snapshot.as_deref().into(),
+            new.checkpoint.as_deref().into(),
         ];
         session.execute(sql, &values).await.map(drop)
     }
@@ -199,7 +203,7 @@ impl<S: Session> Change<S> for Claim {
             check::owned(&self.turn.turn, self.seen, state.generation)?;
             let generation = state.generation.next();
             let sql = "UPDATE turn_states SET generation = ?2, owner = ?3 WHERE turn_id = ?1 \
-                       RETURNING snapshot";
+                       RETURNING checkpoint";
             let values = [
                 Value::Integer(state.turn_id),
                 integer(generation.0).into(),
@@ -209,7 +213,7 @@ impl<S: Session> Change<S> for Claim {
             let row = row.ok_or_else(not_returned)?;
             Ok(Claimed {
                 generation,
-                snapshot: row.maybe_text(0)?.map(str::to_owned),
+                checkpoint: row.maybe_text(0)?.map(str::to_owned),
             })
         }
         .boxed()
@@ -230,7 +234,7 @@ struct Write {
     blocks: Vec<String>,
     status: TurnStatus,
     outcome: Option<String>,
-    snapshot: String,
+    checkpoint: String,
     at: Timestamp,
 }
 
@@ -253,7 +257,7 @@ impl Persist {
             blocks: batch.blocks.iter().map(json).collect::<Result<_, _>>()?,
             status: batch.status,
             outcome: outcome.map(json).transpose()?,
-            snapshot: batch.snapshot.clone(),
+            checkpoint: batch.checkpoint.clone(),
             at: batch.at,
         };
         Ok(Self {
@@ -396,18 +400,18 @@ impl Write {
             session.execute(&sql, &values).await?;
             number += blocks.len() as u64;
         }
-        let sql = "UPDATE turn_states SET status = ?2, outcome = ?3, blocks = ?4, snapshot = ?6, \
+        let sql = "UPDATE turn_states SET status = ?2, outcome = ?3, blocks = ?4, checkpoint = ?6, \
                    updated_at = CASE WHEN ?5 > updated_at THEN ?5 ELSE updated_at END \
                    WHERE turn_id = ?1";
         let is_open = self.status == TurnStatus::Streaming;
-        let snapshot = Some(&*self.snapshot).filter(|_| is_open);
+        let checkpoint = Some(&*self.checkpoint).filter(|_| is_open);
         let values = [
             turn,
             status_name(self.status).into(),
             self.outcome.as_deref().into(),
             integer(number).into(),
             at,
-            snapshot.into(),
+            checkpoint.into(),
         ];
         session.execute(sql, &values).await?;
         let sql = "UPDATE threads SET updated_at = ?2 WHERE id = ?1 AND updated_at < ?2";

@@ -130,12 +130,7 @@ impl World {
                 self.put(id, Hand::Question);
             }
             Effect::AnswerTool { .. } => self.check_answer(id),
-            Effect::Persist {
-                status,
-                blocks,
-                snapshot,
-                ..
-            } => self.begin_write(id, status, &blocks, snapshot),
+            Effect::Persist { status, blocks, .. } => self.begin_write(id, status, &blocks),
             Effect::CloseStream | Effect::CancelTool => {
                 let at = self.hands.iter().position(|entry| entry.0 == id);
                 match at {
@@ -276,13 +271,7 @@ impl World {
         self.put(id, Hand::Tool);
     }
 
-    fn begin_write(
-        &mut self,
-        id: EffectId,
-        status: TurnStatus,
-        blocks: &[Block],
-        snapshot: String,
-    ) {
+    fn begin_write(&mut self, id: EffectId, status: TurnStatus, blocks: &[Block]) {
         let is_write = |hand: &Hand| matches!(hand, Hand::Write(_) | Hand::Committed);
         if self.hands.iter().any(|(_, hand)| is_write(hand)) {
             self.wrong(format!("{id} is given while another write is under way"));
@@ -314,7 +303,8 @@ impl World {
                 None => self.written.push((*sequence, *digest)),
             }
         }
-        let snapshot = self.snapshot(snapshot);
+        // What comes back from the checkpoint is what comes back from the whole run: the property tests compare them.
+        let snapshot = self.snapshot(self.machine.snapshot());
         let write = Write {
             status,
             blocks,

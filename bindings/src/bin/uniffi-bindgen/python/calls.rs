@@ -38,7 +38,8 @@ const OF_REGISTRY: Class = Class {
 };
 
 /// What takes some work, or changes something, though it takes nothing: methods, where the others are properties.
-const WORK: [&str; 8] = [
+const WORK: [&str; 9] = [
+    "checkpoint",
     "digest",
     "end_journal",
     "poll_timeout",

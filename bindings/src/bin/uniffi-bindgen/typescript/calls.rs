@@ -29,7 +29,8 @@ export abstract class RegistryCalls {
 ";
 
 /// Questions whose answer takes some work, or that are no question: they are methods, and the others properties.
-const WORK: [&str; 6] = [
+const WORK: [&str; 7] = [
+    "checkpoint",
     "digest",
     "poll_timeout",
     "running",

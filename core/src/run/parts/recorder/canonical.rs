@@ -27,6 +27,8 @@ impl Recorder {
             touched,
             rewritten,
             state_changed,
+            // Decides nothing but what a checkpoint repeats.
+            streams: _,
             counted,
             closing,
             is_last,

@@ -3,6 +3,7 @@
 #[cfg(feature = "model-check")]
 mod canonical;
 mod notes;
+mod once_stored;
 pub(super) mod stream;
 
 use crate::MessageId;
@@ -32,6 +33,9 @@ pub(crate) struct Recorder {
     /// The hop's stream has changed the shared state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     state_changed: bool,
+    /// The hop's stream may have brought what is not recorded yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    streams: bool,
     /// The last hop whose cost is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<u32>,
@@ -129,6 +133,16 @@ impl Recorder {
         }
     }
 
+    /// A hop begins: what its stream brings is to be recorded.
+    pub(crate) fn begin_hop(&mut self) {
+        self.streams = self.is_on();
+    }
+
+    /// Whether the hop's stream may have brought what is not recorded yet.
+    pub(crate) fn streams(&self) -> bool {
+        self.streams
+    }
+
     /// The hop's stream is recorded: what was noted of it is needed no more.
     fn forget_stream(&mut self) {
         self.recorded.clear();
@@ -136,6 +150,7 @@ impl Recorder {
         self.touched.clear();
         self.rewritten = None;
         self.state_changed = false;
+        self.streams = false;
     }
 
     /// The turn is over: even without a new block, that is to be written.

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// The stream that is recorded: the hop's, in the conversation as it is now.
 pub(crate) struct StreamOf<'a> {
     hop: u32,
-    conversation: &'a Conversation,
+    pub(super) conversation: &'a Conversation,
     tools: &'a ToolRegistry,
     /// Before what the hop has brought.
     begins: &'a Bookmark,
@@ -116,7 +116,7 @@ impl Recorder {
     }
 
     /// Where the messages begin that are recorded as a whole.
-    fn rewritten_from(&self, of: &StreamOf<'_>) -> usize {
+    pub(super) fn rewritten_from(&self, of: &StreamOf<'_>) -> usize {
         match &self.rewritten {
             None => of.conversation.messages().len(),
             Some(Rewritten { after: None }) => 0,
@@ -342,7 +342,7 @@ struct Recorded {
 }
 
 /// How a message is recorded.
-enum Form<'a> {
+pub(super) enum Form<'a> {
     /// Piece by piece.
     Text(&'a str),
     /// Piece by piece.
@@ -379,14 +379,19 @@ impl Recorder {
 
     /// Whether a message, or what is attached to it, is not recorded as it is now; from now on it is.
     fn is_new(&mut self, id: &MessageId, value: &impl Serialize) -> bool {
-        // Maps with string keys and no fallible serialiser: there is nothing that can fail.
-        let digest = fnv1a(&serde_json::to_vec(value).unwrap_or_default());
+        let digest = digest(value);
         self.mark(id, digest) != Some(digest)
     }
 }
 
+/// What a message, or what is attached to it, is known by.
+pub(super) fn digest(value: &impl Serialize) -> u64 {
+    // Maps with string keys and no fallible serialiser: there is nothing that can fail.
+    fnv1a(&serde_json::to_vec(value).unwrap_or_default())
+}
+
 impl<'a> Form<'a> {
-    fn of(message: &'a Message, conversation: &Conversation) -> Self {
+    pub(super) fn of(message: &'a Message, conversation: &Conversation) -> Self {
         match message {
             Message::Assistant(said) => {
                 let mut calls = said.tool_calls.iter();

@@ -86,7 +86,7 @@ impl World {
         live.is_some_and(|live| !live.status.is_final())
     }
 
-    /// Takes in the snapshot that a write carries.
+    /// Takes in the snapshot of the run at a write.
     pub fn snapshot(&mut self, text: String) -> Arc<Snapshot> {
         let mut seen = Seen {
             print: 0,

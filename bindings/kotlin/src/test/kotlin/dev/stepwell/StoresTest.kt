@@ -156,7 +156,7 @@ class StoresTest {
         val store = OwnStore()
         val key = TurnKey(thread, "a")
         fun new(turn: String, parent: String? = null) =
-            NewTurn(TurnKey(thread, turn), parent, null, "snapshot", "host", "Title", Instant.EPOCH)
+            NewTurn(TurnKey(thread, turn), parent, null, null, "checkpoint", "host", "Title", Instant.EPOCH)
         fun block(place: Int, text: String) = Block(
             place.toULong(),
             0u,

@@ -68,7 +68,7 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
         val machine = run(name)
         came += machine.pollOutputs()
         val effects = came.flatMap { it.effects }
-        for (effect in effects) if (effect is Effect.Persist) written["$name ${effect.id}"] = effect.snapshot
+        for (effect in effects) if (effect is Effect.Persist) written["$name ${effect.id}"] = machine.snapshot()
         val events = lines(came.flatMap { it.events })
         return buildJsonObject {
             put("state", machine.state().name.lowercase())

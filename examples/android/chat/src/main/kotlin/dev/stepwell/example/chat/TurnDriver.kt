@@ -132,7 +132,7 @@ class TurnDriver(
     }
 
     private suspend fun write(effect: Effect.Persist): Outputs = try {
-        store.write(effect.snapshot)
+        store.write(machine.snapshot())
         machine.persisted(effect.id)
     } catch (full: IOException) {
         machine.persistFailed(effect.id, "${full.message}")

@@ -1,22 +1,23 @@
 //! From stored blocks back to the conversation.
 
 use super::error::SessionError;
-use super::tree::in_sequence;
-use super::turn::Turn;
+use super::turn::{Turn, in_sequence};
 use crate::conversation::Conversation;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
 use crate::id::result_id;
-use crate::run::{Attached, Block, BlockContent, TurnStatus};
+use crate::run::protocol::{Attached, Block, BlockContent, TurnStatus};
+use crate::tool::ToolFailure;
 use crate::{CallKey, MessageId, RunId, ToolCallId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the model is told of a call that the store has no result of.
 const UNKNOWN: &str = "the app stopped while the tool ran: whether it did its work is not known";
 
 /// The conversation that a path of turns, the oldest first, has left behind. Calls of an unfinished turn get a result, unless
 /// they are to stay open.
-pub(super) fn replay<'a>(
+pub(crate) fn replay<'a>(
     path: impl IntoIterator<Item = &'a Turn>,
     keeps_open_calls: bool,
 ) -> Result<Conversation, SessionError> {
@@ -29,6 +30,9 @@ pub(super) fn replay<'a>(
             return Err(SessionError::NotAPath { turn });
         }
         before = Some(&turn.id);
+        if let Some(history) = &turn.history {
+            conversation = history.conversation();
+        }
         if let Some(message) = &turn.message
             && !is_empty(turn)
         {
@@ -43,17 +47,11 @@ pub(super) fn replay<'a>(
 }
 
 /// Adds what is stored of a turn. A call may be without a result, if the turn is not over: see [`Replay::end`].
-pub(super) fn replay_turn<'a>(
+pub(crate) fn replay_turn<'a>(
     turn: &'a Turn,
     conversation: &'a mut Conversation,
 ) -> Result<Replay<'a>, SessionError> {
-    let mut replay = Replay {
-        turn,
-        conversation,
-        hop: 0,
-        speaker: None,
-        asked: Vec::new(),
-    };
+    let mut replay = Replay::new(turn, conversation);
     if is_empty(turn) {
         return Ok(replay);
     }
@@ -66,6 +64,64 @@ pub(super) fn replay_turn<'a>(
         replay.block(&block.block)?;
     }
     Ok(replay)
+}
+
+/// A turn as it is known without its machine.
+pub(crate) struct Rebuilt {
+    /// The conversation, but for the results of the live calls.
+    pub(crate) conversation: Conversation,
+    /// What the model was told of the live calls that have come to their end.
+    pub(crate) results: BTreeMap<CallKey, StoredResult>,
+}
+
+/// What a block has of a call's result.
+pub(crate) struct StoredResult {
+    pub(crate) content: MessageContent,
+    pub(crate) failure: Option<ToolFailure>,
+}
+
+/// Rebuilds the conversation of a turn that has begun, from the history before it, the turn's stored blocks, and those
+/// that `wait` to be stored. The results of the calls in `live` stay out of it.
+///
+/// # Errors
+/// The blocks do not fit together.
+pub(crate) fn rebuild(
+    history: Conversation,
+    turn: &Turn,
+    wait: &[Block],
+    live: &BTreeSet<CallKey>,
+) -> Result<Rebuilt, SessionError> {
+    in_sequence(turn)?;
+    let mut conversation = match &turn.history {
+        Some(history) => history.conversation(),
+        None => history,
+    };
+    if let Some(message) = &turn.message {
+        conversation.make_way_for(message);
+        // A message that the conversation has already is not added again, as by the run.
+        let _ = conversation.push(message.clone());
+    }
+    let mut results = BTreeMap::new();
+    let mut replay = Replay::new(turn, &mut conversation);
+    for block in turn.blocks.iter().map(|block| &block.block).chain(wait) {
+        match &block.content {
+            BlockContent::ToolResult {
+                call,
+                content,
+                failure,
+                ..
+            } if live.contains(call) => {
+                let content = content.clone();
+                let failure = failure.clone();
+                results.insert(*call, StoredResult { content, failure });
+            }
+            _ => replay.block(block)?,
+        }
+    }
+    Ok(Rebuilt {
+        conversation,
+        results,
+    })
 }
 
 /// Nobody has said anything: the turn failed before it began.
@@ -81,7 +137,7 @@ fn is_empty(turn: &Turn) -> bool {
 }
 
 /// A turn that is replayed.
-pub(super) struct Replay<'a> {
+pub(crate) struct Replay<'a> {
     turn: &'a Turn,
     conversation: &'a mut Conversation,
     hop: u32,
@@ -89,6 +145,18 @@ pub(super) struct Replay<'a> {
     speaker: Option<MessageId>,
     /// The hop's calls that have no result yet.
     asked: Vec<(CallKey, ToolCallId)>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(turn: &'a Turn, conversation: &'a mut Conversation) -> Self {
+        Self {
+            turn,
+            conversation,
+            hop: 0,
+            speaker: None,
+            asked: Vec::new(),
+        }
+    }
 }
 
 impl Replay<'_> {
@@ -228,7 +296,7 @@ impl Replay<'_> {
     }
 
     /// What is stored of the turn is at its end. If the turn is not, each call gets a result.
-    pub(super) fn end(mut self) {
+    pub(crate) fn end(mut self) {
         if self.turn.status != TurnStatus::Streaming {
             return;
         }

@@ -1,0 +1,94 @@
+use super::SessionError;
+use crate::conversation::Conversation;
+use crate::event::Message;
+use crate::json;
+use crate::run::protocol::{Block, Outcome, TurnStatus};
+use crate::{RunId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A turn as it is stored: what the user said, and the blocks that came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The run id of its first hop.
+    pub id: RunId,
+    /// The turn before it on its path; the first turns of a thread have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
+    /// The conversation before the turn, where the turns before it do not give it: that of a turn which was begun on a
+    /// conversation that the store has no turns of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Box<TurnHistory>>,
+    /// What the user said; absent where the turn goes on from the history alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Message>,
+    /// Where it stands.
+    pub status: TurnStatus,
+    /// How it ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When something of it was last stored.
+    pub updated_at: Timestamp,
+    /// Its blocks, in sequence.
+    #[serde(default)]
+    pub blocks: Vec<TurnBlock>,
+}
+
+/// The conversation that a turn began with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnHistory {
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+    /// The state shared with an agent.
+    #[serde(default)]
+    pub state: Value,
+}
+
+impl TurnHistory {
+    /// The history that a turn on `conversation` must be stored with, if there is anything in it.
+    #[must_use]
+    pub fn of(conversation: &Conversation) -> Option<Self> {
+        let state = conversation.shared_state();
+        let has_state = state.as_object().is_none_or(|state| !state.is_empty());
+        (has_state || !conversation.messages().is_empty()).then(|| Self {
+            messages: conversation.messages().to_vec(),
+            state: state.clone(),
+        })
+    }
+
+    /// The conversation.
+    #[must_use]
+    pub fn conversation(&self) -> Conversation {
+        Conversation::new(self.messages.clone()).with_shared_state(self.state.clone())
+    }
+}
+
+/// A block and when it was stored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TurnBlock {
+    /// The block.
+    #[serde(flatten)]
+    pub block: Block,
+    /// When it was stored.
+    pub at: Timestamp,
+}
+
+json::read_from_value!(TurnBlock, |value| Ok(TurnBlock {
+    at: json::required(value, "at")?,
+    block: json::read(value)?,
+}));
+
+/// Whether the blocks are numbered 0, 1, 2 …
+pub(crate) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {
+    let numbers = turn.blocks.iter().map(|block| block.block.sequence);
+    match numbers.zip(0..).find(|(found, expected)| found != expected) {
+        Some((found, expected)) => Err(SessionError::SequenceGap {
+            turn: turn.id.clone(),
+            expected,
+            found,
+        }),
+        None => Ok(()),
+    }
+}
