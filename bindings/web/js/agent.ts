@@ -258,9 +258,10 @@ export class Agent {
         const said = start.message && { message: start.message };
         // What the store has no turns of is stored with this one.
         const { messages, sharedState } = before;
-        const history = isNew && (messages.length > 0 || Object.keys(sharedState ?? {}).length > 0) && { history: { messages, state: sharedState } };
+        const isUnknown = isNew && (messages.length > 0 || Object.keys(sharedState ?? {}).length > 0);
+        const history = { messages: messages as unknown as Json[], state: sharedState };
         const checkpoint = run.machine.checkpoint();
-        const kept = { ...(history && history), ...(checkpoint !== undefined && { checkpoint }) };
+        const kept = { ...(isUnknown && { history }), ...(checkpoint !== undefined && { checkpoint }) };
         const turn = { key: { thread: key, turn: runId }, ...said, owner, ...kept, atMs: clock.now() };
         const generation = await durable.begin({ ...turn, ...(parent !== undefined && { parent }), ...(title && { title }) }, waiting);
         return { ...run, generation };
