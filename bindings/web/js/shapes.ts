@@ -2081,6 +2081,10 @@ export interface PersistBatch {
   checkpoint: string;
   /** Now. In milliseconds since the epoch. */
   atMs: number;
+  /** The index of the first event; of the one that would come next, if there are none. */
+  firstEvent?: number;
+  /** Events of the turn's log that are stored with the blocks, as by `appendEvents`. Those of an agent have none. */
+  events?: string[];
 }
 
 /** A thread as a list of threads shows it. */

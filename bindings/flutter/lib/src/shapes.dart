@@ -1794,7 +1794,7 @@ final class Claimed {
 
 /// What is stored of a turn at once.
 final class PersistBatch {
-  const PersistBatch(this.first, this.blocks, this.status, this.checkpoint, this.at, {this.outcome});
+  const PersistBatch(this.first, this.blocks, this.status, this.checkpoint, this.at, this.firstEvent, this.events, {this.outcome});
 
   factory PersistBatch.fromJson(JsonObject json) => PersistBatch(
         json.number('first'),
@@ -1803,6 +1803,8 @@ final class PersistBatch {
         outcome: json['outcome'],
         json.text('checkpoint'),
         DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
+        json.number('firstEvent'),
+        json.texts('events'),
       );
 
   /// The number of the first block; of the one that would come next, if there are none.
@@ -1823,6 +1825,12 @@ final class PersistBatch {
   /// Now.
   final DateTime at;
 
+  /// The index of the first event; of the one that would come next, if there are none.
+  final int firstEvent;
+
+  /// Events of the turn's log that are stored with the blocks, as by `appendEvents`. Those of an agent have none.
+  final List<String> events;
+
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
         'first': first,
@@ -1831,6 +1839,8 @@ final class PersistBatch {
         'outcome': outcome,
         'checkpoint': checkpoint,
         'atMs': at.millisecondsSinceEpoch,
+        'firstEvent': firstEvent,
+        'events': events,
       });
 }
 

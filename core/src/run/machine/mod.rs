@@ -165,12 +165,14 @@ impl RunMachine {
     /// ```
     /// # use stepwell_core::conversation::Conversation;
     /// # use stepwell_core::event::Message;
-    /// # use stepwell_core::run::{Input, RunConfig, RunMachine, Start, TurnStatus};
+    /// # use stepwell_core::run::{Durability, Input, RunConfig, RunMachine, Start, TurnStatus};
     /// # use stepwell_core::{Timestamp, provider};
     /// # use stepwell_core::session::Turn;
     /// # use std::sync::Arc;
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
-    /// # let config = Arc::new(RunConfig::new(endpoint));
+    /// # let mut config = RunConfig::new(endpoint);
+    /// # config.durability = Durability::Blocks { attempts: 6 };
+    /// # let config = Arc::new(config);
     /// # let now = Timestamp(0);
     /// # let message = Message::user("message-1", "Hello");
     /// # let mut machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), Conversation::default());
