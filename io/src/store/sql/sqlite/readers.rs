@@ -22,7 +22,7 @@ pub(super) struct Readers(Arc<Shared>);
 struct Shared {
     open: Box<Open>,
     idle: Mutex<Vec<SqliteSession>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Readers {
@@ -33,7 +33,7 @@ impl Readers {
         Self(Arc::new(Shared {
             open: Box::new(open),
             idle: Mutex::default(),
-            permits: Semaphore::new(MAX_READERS),
+            permits: Arc::new(Semaphore::new(MAX_READERS)),
         }))
     }
 
@@ -44,12 +44,12 @@ impl Readers {
         query: Query<SqliteSession, T>,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.0);
-        let permit = shared.permits.acquire().await.map_err(|_| closed())?;
-        permit.forget();
+        let permit = Arc::clone(&shared.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| closed())?;
         let read = tokio::task::spawn_blocking(move || {
-            let result = shared.read(access, query);
-            shared.permits.add_permits(1);
-            result
+            // Held until the read is over, also if the caller stops waiting.
+            let _permit = permit;
+            shared.read(access, query)
         });
         read.await.unwrap_or_else(|error| {
             Err(StoreError::Other {
