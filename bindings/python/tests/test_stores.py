@@ -417,7 +417,7 @@ async def test_what_a_store_of_the_apps_own_refuses(tmp_path: Path) -> None:
     def write(first: int, *texts: str, end: bool = False) -> PersistBatch:
         blocks = [Block(first + place, 0, {"type": "text", "text": said}) for place, said in enumerate(texts)]
         status = TurnStatus.COMPLETE if end else TurnStatus.STREAMING
-        return PersistBatch(first, blocks, status, "success" if end else None, f"after {first}", at(2))
+        return PersistBatch(first, blocks, status, "success" if end else None, f"after {first}", 0, [], at(2))
 
     begin("a")
     key = TurnKey(thread, "a")

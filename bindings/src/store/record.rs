@@ -51,14 +51,14 @@ pub struct PersistBatch {
     pub outcome: Option<JsonValue>,
     /// What the run comes back from, with the blocks: made when they were.
     pub checkpoint: String,
-    /// Now.
-    pub at: Timestamp,
     /// The index of the first event; of the one that would come next, if there are none.
     #[uniffi(default = 0)]
     pub first_event: u64,
     /// Events of the turn's log that are stored with the blocks, as by `append_events`. Those of an agent have none.
     #[uniffi(default = [])]
     pub events: Vec<String>,
+    /// Now.
+    pub at: Timestamp,
 }
 
 /// A turn that now is the caller's.

@@ -2079,12 +2079,12 @@ export interface PersistBatch {
   outcome?: Outcome;
   /** What the run comes back from, with the blocks: made when they were. */
   checkpoint: string;
-  /** Now. In milliseconds since the epoch. */
-  atMs: number;
   /** The index of the first event; of the one that would come next, if there are none. */
   firstEvent?: number;
   /** Events of the turn's log that are stored with the blocks, as by `appendEvents`. Those of an agent have none. */
   events?: string[];
+  /** Now. In milliseconds since the epoch. */
+  atMs: number;
 }
 
 /** A thread as a list of threads shows it. */

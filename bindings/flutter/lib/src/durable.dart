@@ -260,7 +260,7 @@ final class Durable {
       final stored = await _call(() => store.turn(key), waiting);
       final first = stored?.blocks.length ?? 0;
       const outcome = {'outcome': 'cancelled'};
-      await write(PersistBatch(first, const [], TurnStatus.cancelled, '', DateTime.now(), 0, const [], outcome: outcome));
+      await write(PersistBatch(first, const [], TurnStatus.cancelled, '', 0, const [], DateTime.now(), outcome: outcome));
       return null;
     } finally {
       machine?.close();
@@ -273,10 +273,10 @@ final class Durable {
         effect.blocks,
         effect.status,
         effect.checkpoint,
-        DateTime.now(),
         // An app keeps no log of events.
         0,
         const [],
+        DateTime.now(),
         outcome: effect.outcome?.toJson(),
       );
 }

@@ -1794,7 +1794,7 @@ final class Claimed {
 
 /// What is stored of a turn at once.
 final class PersistBatch {
-  const PersistBatch(this.first, this.blocks, this.status, this.checkpoint, this.at, this.firstEvent, this.events, {this.outcome});
+  const PersistBatch(this.first, this.blocks, this.status, this.checkpoint, this.firstEvent, this.events, this.at, {this.outcome});
 
   factory PersistBatch.fromJson(JsonObject json) => PersistBatch(
         json.number('first'),
@@ -1802,9 +1802,9 @@ final class PersistBatch {
         TurnStatus.values.byName(json.text('status')),
         outcome: json['outcome'],
         json.text('checkpoint'),
-        DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
         json.number('firstEvent'),
         json.texts('events'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
       );
 
   /// The number of the first block; of the one that would come next, if there are none.
@@ -1822,14 +1822,14 @@ final class PersistBatch {
   /// What the run comes back from, with the blocks: made when they were.
   final String checkpoint;
 
-  /// Now.
-  final DateTime at;
-
   /// The index of the first event; of the one that would come next, if there are none.
   final int firstEvent;
 
   /// Events of the turn's log that are stored with the blocks, as by `appendEvents`. Those of an agent have none.
   final List<String> events;
+
+  /// Now.
+  final DateTime at;
 
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
@@ -1838,9 +1838,9 @@ final class PersistBatch {
         'status': status.name,
         'outcome': outcome,
         'checkpoint': checkpoint,
-        'atMs': at.millisecondsSinceEpoch,
         'firstEvent': firstEvent,
         'events': events,
+        'atMs': at.millisecondsSinceEpoch,
       });
 }
 

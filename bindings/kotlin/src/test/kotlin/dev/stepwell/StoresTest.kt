@@ -168,7 +168,7 @@ class StoresTest {
             if (end) TurnStatus.COMPLETE else TurnStatus.STREAMING,
             if (end) JsonPrimitive("success") else null,
             "after $first",
-            Instant.EPOCH,
+            at = Instant.EPOCH,
         )
         assertEquals(1u, store.beginTurn(new("a")))
         assertFailsWith<StoreException.Exists> { store.beginTurn(new("a")) }
