@@ -18,11 +18,15 @@ pub(super) trait Change<S: Session>: Send + Sync + 'static {
     type Output: Send + Sync + 'static;
 
     /// Returns the thread that changes, if one does.
-    fn thread(&self) -> Option<&ThreadKey>;
+    fn thread(&self) -> Option<&ThreadKey> {
+        None
+    }
 
     /// Returns whether the thread may see no further change. Other processes must hear of such a change even if this
     /// process dies right after it.
-    fn may_be_last(&self, output: &Self::Output) -> bool;
+    fn may_be_last(&self, _output: &Self::Output) -> bool {
+        false
+    }
 
     /// Applies the change within a transaction.
     fn apply<'a>(&'a self, session: &'a mut S) -> BoxFuture<'a, Result<Self::Output, StoreError>>;
@@ -285,14 +289,6 @@ mod tests {
 
     impl Change<Numbers> for Number {
         type Output = i64;
-
-        fn thread(&self) -> Option<&ThreadKey> {
-            None
-        }
-
-        fn may_be_last(&self, _: &i64) -> bool {
-            false
-        }
 
         fn apply<'a>(&'a self, session: &'a mut Numbers) -> BoxFuture<'a, Result<i64, StoreError>> {
             async move {
