@@ -11,7 +11,7 @@ use futures::future::{AbortHandle, Abortable};
 use futures::stream::{BoxStream, iter};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
-use stepwell_io::serve::{
+use stepwell_serve::{
     AgUiServer as Server, ChatRequest, ClientTrust, Encoding, EventStream, Refused,
     RunLimits as Limits, check_content_type, read_input,
 };

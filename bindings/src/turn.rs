@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 use stepwell_io::TurnHandle;
-use stepwell_io::serve::{Format, run_of};
+use stepwell_serve::{Format, run_of};
 use tokio::sync::{Mutex, watch};
 
 /// A turn under way. Letting go of it cancels it.

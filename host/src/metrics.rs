@@ -14,6 +14,7 @@ use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::event::RunOutcome;
 use stepwell_io::{Event, RunEvent, ToolCallStatus, ToolCallUpdate, TurnObserver};
+use stepwell_serve::parts::{Observer, RunObserver};
 use tokio::time::Instant;
 
 /// The media type of what [`Metrics::text`] gives: OpenMetrics 1.0,
@@ -201,7 +202,7 @@ impl Metrics {
     }
 
     /// A run begins.
-    pub(crate) fn run(&self) -> RunMeter {
+    fn run(&self) -> RunMeter {
         self.0.started.inc();
         self.0.active.inc();
         RunMeter {
@@ -240,14 +241,19 @@ impl Metrics {
 
 /// Counts one run until it is dropped.
 #[derive(Debug)]
-pub(crate) struct RunMeter {
+struct RunMeter {
     metrics: Metrics,
     begin: Instant,
 }
 
-impl RunMeter {
-    /// The run ends with this event.
-    pub(crate) fn end(self, event: &Event) {
+impl Observer for Metrics {
+    fn begun(&self) -> Box<dyn RunObserver> {
+        Box::new(self.run())
+    }
+}
+
+impl RunObserver for RunMeter {
+    fn ended(self: Box<Self>, event: &Event) {
         let inner = &self.metrics.0;
         let outcome = match event {
             Event::RunFinished(finished) => match &finished.outcome {
@@ -381,7 +387,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_turn_is_counted_and_measured() {
         let metrics = Metrics::new(["clock".to_owned()]);
-        let run = metrics.run();
+        let run = metrics.begun();
         let mut turn = metrics.turn();
         turn.event(&RunEvent::Started {
             thread_id: "t".into(),
@@ -392,7 +398,7 @@ mod tests {
         turn.event(&update("clock", ToolCallStatus::Completed));
         turn.event(&update("invented by a client", ToolCallStatus::Failed));
         assert!(metrics.text().contains("stepwell_runs_active 1"));
-        run.end(&Event::from(RunError {
+        run.ended(&Event::from(RunError {
             code: Some("model_error".to_owned()),
             ..RunError::default()
         }));

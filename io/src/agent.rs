@@ -390,6 +390,12 @@ impl Agent {
         &self.thread.key.thread
     }
 
+    /// Who answers.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.shared.setup.config.endpoint
+    }
+
     /// The conversation's id, with its server and room.
     #[must_use]
     pub fn thread_key(&self) -> &ThreadKey {

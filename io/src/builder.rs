@@ -27,7 +27,6 @@ use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{Durability, HookSpec, RunConfig};
-#[cfg(feature = "serve")]
 use stepwell_core::tool::ToolRegistry;
 use stepwell_core::tool::{OutputType, ToolError};
 use uuid::Uuid;
@@ -130,8 +129,9 @@ impl AgentBuilder {
     }
 
     /// Sets up agents with what a turn of this one is given that begins now, but for its thread, registry and store.
-    #[cfg(feature = "serve")]
-    pub(crate) fn like(agent: &Agent) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn like(agent: &Agent) -> Self {
         // Every field is named, so that a new one makes its author decide.
         let Setup {
             config,
@@ -172,9 +172,17 @@ impl AgentBuilder {
         }
     }
 
+    /// Who answers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.config.endpoint
+    }
+
     /// The tools that were added so far.
-    #[cfg(feature = "serve")]
-    pub(crate) fn registered_tools(&self) -> &ToolRegistry {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn registered_tools(&self) -> &ToolRegistry {
         &self.config.tools
     }
 

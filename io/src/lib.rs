@@ -60,8 +60,6 @@ mod observer;
 mod output;
 mod owner;
 mod run_source;
-#[cfg(feature = "serve")]
-pub mod serve;
 mod setup;
 mod sources;
 mod spans;

@@ -21,9 +21,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::run::{Limits as RunLimits, RunConfig};
 use stepwell_demo::Failure;
-use stepwell_io::serve::ClientTrust;
 use stepwell_io::{Endpoint, HttpClient};
 use stepwell_mock_llm::MockLlm;
+use stepwell_serve::ClientTrust;
 use tokio::net::TcpListener;
 
 /// Serves an AG-UI agent: runs are posted to /agent, and their events streamed. A web page at / is for people.

@@ -4,8 +4,8 @@ use super::backend::Backend;
 use crate::logging::traces_content;
 use crate::metrics::Metrics;
 use stepwell_core::run::TextOptions;
-use stepwell_io::serve::parts::offered_by;
 use stepwell_io::{Agent, AgentBuilder, RunId, WhenBusy};
+use stepwell_serve::parts::offered_by;
 
 /// What the agents of all turns begin with that share a state with their client.
 pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {

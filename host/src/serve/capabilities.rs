@@ -1,13 +1,13 @@
 //! `GET /capabilities`: what the agent can do, as an AG-UI `AgentCapabilities`. The protocol names no address for it.
 
 use super::Server;
-use super::models;
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::provider::{Capabilities, Catalog};
-use stepwell_io::serve::parts::tool;
+use stepwell_serve::parts::models;
+use stepwell_serve::parts::tool;
 
 pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
     let backend = &server.backend;

@@ -12,8 +12,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::any::Any;
 use std::sync::Arc;
-use stepwell_axum::{check_content_type, read_body, response};
-use stepwell_io::serve::{ChatRequest, Encoding, Format, Permit, Prepared, read_input, understand};
+use stepwell_serve::axum::{check_content_type, read_body, response};
+use stepwell_serve::{ChatRequest, Encoding, Format, Permit, Prepared, read_input, understand};
 
 /// Takes a run.
 pub(super) async fn run_agent(

@@ -9,17 +9,12 @@ mod agent;
 mod authorization;
 mod backend;
 mod capabilities;
-mod client_tools;
 mod connections;
 mod endpoint;
-mod engine;
 mod extract;
-mod followers;
 mod host_name;
 mod journals;
-mod kept;
 mod measured;
-mod models;
 mod openapi;
 mod page;
 mod recording;
@@ -33,7 +28,6 @@ mod sessions;
 #[path = "../../tests/simulation/mod.rs"]
 mod simulation;
 mod store_health;
-mod store_trouble;
 mod thread_view;
 mod turn_events;
 mod turns;
@@ -43,14 +37,12 @@ pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
 pub(crate) use recording::Record;
 pub(crate) use scripted::{scripted, scripted_slowly};
-#[cfg(feature = "restate")]
-pub(crate) use serving::RestateSettings;
 pub(crate) use serving::{EngineSettings, Limits, Serving, SessionStore};
+#[cfg(feature = "restate")]
+pub(crate) use stepwell_serve::parts::RestateSettings;
 
 use crate::metrics::Metrics;
 use axum::Router;
-use engine::{Driver, DriverSetup, Engine, LocalEngine};
-use followers::Followers;
 use measured::MeasuredStore;
 use recording::Recorder;
 use sessions::Sessions;
@@ -60,9 +52,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TextOptions;
 use stepwell_core::session::ViewOptions;
-use stepwell_io::serve::parts::CHANGE_STATE;
-use stepwell_io::serve::{AgUiServer, RunLimits};
 use stepwell_io::{AgentBuilder, ToolRegistry};
+use stepwell_serve::parts::{
+    CHANGE_STATE, Driver, DriverSetup, Engine, Followers, Journals, LocalEngine,
+};
+use stepwell_serve::{AgUiServer, RunLimits};
 use store_health::StoreHealth;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -134,8 +128,10 @@ impl Host {
             tools: tools.clone(),
             endpoint: backend.endpoint.clone(),
             offered: backend.offered.clone(),
-            metrics: metrics.clone(),
-            recorder: recorder.clone(),
+            observer: Some(Arc::new(metrics.clone())),
+            journals: recorder
+                .clone()
+                .map(|recorder| Arc::new(recorder) as Arc<dyn Journals>),
             most: serving.limits.runs,
             waiting: serving.limits.user_waiting,
             run_time: serving.limits.run_time,
@@ -147,7 +143,7 @@ impl Host {
             EngineSettings::Local => Arc::new(LocalEngine::new(setup)),
             #[cfg(feature = "restate")]
             EngineSettings::Restate(settings) => {
-                Arc::new(engine::RestateEngine::new(setup, settings).await?)
+                Arc::new(stepwell_serve::parts::RestateEngine::new(setup, settings).await?)
             }
             #[cfg(all(test, feature = "restate"))]
             EngineSettings::Simulated(maker) => Arc::new(maker.engine(setup)),

@@ -9,6 +9,7 @@ use stepwell_core::journal::{Divergence, Journal, JournalError, RedactError};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::store::TurnKey;
 use stepwell_io::{JournalSink, RunId};
+use stepwell_serve::parts::Journals;
 
 /// The most bytes of one journal: what comes after that is not kept.
 const LONGEST: usize = 4 << 20;
@@ -168,6 +169,12 @@ impl Recorder {
     fn lock(&self) -> MutexGuard<'_, Kept> {
         // Nothing is left half-done under the lock.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journals for Recorder {
+    fn record(&self, turn: &TurnKey) -> Box<dyn JournalSink> {
+        Box::new(Self::record(self, turn))
     }
 }
 

@@ -1,5 +1,3 @@
-use super::client_tools::UnusableTurnTools;
-use super::engine::EngineError;
 use super::openapi::CHAT_PATH;
 use axum::Json;
 use axum::extract::Request;
@@ -9,8 +7,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 use std::time::Duration;
-use stepwell_io::serve::{Refused, RefusedReason};
 use stepwell_io::store::StoreError;
+use stepwell_serve::parts::{EngineError, FollowError, UnusableTurnTools};
+use stepwell_serve::{Refused, RefusedReason};
 
 /// Why a request is answered with an HTTP error: no run began.
 #[derive(Debug)]
@@ -254,6 +253,15 @@ impl From<UnusableTurnTools> for Refusal {
         match error {
             UnusableTurnTools::TooLong { .. } => Self::new(Code::InvalidInput, error.to_string()),
             UnusableTurnTools::Unusable(error) => Refused::from(error).into(),
+        }
+    }
+}
+
+impl From<FollowError> for Refusal {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Store(error) => error.into(),
+            FollowError::NoEvent { .. } => Self::new(Code::InvalidInput, error.to_string()),
         }
     }
 }

@@ -6,11 +6,11 @@ use crate::access::User;
 use axum::extract::Request;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
-use stepwell_axum::{check_content_type, read_body};
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::serve::parts::LONGEST_ID;
-use stepwell_io::serve::understand;
 use stepwell_io::store::TurnKey;
+use stepwell_serve::axum::{check_content_type, read_body};
+use stepwell_serve::parts::LONGEST_ID;
+use stepwell_serve::understand;
 
 /// Reads the body.
 pub(super) async fn read<T>(server: &Server, request: Request) -> Result<T, Refusal>

@@ -1,13 +1,13 @@
 use super::connections::Bounds;
 use super::recording::Record;
 use crate::access::Access;
-#[cfg(feature = "restate")]
-use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::serve::ClientTrust;
 use stepwell_io::store::Store;
+use stepwell_serve::ClientTrust;
+#[cfg(feature = "restate")]
+use stepwell_serve::parts::RestateSettings;
 
 /// How the server behaves towards its clients.
 #[derive(Clone, Debug)]
@@ -43,22 +43,6 @@ pub(crate) enum EngineSettings {
     /// The simulation's.
     #[cfg(all(test, feature = "restate"))]
     Simulated(super::simulation::Maker),
-}
-
-/// How a host and Restate reach each other.
-#[cfg(feature = "restate")]
-#[derive(Clone, Debug)]
-pub(crate) struct RestateSettings {
-    /// Where turns are sent.
-    pub(crate) ingress: String,
-    /// Where hosts are made known.
-    pub(crate) admin: String,
-    /// Where this host listens for Restate.
-    pub(crate) listen: SocketAddr,
-    /// Where Restate reaches the hosts, if not there.
-    pub(crate) url: Option<String>,
-    /// What Restate signs its calls with: others are refused.
-    pub(crate) identity: Option<String>,
 }
 
 /// Where sessions are kept.

@@ -1,7 +1,6 @@
 //! The sessions of the store over HTTP: threads, and what is in them.
 
 use super::Server;
-use super::engine::Engine;
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
 use super::requests::{invalid, read, thread_key, turn_key};
@@ -16,8 +15,9 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{SessionView, TurnView, ViewOptions};
-use stepwell_io::serve::parts::Ending;
 use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, TurnKey};
+use stepwell_serve::parts::Ending;
+use stepwell_serve::parts::Engine;
 
 /// The most threads of one page.
 const MOST_THREADS: usize = 200;

@@ -1,6 +1,5 @@
 //! Whether the store has been found damaged, or cannot be written: by a request, a turn, or by looking.
 
-use super::store_trouble::StoreTrouble;
 use futures::FutureExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +10,7 @@ use stepwell_io::store::{
     Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, NewTurn, PersistBatch, Store,
     StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
+use stepwell_serve::parts::StoreTrouble;
 use tokio::time::Instant;
 
 /// How long a look at the store may take. One that is out of reach is not damaged.

@@ -1,10 +1,10 @@
 //! A thread as clients are shown it, with how far its user has read.
 
-use super::engine::Engine;
 use serde::Serialize;
 use stepwell_core::{ThreadId, Timestamp};
 use stepwell_io::RunId;
 use stepwell_io::store::{EventLog, Store, StoreError, ThreadRecord, TurnKey};
+use stepwell_serve::parts::Engine;
 
 /// A thread in a list.
 #[derive(Debug, Serialize)]

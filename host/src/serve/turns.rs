@@ -1,10 +1,7 @@
 //! The turns of sessions over HTTP: to start, answer and stop.
 
 use super::Server;
-use super::client_tools::TurnTools;
-use super::engine::{NewTurn, Parent};
 use super::extract::{Asker, Path};
-use super::models;
 use super::refusal::Refusal;
 use super::requests::{check_id, invalid, read, read_with, turn_key};
 use axum::Json;
@@ -14,10 +11,13 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use std::sync::Arc;
-use stepwell_axum::check_content_type;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry, ToolDefinition};
 use stepwell_io::store::TurnKey;
 use stepwell_io::{ToolFailure, ToolOutput};
+use stepwell_serve::axum::check_content_type;
+use stepwell_serve::parts::TurnTools;
+use stepwell_serve::parts::models;
+use stepwell_serve::parts::{NewTurn, Parent};
 use uuid::Uuid;
 
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,6 @@
 //! hears of no more goes on for a while beside the next one, and one that has ended is made again where its answer was lost.
 //! Cancellations, answers and results come late; it is away now and then, and what it says that it has not done may be done.
 
-use super::super::engine::seam::{Invocation, Reply, RestateError, Signal, Why, Work};
 use super::clients::chance::Chance;
 use super::life::Life;
 use super::trace::Trace;
@@ -11,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
+use stepwell_serve::parts::seam::{Invocation, Reply, RestateError, Signal, Why, Work};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 

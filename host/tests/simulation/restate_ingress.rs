@@ -1,9 +1,5 @@
 //! What one life of a host asks of Restate's stand-in, and where it is given turns.
 
-use super::super::engine::seam::{
-    Door, Invocation, Reply, Restate, RestateError, Signal, Tell, Why, Work,
-};
-use super::super::engine::{DriverSetup, RestateEngine};
 use super::life::Life;
 use super::restate::{Said, Server};
 use futures::FutureExt;
@@ -12,6 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use stepwell_serve::parts::seam::{
+    Door, Invocation, Reply, Restate, RestateError, Signal, Tell, Why, Work,
+};
+use stepwell_serve::parts::{DriverSetup, RestateEngine};
 use tokio::sync::oneshot;
 
 /// What one life of a host asks.

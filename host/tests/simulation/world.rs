@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::Limits as RunLimits;
-use stepwell_io::serve::ClientTrust;
 use stepwell_io::{Endpoint, Secret, provider};
+use stepwell_serve::ClientTrust;
 
 /// How long a turn may take.
 pub(super) const RUN_TIME: Duration = Duration::from_secs(600);

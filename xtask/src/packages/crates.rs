@@ -10,7 +10,7 @@ pub(crate) const CRATES: [&str; 8] = [
     "stepwell-testing",
     "stepwell-macros",
     "stepwell-io",
-    "stepwell-axum",
+    "stepwell-serve",
     "stepwell-demo",
     "stepwell",
 ];

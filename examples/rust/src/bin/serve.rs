@@ -18,6 +18,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = given.first().map_or("127.0.0.1:8080", String::as_str);
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("AG-UI at http://{}/agent", listener.local_addr()?);
-    axum::serve(listener, stepwell_axum::router(agent)).await?;
+    axum::serve(listener, stepwell_serve::axum::router(agent)).await?;
     Ok(())
 }

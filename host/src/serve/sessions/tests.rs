@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::TurnStatus;
-use stepwell_io::serve::ClientTrust;
 use stepwell_io::store::{
     Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
     TurnKey,
 };
 use stepwell_io::{HttpClient, ThreadKey};
+use stepwell_serve::ClientTrust;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower_service::Service;

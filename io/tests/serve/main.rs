@@ -1,6 +1,0 @@
-//! The server of AG-UI runs as a library: what its runs ask the user.
-
-#[path = "../support/mod.rs"]
-mod support;
-mod tool_questions;
-mod trust;

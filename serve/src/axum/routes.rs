@@ -1,0 +1,135 @@
+//! The routes.
+
+use crate::axum::body::{check_content_type, read_body, response};
+use crate::axum::refusal::{ChatRefusal, Refusal};
+use crate::axum::requests::{KEEP_ALIVE, MAX_BODY};
+use crate::request::input::read_input;
+use crate::request::understand;
+use crate::run::AgUiServer;
+use crate::ui_message::ChatRequest;
+use crate::wire::Encoding;
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_io::Agent;
+
+/// The routes of an agent: `POST /agent` for AG-UI clients, `POST /api/chat` for chats of the AI SDK, and
+/// `GET /api/chat/{id}/stream` for those that come back to a stream (204 if there is none), and `DELETE` there to stop the
+/// chat's run. Put them elsewhere with axum's `nest`, and what checks who asks before them with its `layer`.
+///
+/// The system prompt is the agent's alone: see [`ClientTrust`](stepwell_serve::ClientTrust). To let clients that are back ends
+/// of yours give the model instructions, give [`AgentRoutes::server`] an [`AgUiServer::with_trust`].
+///
+/// All who ask share the threads: whoever knows a thread's id can answer what it asks. An app with users gives each an agent
+/// with a [`ThreadKey`](stepwell_io::ThreadKey) of their own, in handlers with an [`AgUiServer`].
+pub fn router(agent: Agent) -> Router {
+    AgentRoutes::new(agent).router()
+}
+
+/// [`router`], with other limits.
+///
+/// ```
+/// # use stepwell_io::{Agent, provider};
+/// use stepwell_serve::axum::AgentRoutes;
+/// use stepwell_serve::{AgUiServer, RunLimits};
+/// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+/// # let agent = Agent::builder(endpoint).build()?;
+///
+/// let server = AgUiServer::new(RunLimits { runs: 20, ..RunLimits::default() });
+/// let routes = AgentRoutes::new(agent).server(server.clone()).max_body(1 << 20).router();
+/// // … and when the app stops: server.stop(grace).await
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct AgentRoutes {
+    agent: Agent,
+    server: AgUiServer,
+    max_body: usize,
+    keep_alive: Duration,
+}
+
+impl AgentRoutes {
+    /// The routes as [`router`] has them.
+    #[must_use]
+    pub fn new(agent: Agent) -> Self {
+        Self {
+            agent,
+            server: AgUiServer::default(),
+            max_body: MAX_BODY,
+            keep_alive: KEEP_ALIVE,
+        }
+    }
+
+    /// Sets whose runs they are: for other limits, to stop them, or to share them.
+    #[must_use]
+    pub fn server(self, server: AgUiServer) -> Self {
+        Self { server, ..self }
+    }
+
+    /// Sets the longest body of a request, in bytes: 16 MiB if not set.
+    #[must_use]
+    pub fn max_body(self, max_body: usize) -> Self {
+        Self { max_body, ..self }
+    }
+
+    /// Sets how long a stream may be silent before a comment is sent: 15 seconds if not set.
+    #[must_use]
+    pub fn keep_alive(self, keep_alive: Duration) -> Self {
+        Self { keep_alive, ..self }
+    }
+
+    /// The router.
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/agent", post(run))
+            .route("/api/chat", post(chat))
+            .route("/api/chat/{chat}/stream", get(resume).delete(stop))
+            .with_state(Arc::new(self))
+    }
+}
+
+async fn run(
+    State(routes): State<Arc<AgentRoutes>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (head, body) = request.into_parts();
+    let encoding = Encoding::accepted(&head.headers)?;
+    check_content_type(&head.headers)?;
+    let body = read_body(body, routes.max_body).await?;
+    let input = understand(body, read_input).await?;
+    let run_id = input.run_id.clone();
+    let events = routes.server.run(&routes.agent, input)?;
+    let frames = events.frames(encoding, run_id, routes.keep_alive, |_| {});
+    Ok(response(encoding, frames))
+}
+
+async fn chat(
+    State(routes): State<Arc<AgentRoutes>>,
+    request: Request,
+) -> Result<Response, ChatRefusal> {
+    let (head, body) = request.into_parts();
+    check_content_type(&head.headers)?;
+    let body = read_body(body, routes.max_body).await?;
+    let chat = understand(body, ChatRequest::read).await?;
+    let stream = routes.server.chat(&routes.agent, chat)?;
+    Ok(response(
+        Encoding::UiMessages,
+        stream.frames(routes.keep_alive),
+    ))
+}
+
+async fn resume(State(routes): State<Arc<AgentRoutes>>, Path(chat): Path<String>) -> Response {
+    match routes.server.chat_stream(&routes.agent, &chat.into()) {
+        Some(stream) => response(Encoding::UiMessages, stream.frames(routes.keep_alive)),
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
+}
+
+async fn stop(State(routes): State<Arc<AgentRoutes>>, Path(chat): Path<String>) -> StatusCode {
+    routes.server.stop_chat(&routes.agent, &chat.into());
+    StatusCode::NO_CONTENT
+}

@@ -1,0 +1,104 @@
+//! The engine of hosts that need nothing but their store: a turn is driven where it began, and by another host once that
+//! one is gone.
+
+use crate::engine::Command;
+use crate::engine::{Driver, DriverSetup, GoesOn, LONGEST_REQUEST, LOOKS};
+use crate::engine::{Engine, EngineError, NewTurn};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::time::Duration;
+use stepwell_io::store::{StoreError, TurnKey, Unfinished};
+
+/// Drives turns where they begin. Clones are the same engine.
+#[derive(Clone, Debug)]
+pub struct LocalEngine(pub(crate) Driver);
+
+impl LocalEngine {
+    /// An engine without turns.
+    #[must_use]
+    pub fn new(setup: DriverSetup) -> Self {
+        Self(Driver::new(setup))
+    }
+
+    /// One of another host is taken away from it: whatever that host still writes is refused.
+    async fn stop_turn(&self, mut turn: Unfinished) -> Result<(), EngineError> {
+        let key = turn.key.clone();
+        let mut is_stored_late = false;
+        for _ in 0..LOOKS {
+            let active = match self.0.find(&key) {
+                Some(active) => active,
+                None => match self.0.adopt(turn, GoesOn::cancelled()).await {
+                    Ok(active) => active,
+                    Err(EngineError::Store(error)) if error.is_lost() => {
+                        // It ended, or somebody else took it, in the meantime.
+                        match self.0.unfinished(&key).await? {
+                            Some(taken) => turn = taken,
+                            None => return Ok(()),
+                        }
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            active.cancel.cancel();
+            let ended = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+            // It may have been let go of before its end.
+            match self.0.unfinished(&key).await? {
+                None => return Ok(()),
+                Some(left) => turn = left,
+            }
+            if ended.is_err() {
+                is_stored_late = true;
+                break;
+            }
+        }
+        // A store that is damaged says so.
+        self.0.store().path(&key).await?;
+        if !is_stored_late {
+            // Other hosts took it, each from the other.
+            return Err(EngineError::Contended);
+        }
+        let message = "the turn is stopped, and its end waits to be stored".to_owned();
+        Err(StoreError::Unavailable { message }.into())
+    }
+}
+
+impl Engine for LocalEngine {
+    fn driver(&self) -> &Driver {
+        &self.0
+    }
+
+    fn open(&self) -> BoxFuture<'_, Result<(), EngineError>> {
+        async move {
+            self.recover().await?;
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn refuses(&self) -> Option<EngineError> {
+        let most = self.0.setup().most;
+        self.0.is_full().then_some(EngineError::TooMany { most })
+    }
+
+    fn begin<'a>(
+        &'a self,
+        key: &'a TurnKey,
+        turn: NewTurn,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.0.start_turn(key, turn).boxed()
+    }
+
+    fn pass_on(&self, turn: Unfinished, _: Command) -> BoxFuture<'_, Result<(), EngineError>> {
+        let owner = turn.owner;
+        std::future::ready(Err(EngineError::Elsewhere { owner })).boxed()
+    }
+
+    fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>> {
+        self.stop_turn(turn).boxed()
+    }
+
+    fn close(&self, grace: Duration) -> BoxFuture<'_, ()> {
+        self.0.stop(grace).boxed()
+    }
+}

@@ -1,0 +1,286 @@
+//! Who drives stored turns. Whatever comes of a turn is in the store, so whoever reads needs no engine, and may be on
+//! another host.
+//!
+//! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides what
+//! the driver drives: on which host a turn runs and when, what becomes of one whose host is gone, and how a turn is
+//! reached that runs elsewhere. [`local`] drives turns where they begin; `restate` asks Restate, which many hosts share.
+
+mod commands;
+mod driver;
+mod local;
+mod observer;
+mod own_lease;
+#[cfg(feature = "restate")]
+mod restate;
+mod take_over;
+mod taken;
+#[cfg(test)]
+#[path = "../../tests/engine/mod.rs"]
+pub(crate) mod tests;
+
+pub use commands::Command;
+pub(crate) use commands::Told;
+pub(crate) use driver::TELLING_TIME;
+pub use driver::{Driver, DriverSetup};
+pub(crate) use driver::{GoesOn, LONGEST_REQUEST, LOOKS};
+pub use local::LocalEngine;
+pub use observer::{Journals, Observer, RunObserver};
+#[cfg(all(feature = "restate", feature = "testing"))]
+pub use restate::seam;
+#[cfg(feature = "restate")]
+pub use restate::{RestateEngine, RestateSettings};
+
+use crate::turn::store_trouble::StoreTrouble;
+use crate::turn::turn_tools::TurnTools;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::fmt::Debug;
+use std::time::Duration;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::registry::ThreadKey;
+use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
+use stepwell_io::{RunId, ToolResult};
+use tokio::sync::watch;
+
+/// A turn to begin.
+#[derive(Clone, Debug)]
+pub struct NewTurn {
+    /// Its thread.
+    pub thread: ThreadKey,
+    /// Its id, unique in the thread.
+    pub turn: RunId,
+    /// Where it hangs in the thread's tree.
+    pub parent: Parent,
+    /// What the user said; absent to go on from the path alone.
+    pub message: Option<Message>,
+    /// The name of the model that is to answer, if not the usual one.
+    pub model: Option<String>,
+    /// The client's tools, if it has any.
+    pub tools: Option<TurnTools>,
+}
+
+/// Where a turn hangs in its thread's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// At the turn that began last.
+    Latest,
+    /// At none: it begins the thread, or begins it anew.
+    Root,
+    /// At this one. A second turn of one parent is a branch.
+    Turn(RunId),
+}
+
+/// Why an engine did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store refused it, or could not be reached.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The turn has come to its end.
+    #[error("the turn is over")]
+    Over,
+    /// Another host drives it.
+    #[error("another host has the turn, `{owner}`: ask that one")]
+    Elsewhere {
+        /// Its name on the store.
+        owner: String,
+    },
+    /// Others began, took or stopped turns of the thread all the while.
+    #[error("other requests for the thread came in between: look at the thread, and try again")]
+    Contended,
+    /// The answers do not fit what is asked.
+    #[error(transparent)]
+    Answers(#[from] crate::Unresumable),
+    /// The same, said by the host that drives the turn.
+    #[cfg(feature = "restate")]
+    #[error("{message}")]
+    AnswersElsewhere {
+        /// What that host says of them.
+        message: String,
+    },
+    /// The turn has no such call under way.
+    #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
+    NoCall {
+        /// The call.
+        call: ToolCallId,
+    },
+    /// Nobody waits for a result of the call.
+    #[error(
+        "no result of the call `{call}` is awaited: it has one, or its `tool_status` is not `deferred` yet"
+    )]
+    NotWaiting {
+        /// The call.
+        call: ToolCallId,
+    },
+    /// So many turns are under way.
+    #[error("{most} turns are under way, and no more are taken: try again in a while")]
+    TooMany {
+        /// The limit.
+        most: usize,
+    },
+    /// It takes nothing more.
+    #[error("the server is stopping: try again in a while")]
+    Stopping,
+    /// So many of the user's turns wait for an answer.
+    #[error(
+        "{most} turns wait for an answer, and a user may have no more: answer or cancel one of them"
+    )]
+    TooManyWaiting {
+        /// The limit.
+        most: usize,
+    },
+    /// The turn cannot be set up, or revived.
+    #[error("the server cannot go on with the turn: see its log")]
+    Internal,
+}
+
+/// Decides where turns are driven. All that a host does with a turn is the same behind each engine.
+pub trait Engine: Debug + Send + Sync {
+    /// Drives the turns that run on this host.
+    fn driver(&self) -> &Driver;
+
+    /// From now on turns that nobody drives are gone on with.
+    fn open(&self) -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// Why it takes no new turn at the moment, if it takes none.
+    fn refuses(&self) -> Option<EngineError>;
+
+    /// Has a turn driven whose thread has no other under way. Returns once it is stored that it has begun.
+    fn begin<'a>(
+        &'a self,
+        key: &'a TurnKey,
+        turn: NewTurn,
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// Tells a turn something that is not driven here, and waits until what it promises is stored.
+    fn pass_on(&self, turn: Unfinished, command: Command)
+    -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// Brings a turn to its end as cancelled, wherever it is driven, and waits until that is stored.
+    fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// Takes no more turns, and gives those that are driven here time to end. Those that have not are let go of, to go on
+    /// another time or elsewhere.
+    fn close(&self, grace: Duration) -> BoxFuture<'_, ()>;
+
+    /// Begins a turn, once it is stored that it has begun. A turn of the thread that is under way is cancelled first.
+    fn start(&self, new: NewTurn) -> BoxFuture<'_, Result<TurnKey, EngineError>> {
+        async move {
+            let driver = self.driver();
+            if driver.is_stopping() {
+                return Err(EngineError::Stopping);
+            }
+            if let Some(refused) = self.refuses() {
+                return Err(refused);
+            }
+            driver.check_waiting(&new.thread)?;
+            let key = driver.admit(&new).await?;
+            let mut looks = 0;
+            loop {
+                looks += 1;
+                let thread = driver.store().thread(&key.thread).await?;
+                if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
+                    // The request may be late: its own turn, begun elsewhere since, is not to make way for it, nor is the next.
+                    driver.is_new(&key).await?;
+                    self.end(unfinished).await?;
+                }
+                match self.begin(&key, new.clone()).await {
+                    Ok(()) => return Ok(key),
+                    // Another turn of the thread began in between.
+                    Err(EngineError::Store(StoreError::Busy { .. })) if looks < LOOKS => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// Tells a turn something, and waits until it has heard it, and what it promises is stored.
+    fn tell<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        command: Command,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            if let Some(active) = self.driver().find(turn) {
+                return active.tell(command).await;
+            }
+            match self.driver().unfinished(turn).await? {
+                Some(unfinished) => self.pass_on(unfinished, command).await,
+                None => Err(EngineError::Over),
+            }
+        }
+        .boxed()
+    }
+
+    /// Answers what a turn asks the user.
+    fn answer<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        answers: Vec<ResumeEntry>,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.tell(turn, Command::Answer(answers))
+    }
+
+    /// Stops one call of a turn; the others go on.
+    fn cancel_call<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        call: ToolCallId,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.tell(turn, Command::CancelCall(call))
+    }
+
+    /// Brings what a client's tool gave, and waits until it is stored.
+    fn bring_result<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        call: ToolCallId,
+        result: ToolResult,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.tell(turn, Command::BringResult(call, result))
+    }
+
+    /// Cancels a turn, and waits until that is stored. One that is over stays as it is.
+    fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            match self.driver().unfinished(turn).await? {
+                Some(unfinished) => self.end(unfinished).await,
+                None => Ok(()),
+            }
+        }
+        .boxed()
+    }
+
+    /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could
+    /// tell the end.
+    fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
+        self.driver().tell_end(turn).boxed()
+    }
+
+    /// Waits until a turn that is over, and is driven here still, has told its end; not for long.
+    fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()> {
+        async move {
+            if let Some(active) = self.driver().find(turn) {
+                let _ = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+            }
+        }
+        .boxed()
+    }
+
+    /// What keeps a turn that is driven here from being stored, as it changes.
+    fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>> {
+        self.driver().find(turn).map(|active| active.trouble)
+    }
+
+    /// Whether a turn waits for the user; of one that another host drives that is not known.
+    fn asks(&self, turn: &Unfinished) -> bool {
+        let elsewhere = self.driver().setup().elsewhere;
+        if elsewhere == Some(&*turn.owner) && turn.generation != Generation::FIRST {
+            return true;
+        }
+        let active = self.driver().find(&turn.key);
+        active.is_some_and(|active| *active.asks.borrow())
+    }
+}

@@ -1,0 +1,24 @@
+//! What a server hears of the turns that it drives, and what it keeps of them.
+
+use std::fmt::Debug;
+use stepwell_core::event::Event;
+use stepwell_io::JournalSink;
+use stepwell_io::store::TurnKey;
+
+/// Hears of the runs that are driven here: for metrics.
+pub trait Observer: Debug + Send + Sync {
+    /// Hears that one begins.
+    fn begun(&self) -> Box<dyn RunObserver>;
+}
+
+/// Hears of one run. It is dropped with the run, whose end it may not have heard.
+pub trait RunObserver: Send {
+    /// Hears how the run has ended, before its client does.
+    fn ended(self: Box<Self>, end: &Event);
+}
+
+/// Keeps the journals of turns.
+pub trait Journals: Debug + Send + Sync {
+    /// Returns what takes the journal of a turn that is driven here from now on.
+    fn record(&self, turn: &TurnKey) -> Box<dyn JournalSink>;
+}

@@ -1,0 +1,238 @@
+//! The engine of many hosts: Restate decides which of them drives a turn, and gives it to another when that one is gone.
+//!
+//! A thread is an object there, so one turn of it is driven at a time; a turn is a call that holds no more than its name.
+//! What Restate gives a host is driven there as every turn is: nothing of it is in Restate's journal, and all in the store.
+//! An attempt is made at least once, and two may run side by side, where Restate does not hear of the first any more: each
+//! claims the turn in the store, and what comes from the claim before is refused. A turn that nobody but its user can move
+//! on is let go of, and no call is open for it; an answer is a new call.
+
+// The simulation alone sees what is public in these.
+#[allow(missing_docs)]
+mod client;
+mod listener;
+#[allow(missing_docs)]
+mod protocol;
+mod services;
+#[allow(missing_docs)]
+mod work;
+
+use crate::engine::Command;
+use crate::engine::{Driver, DriverSetup, LONGEST_REQUEST};
+use crate::engine::{Engine, EngineError, NewTurn};
+/// What the simulation puts in the place of Restate.
+#[cfg(feature = "testing")]
+#[allow(missing_docs)]
+pub mod seam {
+    pub use super::client::{Restate, RestateError};
+    pub use super::listener::Door;
+    pub use super::protocol::{Invocation, Reply, Signal, Tell, Why};
+    pub use super::work::Work;
+}
+
+use client::{Client, Restate, begun};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use listener::{Door, Listener};
+use protocol::{Invocation, Says, Tell, Why};
+use std::collections::HashSet;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
+use tokio_util::sync::CancellationToken;
+use work::Work;
+
+/// How a host and Restate reach each other.
+#[derive(Clone, Debug)]
+pub struct RestateSettings {
+    /// Where turns are sent.
+    pub ingress: String,
+    /// Where hosts are made known.
+    pub admin: String,
+    /// Where this host listens for Restate.
+    pub listen: SocketAddr,
+    /// Where Restate reaches the hosts, if not there.
+    pub url: Option<String>,
+    /// What Restate signs its calls with: others are refused.
+    pub identity: Option<String>,
+}
+
+/// Who has a turn in the store that no host drives.
+pub(crate) const ELSEWHERE: &str = "restate";
+
+/// How often turns are looked for that Restate has not heard of, or that another host has taken from here.
+const LOOKED_EVERY: Duration = Duration::from_secs(2);
+
+/// Has turns driven by whichever host Restate chooses.
+#[derive(Debug)]
+pub struct RestateEngine {
+    work: Arc<Work>,
+    door: Box<dyn Door>,
+    /// It looks for nothing any more.
+    over: CancellationToken,
+}
+
+impl RestateEngine {
+    /// Listens for Restate, and is not known to it yet.
+    ///
+    /// # Errors
+    /// It cannot listen, or the identity key is none.
+    pub async fn new(setup: DriverSetup, settings: &RestateSettings) -> io::Result<Self> {
+        let client = Client::new(&settings.ingress, &settings.admin).map_err(io::Error::other)?;
+        let work = Self::work(setup, Arc::new(client.clone()));
+        let listener = Listener::bind(settings, client, &work).await?;
+        Ok(Self::behind(work, Box::new(listener)))
+    }
+
+    /// What drives turns on this host.
+    pub fn work(setup: DriverSetup, client: Arc<dyn Restate>) -> Arc<Work> {
+        let setup = DriverSetup {
+            elsewhere: Some(ELSEWHERE),
+            ..setup
+        };
+        let driver = Driver::new(setup);
+        Arc::new(Work { driver, client })
+    }
+
+    /// Given its turns through this door.
+    pub fn behind(work: Arc<Work>, door: Box<dyn Door>) -> Self {
+        Self {
+            work,
+            door,
+            over: CancellationToken::new(),
+        }
+    }
+
+    /// Tells a turn something, wherever it is driven.
+    async fn tell_there(&self, turn: &TurnKey, says: Says) -> Result<(), EngineError> {
+        let tell = Tell {
+            thread: turn.thread.clone(),
+            turn: turn.turn.clone(),
+            says,
+        };
+        let reply = self.work.client.tell(&tell, LONGEST_REQUEST).await?;
+        reply.heard(&turn.turn)
+    }
+
+    async fn stop_turn(&self, turn: Unfinished) -> Result<(), EngineError> {
+        let driver = self.driver();
+        if let Some(active) = driver.find(&turn.key) {
+            active.cancel.cancel();
+            let _ = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+            if driver.unfinished(&turn.key).await?.is_none() {
+                return Ok(());
+            }
+        }
+        self.tell_there(&turn.key, Says::Stop).await
+    }
+}
+
+/// Looks for turns that are stored and that Restate was not told of, and lets go of those that another host has taken.
+async fn keep_looking(work: Arc<Work>, over: CancellationToken) {
+    let mut waiting = HashSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = over.cancelled() => return,
+            () = tokio::time::sleep(LOOKED_EVERY) => {}
+        }
+        match look(&work, &waiting).await {
+            Ok(seen) => waiting = seen,
+            Err(error) => {
+                tracing::warn!(target: "stepwell", %error, "turns that wait cannot be sent; trying again");
+            }
+        }
+    }
+}
+
+/// Sends the turns that have begun and that waited at the last look already. Gives those that wait now.
+async fn look(work: &Work, waited: &HashSet<TurnKey>) -> Result<HashSet<TurnKey>, EngineError> {
+    let (store, setup) = (work.driver.store(), work.driver.setup());
+    let own = store.unfinished(Some(&setup.owner)).await?;
+    work.driver.let_go_of_taken(&own).await;
+    let mut waiting = HashSet::new();
+    for turn in store.unfinished(Some(ELSEWHERE)).await? {
+        if turn.generation == Generation::FIRST {
+            if waited.contains(&turn.key) {
+                send(work, &turn.key).await?;
+            }
+            waiting.insert(turn.key);
+        }
+    }
+    Ok(waiting)
+}
+
+/// Has a turn driven that has begun. However often it is sent, it is driven once.
+async fn send(work: &Work, turn: &TurnKey) -> Result<(), EngineError> {
+    let invocation = Invocation::new(turn, Why::Begun);
+    Ok(work.client.send(&invocation, &begun(turn), None).await?)
+}
+
+impl Engine for RestateEngine {
+    fn driver(&self) -> &Driver {
+        &self.work.driver
+    }
+
+    fn open(&self) -> BoxFuture<'_, Result<(), EngineError>> {
+        async move {
+            self.driver().leased().await?;
+            self.door.open();
+            tokio::spawn(keep_looking(Arc::clone(&self.work), self.over.clone()));
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn refuses(&self) -> Option<EngineError> {
+        None
+    }
+
+    fn begin<'a>(
+        &'a self,
+        key: &'a TurnKey,
+        turn: NewTurn,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            self.driver().start_turn(key, turn).await?;
+            if let Err(error) = send(&self.work, key).await {
+                // It is in the store: whoever looks there sends it.
+                tracing::warn!(target: "stepwell", turn = %key, %error, "a turn has begun, and waits for Restate");
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn pass_on(
+        &self,
+        turn: Unfinished,
+        command: Command,
+    ) -> BoxFuture<'_, Result<(), EngineError>> {
+        async move { self.tell_there(&turn.key, Says::Command(command)).await }.boxed()
+    }
+
+    fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>> {
+        async move {
+            let key = turn.key.clone();
+            self.stop_turn(turn).await?;
+            match self.driver().unfinished(&key).await? {
+                None => Ok(()),
+                Some(_) => {
+                    let message = "the turn is stopped, and its end waits to be stored".to_owned();
+                    Err(StoreError::Unavailable { message }.into())
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn close(&self, grace: Duration) -> BoxFuture<'_, ()> {
+        async move {
+            self.over.cancel();
+            self.door.close();
+            self.driver().stop(grace).await;
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,124 @@
+//! What hosts and Restate tell each other.
+
+use crate::engine::Command;
+use crate::engine::EngineError;
+use serde::{Deserialize, Serialize};
+use stepwell_core::ToolCallId;
+use stepwell_core::registry::ThreadKey;
+use stepwell_io::RunId;
+use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
+
+/// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
+/// it: that is in the store.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Invocation {
+    pub thread: ThreadKey,
+    pub turn: RunId,
+    pub why: Why,
+}
+
+/// Why a turn is driven.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It has begun.
+    Begun,
+    /// It has rested from this generation on, for as long as it may.
+    Lapsed(u64),
+    /// It is told something.
+    Told(Signal),
+}
+
+/// What a turn is told, wherever it is driven.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Signal {
+    pub turn: RunId,
+    pub says: Says,
+    /// What Restate is given the reply under: its awakeable.
+    pub reply_to: String,
+}
+
+/// What a signal says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Says {
+    Stop,
+    Command(Command),
+}
+
+/// What is to be told to a turn, and which.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tell {
+    pub thread: ThreadKey,
+    pub turn: RunId,
+    pub says: Says,
+}
+
+/// What became of a signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    Done,
+    Over,
+    Gone,
+    NoCall(ToolCallId),
+    NotWaiting(ToolCallId),
+    /// The answers do not fit what is asked.
+    Unfit(String),
+    /// It could not be done yet.
+    Later(String),
+}
+
+impl Invocation {
+    pub fn new(turn: &TurnKey, why: Why) -> Self {
+        Self {
+            thread: turn.thread.clone(),
+            turn: turn.turn.clone(),
+            why,
+        }
+    }
+
+    pub fn key(&self) -> TurnKey {
+        TurnKey::new(self.thread.clone(), self.turn.clone())
+    }
+
+    /// Whether the turn, as it rests or has just begun, has nothing to do for this invocation.
+    pub fn is_settled(&self, turn: &Unfinished) -> bool {
+        match self.why {
+            Why::Begun => turn.generation != Generation::FIRST,
+            Why::Lapsed(since) => turn.generation != Generation(since),
+            Why::Told(_) => false,
+        }
+    }
+}
+
+impl From<Result<(), EngineError>> for Reply {
+    fn from(result: Result<(), EngineError>) -> Self {
+        match result {
+            Ok(()) => Self::Done,
+            Err(EngineError::Over) => Self::Over,
+            Err(EngineError::NoCall { call }) => Self::NoCall(call),
+            Err(EngineError::NotWaiting { call }) => Self::NotWaiting(call),
+            Err(EngineError::Answers(error)) => Self::Unfit(error.to_string()),
+            Err(EngineError::Store(StoreError::NoTurn { .. } | StoreError::NoThread { .. })) => {
+                Self::Gone
+            }
+            Err(error) => Self::Later(error.to_string()),
+        }
+    }
+}
+
+impl Reply {
+    /// What whoever told the turn hears.
+    pub fn heard(self, turn: &RunId) -> Result<(), EngineError> {
+        Err(match self {
+            Self::Done => return Ok(()),
+            Self::Over => EngineError::Over,
+            Self::Gone => StoreError::NoTurn { turn: turn.clone() }.into(),
+            Self::NoCall(call) => EngineError::NoCall { call },
+            Self::NotWaiting(call) => EngineError::NotWaiting { call },
+            Self::Unfit(message) => EngineError::AnswersElsewhere { message },
+            Self::Later(message) => StoreError::Unavailable { message }.into(),
+        })
+    }
+}

@@ -1,0 +1,331 @@
+//! A host among others on one store: it goes on with the turns of those whose leases have expired.
+//!
+//! Who takes a turn over is decided by its generation alone: of several hosts that claim it one wins, and the host that
+//! was taken for dead, and was only frozen or cut off, is refused at its next write and lets go of the turn.
+
+use crate::engine::EngineError;
+use crate::engine::GoesOn;
+use crate::engine::LocalEngine;
+use std::time::Duration;
+use stepwell_io::store::StoreError;
+
+/// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
+/// waits before it looks: where the store was away, the others come back with it.
+pub(crate) const LOOKED_EVERY: Duration = Duration::from_secs(2);
+
+impl LocalEngine {
+    /// Goes on with every unfinished turn that no living host has, and from then on looks for more of them until the
+    /// engine is stopped. Gives how many there are at once.
+    ///
+    /// # Errors
+    /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
+    pub(crate) async fn recover(&self) -> Result<usize, StoreError> {
+        self.0.leased().await?;
+        let count = self.take_over().await?;
+        let engine = self.clone();
+        tokio::spawn(async move { engine.keep_looking().await });
+        Ok(count)
+    }
+
+    async fn keep_looking(&self) {
+        let over = self.0.own_lease().over.clone();
+        let mut was_there = true;
+        loop {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => return,
+                () = tokio::time::sleep(LOOKED_EVERY) => {}
+            }
+            let lease = self.0.own_lease().lease(self.0.setup()).await;
+            let held_for = lease.ok().and_then(|lease| lease.held_for());
+            if was_there != held_for.is_some() {
+                was_there = held_for.is_some();
+                if was_there {
+                    tracing::info!(target: "stepwell", "this host holds its lease again");
+                } else {
+                    tracing::warn!(target: "stepwell", "this host has lost its lease: it begins no turn, and others may take its own");
+                }
+            }
+            if held_for.is_some_and(|held_for| held_for >= LOOKED_EVERY)
+                && let Err(error) = self.take_over().await
+            {
+                tracing::warn!(target: "stepwell", %error, "the store does not say which turns nobody has; trying again");
+            }
+        }
+    }
+
+    /// Goes on with the turns that no living host has, or this one and nobody drives, as far as there is room for them.
+    async fn take_over(&self) -> Result<usize, StoreError> {
+        let mut count = 0;
+        let (store, owner) = (self.0.store(), &self.0.setup().owner);
+        let mut left = store.orphans().await?;
+        // Its own that the store did not let it go on with.
+        let own = store.unfinished(Some(owner)).await?;
+        self.0.let_go_of_taken(&own).await;
+        left.extend(own);
+        for turn in left {
+            if self.0.is_full() || self.0.is_stopping() {
+                break;
+            }
+            let key = turn.key.clone();
+            if self.0.find(&key).is_some() {
+                // It is under way. Or it was taken from here, and its new owner is gone too: once it is let go of.
+                continue;
+            }
+            match self.0.adopt(turn, GoesOn::default()).await {
+                Ok(_) => count += 1,
+                Err(EngineError::Store(error)) if error.is_lost() => {
+                    tracing::debug!(target: "stepwell", turn = %key, %error, "another host was quicker");
+                }
+                Err(error) => {
+                    tracing::error!(target: "stepwell", turn = %key, %error, "an unfinished turn cannot go on");
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::engine::tests::{engine_on, new_turn};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use stepwell_core::Timestamp;
+    use stepwell_core::run::TurnStatus;
+    use stepwell_core::session::Turn;
+    use stepwell_io::store::{
+        Claimed, Generation, Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
+        TurnKey,
+    };
+    use tokio::time::Instant;
+
+    /// A store that renews leases when the test says so.
+    #[derive(Debug)]
+    struct Renewing(MemoryStore, Arc<AtomicBool>);
+
+    impl StoreLayer for Renewing {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
+            if self.1.load(Ordering::Relaxed) {
+                return self.0.renew_lease(key, term);
+            }
+            let message = "it is away".to_owned();
+            Box::pin(std::future::ready(Err(StoreError::Unavailable { message })))
+        }
+    }
+
+    /// A host, and whether its store renews leases.
+    async fn host() -> (MemoryStore, Arc<AtomicBool>, LocalEngine) {
+        let inner = MemoryStore::new();
+        let renews = Arc::new(AtomicBool::new(true));
+        let store = Renewing(inner.clone(), Arc::clone(&renews));
+        let (_, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
+        (inner, renews, engine)
+    }
+
+    /// The lease of the host is lost.
+    async fn lose(renews: &AtomicBool) {
+        renews.store(false, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(6)).await;
+    }
+
+    /// A turn of a host that nobody knows.
+    async fn leave(store: &MemoryStore, thread: &str) -> TurnKey {
+        begin(store, thread, "gone").await
+    }
+
+    /// Begins a turn of the host `owner`.
+    async fn begin(store: &MemoryStore, thread: &str, owner: &str) -> TurnKey {
+        let key = TurnKey::new(thread, "r");
+        let new = NewTurn::new(key.clone(), owner, Timestamp(1));
+        store.begin_turn(&new).await.unwrap();
+        key
+    }
+
+    async fn generation(store: &MemoryStore, turn: &TurnKey) -> Generation {
+        let thread = store.thread(&turn.thread).await.unwrap().unwrap();
+        // One that cannot go on may have been closed by who has claimed it.
+        thread
+            .unfinished
+            .map_or(Generation(2), |turn| turn.generation)
+    }
+
+    /// Waits until somebody has claimed the turn.
+    async fn claimed(store: &MemoryStore, turn: &TurnKey) {
+        let mut changes = store.subscribe(&turn.thread).await.unwrap();
+        while generation(store, turn).await == Generation::FIRST {
+            changes.changed().await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_goes_on_with_what_it_finds_at_its_start_and_at_each_look() {
+        let (store, _say, engine) = host().await;
+        let first = leave(&store, "first").await;
+        assert_eq!(engine.recover().await, Ok(1));
+        assert_eq!(generation(&store, &first).await, Generation(2));
+        let begin = Instant::now();
+        let second = leave(&store, "second").await;
+        claimed(&store, &second).await;
+        assert_eq!(begin.elapsed().as_secs(), LOOKED_EVERY.as_secs());
+        engine.close(Duration::ZERO).await;
+        let third = leave(&store, "third").await;
+        tokio::time::sleep(2 * LOOKED_EVERY).await;
+        assert_eq!(generation(&store, &third).await, Generation::FIRST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leaves_a_turn_to_its_owner_while_the_owner_is_alive() {
+        let (store, _say, engine) = host().await;
+        // Owners of a store in memory are known by name in the whole process: no other test uses this one.
+        let owner = "a host that lives";
+        let lease = Lease::acquire(Arc::new(store.clone()), owner)
+            .await
+            .unwrap();
+        let turn = begin(&store, "owned", owner).await;
+        assert_eq!(engine.recover().await, Ok(0));
+        tokio::time::sleep(3 * LOOKED_EVERY).await;
+        assert_eq!(generation(&store, &turn).await, Generation::FIRST);
+        lease.end().await;
+        claimed(&store, &turn).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_was_taken_for_dead_looks_when_the_others_are_back_too() {
+        let (store, renews, engine) = host().await;
+        assert_eq!(engine.recover().await, Ok(0));
+        lose(&renews).await;
+        let left = leave(&store, "left").await;
+        tokio::time::sleep(5 * LOOKED_EVERY).await;
+        assert_eq!(generation(&store, &left).await, Generation::FIRST);
+        renews.store(true, Ordering::Relaxed);
+        let back = Instant::now();
+        claimed(&store, &left).await;
+        assert!(back.elapsed() >= LOOKED_EVERY, "{:?}", back.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_the_store_takes_for_dead_begins_no_turn() {
+        let (store, renews, engine) = host().await;
+        assert_eq!(engine.recover().await, Ok(0));
+        lose(&renews).await;
+        let refused = engine.start(new_turn()).await;
+        assert!(
+            matches!(
+                refused,
+                Err(EngineError::Store(StoreError::Unavailable { .. }))
+            ),
+            "{refused:?}"
+        );
+        assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    }
+
+    /// A store that cannot read what its turns said.
+    #[derive(Debug)]
+    struct Damaged(MemoryStore);
+
+    impl StoreLayer for Damaged {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn path<'a>(&'a self, _: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+            let message = "a block cannot be read".to_owned();
+            Box::pin(std::future::ready(Err(StoreError::Damaged { message })))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_stops_a_turn_of_a_damaged_store_is_told_that_it_is_damaged() {
+        let inner = MemoryStore::new();
+        let left = leave(&inner, "left").await;
+        let (_, engine) = engine_on(Arc::new(Damaged(inner)), Duration::ZERO).await;
+        let stopped = engine.cancel(&left).await;
+        assert!(
+            matches!(stopped, Err(EngineError::Store(StoreError::Damaged { .. }))),
+            "{stopped:?}"
+        );
+    }
+
+    /// A store on which another host takes each turn that this one has claimed.
+    #[derive(Debug)]
+    struct Taken(MemoryStore);
+
+    impl StoreLayer for Taken {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn claim<'a>(
+            &'a self,
+            turn: &'a TurnKey,
+            seen: Generation,
+            owner: &'a str,
+        ) -> StoreFuture<'a, Claimed> {
+            Box::pin(async move {
+                let claimed = self.0.claim(turn, seen, owner).await?;
+                self.0.claim(turn, claimed.generation, "another").await?;
+                Ok(claimed)
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hosts_that_take_a_turn_from_each_other_are_a_conflict() {
+        let inner = MemoryStore::new();
+        let left = leave(&inner, "left").await;
+        let (_, engine) = engine_on(Arc::new(Taken(inner)), Duration::ZERO).await;
+        let stopped = engine.cancel(&left).await.expect_err("it is taken");
+        assert!(matches!(stopped, EngineError::Contended), "{stopped:?}");
+    }
+
+    /// A store that makes the program fail after each claim, once.
+    #[derive(Debug)]
+    struct Breaks(MemoryStore, AtomicBool);
+
+    impl StoreLayer for Breaks {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn claim<'a>(
+            &'a self,
+            turn: &'a TurnKey,
+            seen: Generation,
+            owner: &'a str,
+        ) -> StoreFuture<'a, Claimed> {
+            self.1.store(true, Ordering::Relaxed);
+            self.0.claim(turn, seen, owner)
+        }
+
+        fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+            assert!(!self.1.swap(false, Ordering::Relaxed), "a fault");
+            Store::path(&self.0, turn)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_breaks_off_ends_and_is_not_begun_for_ever() {
+        let inner = MemoryStore::new();
+        let left = leave(&inner, "left").await;
+        let mut changes = inner.subscribe(&left.thread).await.unwrap();
+        let store = Breaks(inner.clone(), AtomicBool::default());
+        let (_, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
+        assert_eq!(engine.recover().await, Ok(1));
+        let ends = async {
+            while inner.turn(&left).await.unwrap().unwrap().status == TurnStatus::Streaming {
+                changes.changed().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(3_600), ends).await;
+        assert_eq!(ended, Ok(()));
+        let ended = inner.turn(&left).await.unwrap().unwrap();
+        assert_eq!(ended.status, TurnStatus::Failed);
+    }
+}

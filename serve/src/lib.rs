@@ -1,0 +1,50 @@
+//! Agents behind a server of your own: runs for [AG-UI](https://docs.ag-ui.com) clients, chats of the
+//! [AI SDK](https://ai-sdk.dev), and stored threads, whatever brings their requests. The routes of an axum app are in
+//! [`axum`].
+//!
+//! [`AgUiServer`] takes runs, with the client's tools, its state, and its answers to what a turn asked. [`run_of`] makes a
+//! whole run of a turn that the app has begun itself. Both give an [`EventStream`], whose
+//! [`frames`](EventStream::frames) are the body of an answer, in an [`Encoding`].
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+#[cfg(feature = "axum")]
+pub mod axum;
+mod engine;
+mod follow;
+mod request;
+mod run;
+mod turn;
+mod ui_message;
+mod wire;
+
+pub use request::{
+    ClientTrust, Refused, RefusedReason, check_content_type, read_input, understand,
+};
+pub use run::{AgUiRun, AgUiServer, Permit, Prepared, RunLimits, run_of};
+pub use turn::Unresumable;
+pub use ui_message::{ChatRequest, ChatStream, ChatStreams, UiMessageEncoder};
+pub use wire::{Encoding, Entry, EventStream, Format};
+
+/// What `stepwell serve` is made of, beside the runs of [`AgUiServer`]. It may change with any version.
+#[doc(hidden)]
+pub mod parts {
+    pub use crate::engine::{
+        Command, Driver, DriverSetup, Engine, EngineError, Journals, LocalEngine, NewTurn,
+        Observer, Parent, RunObserver,
+    };
+    #[cfg(feature = "restate")]
+    pub use crate::engine::{RestateEngine, RestateSettings};
+    pub use crate::follow::{Follow, FollowError, Followers, Reading};
+    pub use crate::request::client_tools::UnusableTools;
+    pub use crate::request::input::LONGEST_ID;
+    pub use crate::turn::ending::{Ending, custom};
+    pub use crate::turn::models;
+    pub use crate::turn::shared_state::{CHANGE_STATE, offered_by, tool};
+    pub use crate::turn::store_trouble::StoreTrouble;
+    pub use crate::turn::turn_tools::{TurnTools, UnusableTurnTools};
+
+    /// What the simulation puts in the place of Restate.
+    #[cfg(all(feature = "restate", feature = "testing"))]
+    pub use crate::engine::seam;
+}

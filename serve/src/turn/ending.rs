@@ -1,0 +1,429 @@
+//! How a run ends, in the words of the protocol.
+
+use crate::turn::stop::Stop;
+use serde_json::{Value, json};
+use stepwell_core::ToolCallId;
+use stepwell_core::dialect::{ApiErrorKind, Endpoint};
+use stepwell_core::event::{
+    Common, Custom, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage,
+};
+use stepwell_core::run::{ToolProgress, TurnStatus};
+use stepwell_io::{Event, Failure, Outcome};
+
+/// The event that says, before the end, why the answer is not whole.
+pub(crate) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
+
+/// The event that says how far a running tool is.
+pub(crate) const TOOL_PROGRESS: &str = "tool_progress";
+
+/// The event that shows what a running tool has so far.
+pub(crate) const TOOL_PARTIAL_RESULT: &str = "tool_partial_result";
+
+/// The event that says, before the end, which limit was reached.
+pub(crate) const LIMIT_REACHED: &str = "limit_reached";
+
+/// How a run ends.
+#[derive(Debug, PartialEq)]
+pub enum Ending {
+    /// It did what it was to do, or was stopped on purpose.
+    Finished(RunOutcome),
+    /// It came to a limit, or the model stopped before its answer was whole; what was said stands.
+    Limited {
+        /// The event that says so before the end.
+        notice: &'static str,
+        /// For programs: the limit's name, or the reason's.
+        code: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// It went wrong.
+    Failed {
+        /// For programs.
+        code: String,
+        /// For people.
+        message: String,
+    },
+}
+
+impl Ending {
+    /// It went wrong: a code for programs, and a message for people.
+    pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Failed {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// It waits for the client to run these calls.
+    pub fn pending(calls: Vec<ToolCallId>) -> Self {
+        Self::Finished(RunOutcome::Success {
+            pending_tool_call_ids: Some(calls),
+        })
+    }
+
+    /// The fault is the server's own.
+    pub fn internal() -> Self {
+        Self::failed("internal_error", "the server failed: see its log")
+    }
+
+    /// How a turn's outcome is told to the client. What is wrong between the server and its model is for the server's
+    /// log: addresses, keys and pages of error are not the client's business.
+    pub fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: Option<&Endpoint>) -> Self {
+        // Without the endpoint nobody knows which words are the key; the app has the outcome then.
+        if let (Outcome::Failed { failure }, Some(endpoint)) = (outcome, endpoint) {
+            let reason = without_key(failure.to_string(), endpoint);
+            tracing::warn!(target: "stepwell", reason, "a run failed");
+        }
+        match outcome {
+            Outcome::Cancelled if stopped == Some(Stop::OutOfTime) => Self::failed(
+                "run_timeout",
+                "the run took longer than it may, and was stopped",
+            ),
+            Outcome::Cancelled if stopped == Some(Stop::StoreAway) => Self::failed(
+                "store_unavailable",
+                "the server's store was full or out of reach for too long, and the turn was stopped",
+            ),
+            _ => Self::stored(outcome),
+        }
+    }
+
+    /// How it is told later, from what the store has of it.
+    pub fn stored(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Success => Self::Finished(RunOutcome::Success {
+                pending_tool_call_ids: None,
+            }),
+            Outcome::Cancelled => Self::Finished(RunOutcome::Cancelled),
+            Outcome::Truncated => Self::failed(
+                "model_truncated",
+                "the model's answer broke off before its end",
+            ),
+            Outcome::Incomplete { reason } => Self::Limited {
+                notice: ANSWER_INCOMPLETE,
+                code: reason.name(),
+                message: reason.to_string(),
+            },
+            Outcome::LimitReached { limit } => Self::Limited {
+                notice: LIMIT_REACHED,
+                code: limit.name(),
+                message: limit.to_string(),
+            },
+            _ => match outcome {
+                Outcome::Failed { failure } => {
+                    let (code, message) = told(failure);
+                    Self::failed(code, message)
+                }
+                _ => Self::internal(),
+            },
+        }
+    }
+
+    /// How a stored turn has ended.
+    pub fn of_turn(status: TurnStatus, outcome: Option<&Outcome>) -> Self {
+        match (outcome, status) {
+            (Some(outcome), _) => Self::stored(outcome),
+            (None, TurnStatus::Cancelled) => Self::stored(&Outcome::Cancelled),
+            (None, TurnStatus::Complete) => Self::stored(&Outcome::Success),
+            (None, _) => Self::failed(
+                "turn_failed",
+                "the turn could not go on: see the server's log",
+            ),
+        }
+    }
+
+    /// What a page can show before the end: that a limit was reached, and which, or why the answer is not whole.
+    pub fn notice(&self) -> Option<Event> {
+        let Self::Limited {
+            notice,
+            code,
+            message,
+        } = self
+        else {
+            return None;
+        };
+        Some(custom(notice, json!({ "code": code, "message": message })))
+    }
+
+    /// The event that says so.
+    pub fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
+        let usage = usage.map(|usage| vec![usage]);
+        let (outcome, stop_reason) = match self {
+            Self::Finished(outcome) => (outcome, None),
+            Self::Limited { code, .. } => {
+                let outcome = RunOutcome::Success {
+                    pending_tool_call_ids: None,
+                };
+                (outcome, Some(code))
+            }
+            Self::Failed { code, message } => {
+                return Event::from(RunError {
+                    message,
+                    code: Some(code),
+                    usage,
+                    common: None,
+                });
+            }
+        };
+        let common = stop_reason.map(|reason| {
+            let metadata = [("stopReason".to_owned(), json!(reason))];
+            Box::new(Common {
+                metadata: Some(metadata.into_iter().collect()),
+                ..Common::default()
+            })
+        });
+        Event::from(RunFinished {
+            thread_id: input.thread_id.clone(),
+            run_id: input.run_id.clone(),
+            outcome: Some(outcome),
+            usage,
+            common,
+            ..RunFinished::default()
+        })
+    }
+}
+
+/// How far a running tool says it is.
+pub(crate) fn tool_progress(progress: &ToolProgress) -> Event {
+    let value = json!({
+        "toolCallId": progress.tool_call_id,
+        "toolName": progress.name,
+        "fraction": progress.fraction,
+        "message": progress.message,
+    });
+    custom(TOOL_PROGRESS, value)
+}
+
+/// An event that the protocol leaves to the application.
+pub fn custom(name: &str, value: Value) -> Event {
+    Custom {
+        name: name.to_owned(),
+        value,
+        common: None,
+    }
+    .into()
+}
+
+/// What the client is told of a failure: a code, and a sentence of the server's own. What a provider says of its errors
+/// may hold addresses, keys and other people's texts.
+fn told(failure: &Failure) -> (&'static str, String) {
+    let plain = |code, message: &str| (code, message.to_owned());
+    if let Some(kind) = failure.kind() {
+        let (code, message) = of_kind(kind);
+        return plain(code, message);
+    }
+    match failure {
+        Failure::Reported { .. } => plain("model_error", MODEL_ERROR),
+        Failure::Connection { .. } => {
+            plain("model_unreachable", "the server cannot reach its model")
+        }
+        Failure::UnexpectedBody { .. } | Failure::Stream { .. } => plain(
+            "model_unreadable",
+            "the server cannot read its model's answer",
+        ),
+        Failure::TimedOut { deadline } => ("model_timeout", deadline.to_string()),
+        Failure::LimitReached { limit } => (limit.name(), limit.to_string()),
+        Failure::Busy => ("busy", failure.to_string()),
+        Failure::ContextTooLong { .. } => ("context_too_long", failure.to_string()),
+        Failure::NotAuthorized { .. } => plain(
+            "model_unauthorized",
+            "the server has no key for its model's provider",
+        ),
+        Failure::AttachmentRefused { .. } => ("attachment_refused", failure.to_string()),
+        Failure::RefusedByHook { .. } => plain(
+            "refused_by_hook",
+            "the server does not let the request or its answer pass",
+        ),
+        _ => plain("internal_error", "the server failed: see its log"),
+    }
+}
+
+const MODEL_ERROR: &str = "the model's provider failed: see the server's log";
+
+fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
+    match kind {
+        ApiErrorKind::Authentication => (
+            "model_unauthorized",
+            "the model's provider does not accept the server's key",
+        ),
+        ApiErrorKind::NotFound => (
+            "model_not_found",
+            "the model's provider does not know the server's model or address",
+        ),
+        ApiErrorKind::RateLimit => (
+            "rate_limited",
+            "the model's provider takes no more requests of the server's for now: try again later",
+        ),
+        ApiErrorKind::Overloaded => (
+            "model_overloaded",
+            "the model's provider has too much to do: try again in a while",
+        ),
+        ApiErrorKind::Unavailable => (
+            "model_unavailable",
+            "the model's provider is out of service: try again in a while",
+        ),
+        ApiErrorKind::ContextTooLong => (
+            "context_too_long",
+            "the conversation is too long for the model: begin a new one, or leave out a part of this one",
+        ),
+        ApiErrorKind::ContentFiltered => (
+            "content_filtered",
+            "the model's provider refuses what was asked, or what the model answered",
+        ),
+        ApiErrorKind::UnreadableOutput => (
+            "model_unreadable",
+            "the model wrote a call that its provider could not read: send the message again",
+        ),
+        _ => (
+            "model_refused",
+            "the model's provider refuses the request: see the server's log",
+        ),
+    }
+}
+
+/// The provider's words, should it repeat the key, or a header that may be one, in them.
+fn without_key(message: String, endpoint: &Endpoint) -> String {
+    /// Shorter ones are words.
+    const SHORTEST: usize = 8;
+    let key = endpoint.key.as_ref().map(|key| key.expose());
+    let headers = endpoint.headers.iter().map(|(_, value)| value.as_str());
+    let secrets = key.into_iter().chain(headers);
+    secrets
+        .filter(|secret| secret.len() >= SHORTEST)
+        .fold(message, |message, secret| message.replace(secret, "[key]"))
+}
+
+/// What the model calls of this run cost: all that the turn cost, without what its earlier runs have reported.
+pub(crate) fn usage_since(
+    all: TokenUsage,
+    before: &TokenUsage,
+    endpoint: Option<&Endpoint>,
+) -> Option<TokenUsage> {
+    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    let less = |all: Option<u64>, before: Option<u64>| {
+        all.map(|all| all.saturating_sub(before.unwrap_or(0)))
+    };
+    let usage = TokenUsage {
+        input_tokens: less(all.input_tokens, before.input_tokens),
+        output_tokens: less(all.output_tokens, before.output_tokens),
+        total_tokens: less(all.total_tokens, before.total_tokens),
+        reasoning_tokens: less(all.reasoning_tokens, before.reasoning_tokens),
+        cached_input_tokens: less(all.cached_input_tokens, before.cached_input_tokens),
+        cache_write_input_tokens: less(
+            all.cache_write_input_tokens,
+            before.cache_write_input_tokens,
+        ),
+        cost: all
+            .cost
+            .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
+        provider: all.provider.or_else(|| named(&endpoint?.provider)),
+        model: all.model.or_else(|| named(&endpoint?.model)),
+        ..TokenUsage::default()
+    };
+    let is_known = usage.input_tokens.is_some()
+        || usage.output_tokens.is_some()
+        || usage.total_tokens.is_some();
+    is_known.then_some(usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_core::dialect::ApiError;
+    use stepwell_core::run::{Incomplete, TurnLimit};
+    use stepwell_io::provider;
+
+    fn endpoint() -> Endpoint {
+        let provider = provider::find("openai").expect("a provider");
+        let key = Some("sk-secret".into());
+        provider
+            .endpoint(None, "m", None, key)
+            .expect("an endpoint")
+    }
+
+    fn ending(failure: Failure) -> (String, String) {
+        match Ending::of(&Outcome::Failed { failure }, None, Some(&endpoint())) {
+            Ending::Failed { code, message } => (code, message),
+            finished => panic!("{finished:?}"),
+        }
+    }
+
+    #[test]
+    fn a_failure_tells_neither_key_nor_address() {
+        let body = br#"{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}"#;
+        let error = ApiError::from_body(401, body);
+        let (code, message) = ending(Failure::Api { error });
+        assert_eq!(code, "model_unauthorized");
+        assert!(!message.contains("sk-"), "{message}");
+
+        let body = br#"{"error":{"message":"The header sk-secret is odd","type":"invalid_request_error"}}"#;
+        let error = ApiError::from_body(400, body);
+        let (code, message) = ending(Failure::Api { error });
+        assert_eq!(code, "model_refused");
+        assert!(!message.contains("odd"), "{message}");
+
+        let reported = r#"{"message":"http://10.0.0.7 says sk-theirs is odd","code":null}"#;
+        let error = serde_json::from_str(reported).expect("an error");
+        let (code, message) = ending(Failure::Reported { error, kind: None });
+        assert_eq!(
+            (&*code, &*message),
+            (
+                "model_error",
+                "the model's provider failed: see the server's log"
+            )
+        );
+
+        let message = "tcp connect error: 10.0.0.7:443".to_owned();
+        let (code, message) = ending(Failure::Connection { message });
+        assert_eq!(code, "model_unreachable");
+        assert!(!message.contains("10.0.0.7"), "{message}");
+    }
+
+    #[test]
+    fn a_limit_that_was_reached_is_no_error() {
+        let limit = || TurnLimit::MaxToolRounds { max: 1 };
+        let outcome = Outcome::LimitReached { limit: limit() };
+        let ending = Ending::of(&outcome, None, Some(&endpoint()));
+        let notice = serde_json::to_value(ending.notice()).expect("JSON");
+        assert_eq!(notice["name"], LIMIT_REACHED);
+        assert_eq!(notice["value"]["code"], "max_tool_rounds");
+        let end = ending.event(&RunAgentInput::default(), None);
+        let end = serde_json::to_value(end).expect("JSON");
+        assert_eq!(end["type"], "RUN_FINISHED");
+        assert_eq!(end["outcome"], json!({"type": "success"}));
+        assert_eq!(end["metadata"], json!({"stopReason": "max_tool_rounds"}));
+
+        let failure = Failure::LimitReached { limit: limit() };
+        let ending = Ending::of(&Outcome::Failed { failure }, None, Some(&endpoint()));
+        assert!(ending.notice().is_none());
+        let end = ending.event(&RunAgentInput::default(), None);
+        assert_eq!(end.kind(), "RUN_ERROR");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_whole_is_finished_with_its_reason() {
+        let reason = Incomplete::Length;
+        let ending = Ending::of(&Outcome::Incomplete { reason }, None, Some(&endpoint()));
+        let notice = serde_json::to_value(ending.notice()).expect("JSON");
+        assert_eq!(notice["name"], ANSWER_INCOMPLETE);
+        assert_eq!(notice["value"]["code"], "length");
+        let end = ending.event(&RunAgentInput::default(), None);
+        let end = serde_json::to_value(end).expect("JSON");
+        assert_eq!(end["type"], "RUN_FINISHED");
+        assert_eq!(end["metadata"], json!({"stopReason": "length"}));
+    }
+
+    #[test]
+    fn a_run_reports_only_its_own_tokens() {
+        let usage = |input, output| TokenUsage {
+            provider: Some("openai".to_owned()),
+            model: Some("m".to_owned()),
+            input_tokens: input,
+            output_tokens: output,
+            ..TokenUsage::default()
+        };
+        let since = |all, before| usage_since(all, &before, Some(&endpoint()));
+        let own = since(usage(Some(10), Some(5)), usage(Some(4), None));
+        assert_eq!(own, Some(usage(Some(6), Some(5))));
+        assert_eq!(since(usage(None, None), usage(None, None)), None);
+    }
+}

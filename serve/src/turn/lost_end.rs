@@ -1,0 +1,171 @@
+//! The log of a turn that is over, and whose host died before it could tell all of it.
+
+use crate::engine::DriverSetup;
+use crate::turn::announce::{Stands, Statuses, announce};
+use crate::turn::call_labels::CallLabels;
+use crate::turn::ending::{Ending, LIMIT_REACHED};
+use crate::turn::event_writer;
+use crate::turn::event_writer::{EventWriter, Log};
+use crate::turn::rounds::Rounds;
+use crate::turn::session_turn::input;
+use crate::turn::stored::watched;
+use std::sync::Arc;
+use stepwell_core::Timestamp;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::{Event, Message};
+use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages};
+use stepwell_core::session::{MessageBuilder, Turn};
+use stepwell_io::StoredTurn;
+use stepwell_io::store::{Generation, PersistBatch, Store, StoreError, TurnKey};
+use time::OffsetDateTime;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Whether the log of a turn has its end.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) async fn is_told(store: &Arc<dyn Store>, key: &TurnKey) -> Result<bool, StoreError> {
+    let Some(last) = store.event_log(key).await?.next.checked_sub(1) else {
+        return Ok(false);
+    };
+    let events = store.events(key, last.checked_sub(1), 1).await?;
+    let last = events.last();
+    let event = last.and_then(|last| serde_json::from_str(&last.data).ok());
+    Ok(event.as_ref().is_some_and(is_end))
+}
+
+/// Adds to the log what is stored of the turn and not told, and its end.
+pub(crate) async fn tell(
+    setup: &DriverSetup,
+    key: &TurnKey,
+    leave: CancellationToken,
+) -> Result<(), StoreError> {
+    let store = &setup.store;
+    let path = store.path(key).await?;
+    let Some(turn) = path.last() else {
+        return Ok(());
+    };
+    if turn.status == TurnStatus::Streaming {
+        return Ok(());
+    }
+    // A write of nobody's is refused, and told whose turn it is.
+    let nobody = store.append_events(key, Generation(0), 0, &[]).await;
+    let Err(StoreError::Stale { current, .. }) = nobody else {
+        return nobody;
+    };
+    let (_, stored) = watched(Arc::clone(store), key.clone(), None, None);
+    let written = event_writer::read(store, key, &leave).await?;
+    let log = Log {
+        store: Arc::clone(store),
+        turn: StoredTurn {
+            key: key.clone(),
+            generation: current,
+        },
+        stored,
+        leave,
+        trouble: watch::Sender::default(),
+    };
+    let mut writer = EventWriter::stored(log, &written);
+    if written.events.last().is_some_and(is_end) {
+        return writer.finish().await;
+    }
+    tracing::info!(target: "stepwell", turn = %key, "the end of a turn is told, which its host could not tell");
+    let conversation = conversation(&path)?;
+    let mut rounds = Rounds::new(key.turn.to_string());
+    let stands = Stands {
+        key,
+        conversation: Some(&conversation),
+        statuses: &Statuses::of_last(&path)?,
+        asks: &[],
+        written: &written,
+        tools: &setup.tools,
+    };
+    announce(stands, &mut writer, &mut rounds, &mut CallLabels::default()).await;
+    let ending = Ending::of_turn(turn.status, turn.outcome.as_ref());
+    if !written.events.iter().any(is_limit)
+        && let Some(notice) = ending.notice()
+    {
+        writer.append(notice).await;
+    }
+    writer.end(ending.event(&input(key), None)).await
+}
+
+/// Ends a turn that cannot go on, with what is stored of it and what of an answer was shown.
+pub(crate) async fn fail(
+    setup: &DriverSetup,
+    left: StoredTurn,
+    is_cancelled: bool,
+    shown: Vec<Message>,
+    leave: CancellationToken,
+) -> Result<(), StoreError> {
+    let StoredTurn { key, generation } = left;
+    let store = &setup.store;
+    let path = store.path(&key).await?;
+    let blocks = path.last().map_or(&[][..], |turn| &turn.blocks);
+    let first = blocks.len() as u64;
+    let hop = blocks.last().map_or(0, |stored| stored.block.hop);
+    let cut = cut_messages(&conversation(&path)?, shown).into_iter();
+    let cut = cut.zip(first..).map(|(message, sequence)| Block {
+        sequence,
+        hop,
+        content: BlockContent::Message {
+            message: Box::new(message),
+        },
+    });
+    let batch = PersistBatch {
+        first,
+        blocks: cut.collect(),
+        status: match is_cancelled {
+            true => TurnStatus::Cancelled,
+            false => TurnStatus::Failed,
+        },
+        outcome: is_cancelled.then_some(Outcome::Cancelled),
+        checkpoint: String::new(),
+        at: now(),
+        first_event: 0,
+        events: Vec::new(),
+    };
+    store.persist(&key, generation, &batch).await?;
+    tell(setup, &key, leave).await
+}
+
+/// Ends a turn of this host that broke off by a fault of the program's: it would break off again.
+pub(crate) async fn broke_off(
+    setup: &DriverSetup,
+    key: &TurnKey,
+    leave: CancellationToken,
+) -> Result<(), StoreError> {
+    let thread = setup.store.thread(&key.thread).await?;
+    let left = thread.and_then(|thread| thread.unfinished);
+    let Some(left) = left.filter(|left| left.key == *key && left.owner == setup.owner) else {
+        return Ok(());
+    };
+    let written = event_writer::read(&setup.store, key, &leave).await?;
+    let turn = StoredTurn {
+        key: left.key,
+        generation: left.generation,
+    };
+    fail(setup, turn, false, written.messages(), leave).await
+}
+
+/// What the turns of a path come to.
+fn conversation(path: &[Turn]) -> Result<Conversation, StoreError> {
+    let conversation = MessageBuilder::new().conversation(path);
+    conversation.map_err(|error| StoreError::Damaged {
+        message: error.to_string(),
+    })
+}
+
+fn now() -> Timestamp {
+    let milliseconds = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+    Timestamp(u64::try_from(milliseconds).unwrap_or_default())
+}
+
+fn is_limit(event: &Event) -> bool {
+    matches!(event, Event::Custom(custom) if custom.name == LIMIT_REACHED)
+}
+
+fn is_end(event: &Event) -> bool {
+    matches!(event, Event::RunFinished(_) | Event::RunError(_))
+}

@@ -1,0 +1,254 @@
+//! What a turn asks the user, until they have answered.
+
+use crate::turn::answers::{Answers, Asker, Question, Unresumable};
+use crate::turn::asking::ToolAsks;
+use crate::turn::interrupts;
+use std::collections::HashMap;
+use std::time::Duration;
+use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_core::run::{EffectId, UserAnswer};
+use stepwell_core::{CallKey, ToolCallId};
+use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
+use time::OffsetDateTime;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// A question that is open.
+#[derive(Debug)]
+struct Open {
+    question: Question,
+    /// When it lapses, for the clock; whether a tool may run is the turn's own business.
+    lapses: Option<Instant>,
+    /// Where its answer goes; none if the agent behind the server asks.
+    waits: Option<Waits>,
+}
+
+/// Who waits for an answer.
+#[derive(Debug)]
+enum Waits {
+    /// A call that asks to run.
+    Call(CallKey, oneshot::Sender<Decision>),
+    /// A running tool, with its question of this number.
+    Tool(CallKey, u32, oneshot::Sender<UserAnswer>),
+}
+
+impl Waits {
+    fn effect(&self) -> EffectId {
+        match self {
+            Self::Call(call, _) => EffectId::Approve(*call),
+            Self::Tool(call, number, _) => EffectId::Ask {
+                call: *call,
+                number: *number,
+            },
+        }
+    }
+
+    fn call(&self) -> CallKey {
+        match self {
+            Self::Call(call, _) | Self::Tool(call, ..) => *call,
+        }
+    }
+}
+
+/// The questions that are open.
+#[derive(Debug, Default)]
+pub(crate) struct Questions(Vec<Open>);
+
+/// How a question is asked.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// Its id.
+    pub id: String,
+    /// When it lapses.
+    pub expires: Option<OffsetDateTime>,
+}
+
+impl Questions {
+    /// A tool asks to run: the question as it is told.
+    pub(crate) fn ask(
+        &mut self,
+        invocation: ToolInvocation,
+        answer: oneshot::Sender<Decision>,
+        tools: &ToolRegistry,
+        asked: Asked,
+    ) -> Interrupt {
+        let Asked { id, expires } = asked;
+        let interrupt = interrupts::approval(id, &invocation, tools, expires);
+        let question = Question {
+            interrupt: interrupt.clone(),
+            asker: Asker::Call(invocation.name),
+            expires,
+        };
+        self.open(question, Some(Waits::Call(invocation.call, answer)));
+        interrupt
+    }
+
+    /// A running tool asks: the question as it is told.
+    pub(crate) fn ask_for_tool(
+        &mut self,
+        asks: ToolAsks,
+        answer: oneshot::Sender<UserAnswer>,
+        asked: Asked,
+    ) -> Interrupt {
+        let Asked { id, expires } = asked;
+        let interrupt = interrupts::tool_question(id, &asks, expires);
+        let ToolAsks {
+            invocation,
+            number,
+            question,
+        } = asks;
+        let question = Question {
+            interrupt: interrupt.clone(),
+            asker: Asker::RunningTool(question),
+            expires,
+        };
+        self.open(question, Some(Waits::Tool(invocation.call, number, answer)));
+        interrupt
+    }
+
+    /// The agent behind the server asks.
+    pub(crate) fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
+        let question = Question {
+            interrupt,
+            asker: Asker::Agent,
+            expires,
+        };
+        self.open(question, None);
+    }
+
+    fn open(&mut self, question: Question, waits: Option<Waits>) {
+        let is_approval = matches!(question.asker, Asker::Call(_));
+        let expires = question.expires.filter(|_| !is_approval);
+        let left = expires.map(|expires| {
+            let left = expires - OffsetDateTime::now_utc();
+            Duration::try_from(left).unwrap_or_default()
+        });
+        // The same question again, of a turn that has asked anew.
+        self.0
+            .retain(|open| open.question.interrupt.id != question.interrupt.id);
+        self.0.push(Open {
+            question,
+            lapses: left.and_then(|left| Instant::now().checked_add(left)),
+            waits,
+        });
+    }
+
+    /// Whether none is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the agent behind the server asks something.
+    pub(crate) fn has_agents(&self) -> bool {
+        self.0.iter().any(|open| open.waits.is_none())
+    }
+
+    /// Whether a running tool asks something.
+    pub(crate) fn has_tools(&self) -> bool {
+        let mut waits = self.0.iter().filter_map(|open| open.waits.as_ref());
+        waits.any(|waits| matches!(waits, Waits::Tool(..)))
+    }
+
+    /// Whether the question of this id is open.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        self.0.iter().any(|open| open.question.interrupt.id == id)
+    }
+
+    /// Whether the call waits for an answer.
+    pub(crate) fn has(&self, call: &ToolCallId) -> bool {
+        let mut open = self.0.iter().map(|open| &open.question.interrupt);
+        open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
+    }
+
+    /// The questions as they stand: those of calls in the order of the calls.
+    pub(crate) fn to_vec(&self) -> Vec<Question> {
+        let call = |open: &&Open| open.waits.as_ref().map(Waits::call);
+        let mut open: Vec<_> = self.0.iter().collect();
+        open.sort_by_key(|open| (call(open).is_none(), call(open)));
+        open.into_iter().map(|open| open.question.clone()).collect()
+    }
+
+    /// When the next one lapses.
+    pub(crate) fn next_lapse(&self) -> Option<Instant> {
+        self.0.iter().filter_map(|open| open.lapses).min()
+    }
+
+    /// Says no to those that have lapsed.
+    pub(crate) fn lapsed(&self, now: Instant) -> Vec<ResumeEntry> {
+        let has_lapsed = |open: &&Open| open.lapses.is_some_and(|lapses| lapses <= now);
+        let lapsed = self.0.iter().filter(has_lapsed);
+        let entries = lapsed.map(|open| ResumeEntry {
+            interrupt_id: open.question.interrupt.id.clone(),
+            status: ResumeStatus::Cancelled,
+            payload: None,
+            metadata: None,
+            extra: Default::default(),
+        });
+        entries.collect()
+    }
+
+    /// Reads answers, to some of the open questions or to all.
+    pub(crate) fn read(
+        &self,
+        entries: &[ResumeEntry],
+        tools: &ToolRegistry,
+    ) -> Result<Answers, Unresumable> {
+        let questions = self.0.iter().map(|open| &open.question);
+        Answers::read(entries, &questions, tools, OffsetDateTime::now_utc())
+    }
+
+    /// Nothing more is asked of what `answers` are to: whoever waits for one hears it. Gives what they waited with, by the
+    /// id of their question.
+    pub(crate) fn close(
+        &mut self,
+        answers: &[ResumeEntry],
+        read: &mut Answers,
+    ) -> HashMap<String, EffectId> {
+        let is_answered = |open: &Open| {
+            let mut answers = answers.iter();
+            answers.any(|answer| answer.interrupt_id == open.question.interrupt.id)
+        };
+        let open = std::mem::take(&mut self.0);
+        let (closed, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(is_answered);
+        self.0 = rest;
+        let mut heard = HashMap::new();
+        for open in closed {
+            let Some(waits) = open.waits else {
+                continue;
+            };
+            let effect = waits.effect();
+            let Interrupt {
+                id, tool_call_id, ..
+            } = open.question.interrupt;
+            let has_heard = match waits {
+                Waits::Call(_, sender) => {
+                    let decision = tool_call_id.and_then(|call| read.decisions.remove(&call));
+                    decision.is_some_and(|decision| sender.send(decision).is_ok())
+                }
+                Waits::Tool(_, _, sender) => {
+                    let answer = read.given.remove(&id);
+                    answer.is_some_and(|answer| sender.send(answer).is_ok())
+                }
+            };
+            if has_heard {
+                heard.insert(id, effect);
+            }
+        }
+        heard
+    }
+
+    /// Nobody waits for an answer any more. The question's id, if it was open.
+    pub(crate) fn withdraw(&mut self, effect: EffectId) -> Option<String> {
+        let is_it = |open: &Open| open.waits.as_ref().map(Waits::effect) == Some(effect);
+        let at = self.0.iter().position(is_it)?;
+        Some(self.0.remove(at).question.interrupt.id)
+    }
+
+    /// A call is over, or the user stopped it: nothing is asked about it any more. The ids of its questions.
+    pub(crate) fn withdraw_call(&mut self, call: &ToolCallId) -> Vec<String> {
+        let is_of_it =
+            |open: &mut Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
+        let withdrawn = self.0.extract_if(.., is_of_it);
+        withdrawn.map(|open| open.question.interrupt.id).collect()
+    }
+}

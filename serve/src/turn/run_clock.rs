@@ -1,0 +1,58 @@
+//! How long a turn may take. While the user is asked, the clock stands still.
+
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is left of a turn's time.
+#[derive(Debug)]
+pub(crate) struct RunClock {
+    /// What is left of it when it runs on.
+    left: Duration,
+    /// Since when it runs.
+    since: Option<Instant>,
+}
+
+impl RunClock {
+    /// A clock that runs.
+    pub(crate) fn new(time: Duration) -> Self {
+        Self {
+            left: time,
+            since: Some(Instant::now()),
+        }
+    }
+
+    /// Lets it run, or stand still.
+    pub(crate) fn set(&mut self, runs: bool) {
+        match (runs, self.since) {
+            (false, Some(since)) => {
+                self.left = self.left.saturating_sub(since.elapsed());
+                self.since = None;
+            }
+            (true, None) => self.since = Some(Instant::now()),
+            _ => {}
+        }
+    }
+
+    /// When the time is over, if it runs.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.since?.checked_add(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_question_is_not_the_turns() {
+        let second = Duration::from_secs(1);
+        let mut clock = RunClock::new(second * 10);
+        advance(second * 4).await;
+        clock.set(false);
+        assert_eq!(clock.deadline(), None);
+        advance(second * 100).await;
+        clock.set(true);
+        assert_eq!(clock.deadline(), Some(Instant::now() + second * 6));
+    }
+}

@@ -1,0 +1,146 @@
+//! The state that the turns of a thread share with their user. It is nowhere but in what was said: the calls of
+//! [`CHANGE_STATE`] on the path make it.
+
+use crate::turn::shared_state::{CHANGE_STATE, SharedState};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+use stepwell_core::run::BlockContent;
+use stepwell_core::session::Turn;
+use stepwell_core::tool::parse_arguments;
+use stepwell_io::store::{Store, TurnKey};
+use stepwell_io::{ToolContext, ToolHandler, ToolInvocation};
+use tokio::sync::OnceCell;
+
+/// What runs the calls of [`CHANGE_STATE`] in a turn. The state is read when the first of them comes.
+pub(crate) fn changes(store: &Arc<dyn Store>, turn: &TurnKey) -> impl ToolHandler {
+    let state = Arc::new(OnceCell::new());
+    let (store, turn) = (Arc::clone(store), turn.clone());
+    move |call: ToolContext| {
+        let (state, store, turn) = (Arc::clone(&state), Arc::clone(&store), turn.clone());
+        async move {
+            let read = || async { store.path(&turn).await.map(|path| of_path(&path)) };
+            let state: &SharedState = state.get_or_try_init(read).await.map_err(|error| {
+                tracing::warn!(target: "stepwell", %turn, %error, "the state cannot be read");
+                "the state cannot be read now: ask again in a while".to_owned()
+            })?;
+            let changed = state.change(&call);
+            // Whoever follows the turn sees the calls.
+            drop(state.untold());
+            changed
+        }
+    }
+}
+
+/// The state at the end of a path.
+fn of_path(path: &[Turn]) -> SharedState {
+    let state = SharedState::new(json!({}));
+    for turn in path {
+        let mut calls = HashMap::new();
+        for block in turn.blocks.iter().map(|block| &block.block.content) {
+            match block {
+                BlockContent::ToolUse {
+                    call,
+                    tool_call_id,
+                    name,
+                    arguments,
+                    ..
+                } if name == CHANGE_STATE => {
+                    calls.insert(*call, (tool_call_id, arguments));
+                }
+                // In the order in which they were run.
+                BlockContent::ToolResult {
+                    call,
+                    is_error: false,
+                    ..
+                } => {
+                    let Some((tool_call_id, raw)) = calls.remove(call) else {
+                        continue;
+                    };
+                    let Ok(value) = parse_arguments(raw) else {
+                        continue;
+                    };
+                    // What was taken once is taken again.
+                    let _ = state.change(&ToolInvocation {
+                        call: *call,
+                        tool_call_id: tool_call_id.clone(),
+                        ..ToolInvocation::new(CHANGE_STATE, value)
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+    drop(state.untold());
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_core::event::MessageContent;
+    use stepwell_core::run::{Block, TurnStatus};
+    use stepwell_core::session::TurnBlock;
+    use stepwell_core::{CallKey, Timestamp};
+
+    /// A turn with these calls: what they change, and whether it was taken.
+    fn turn(calls: &[(serde_json::Value, bool)]) -> Turn {
+        let mut blocks = Vec::new();
+        for (index, (changes, is_taken)) in (0..).zip(calls) {
+            let call = CallKey { hop: 0, index };
+            let used = BlockContent::ToolUse {
+                call,
+                tool_call_id: "c".into(),
+                name: CHANGE_STATE.to_owned(),
+                arguments: json!({ "changes": changes }).to_string(),
+                parent: None,
+                label: None,
+                encrypted_value: None,
+                metadata: None,
+            };
+            let result = BlockContent::ToolResult {
+                call,
+                tool_call_id: "c".into(),
+                content: MessageContent::default(),
+                is_error: !is_taken,
+                message_id: None,
+                failure: None,
+                attached: Default::default(),
+            };
+            blocks.extend([used, result]);
+        }
+        let blocks = (0..).zip(blocks).map(|(sequence, content)| TurnBlock {
+            block: Block {
+                sequence,
+                hop: 0,
+                content,
+            },
+            at: Timestamp(0),
+        });
+        Turn {
+            id: "r".into(),
+            parent: None,
+            history: None,
+            message: None,
+            status: TurnStatus::Complete,
+            outcome: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+            blocks: blocks.collect(),
+        }
+    }
+
+    #[test]
+    fn the_state_is_what_the_calls_of_the_path_have_made_of_it() {
+        let add = |path: &str, value: i32| json!([{"op": "add", "path": path, "value": value}]);
+        let path = [
+            turn(&[(add("/a", 1), true), (add("/b", 2), false)]),
+            turn(&[
+                (add("/c", 3), true),
+                (json!([{"op": "remove", "path": "/a"}]), true),
+            ]),
+        ];
+        assert_eq!(of_path(&path).value(), json!({"c": 3}));
+        assert_eq!(of_path(&[]).value(), json!({}));
+    }
+}

@@ -1,0 +1,91 @@
+//! A store that does not take what a turn says, and what the client is told of it. The store's own words may name
+//! addresses and files: they are for the log alone.
+
+use crate::turn::ending::custom;
+use serde_json::{Value, json};
+use stepwell_core::event::Event;
+use stepwell_io::store::StoreError;
+
+/// What is wrong with the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreTrouble {
+    /// It has no room.
+    Full,
+    /// It can only be read.
+    ReadOnly,
+    /// It cannot be reached.
+    Unavailable,
+}
+
+impl From<&StoreError> for StoreTrouble {
+    fn from(error: &StoreError) -> Self {
+        match error {
+            StoreError::Full { .. } => Self::Full,
+            StoreError::ReadOnly { .. } => Self::ReadOnly,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+impl StoreTrouble {
+    /// Tells live that nothing more is shown until the store is back. It is no part of the turn's log, which cannot be
+    /// written now, and so it has no id.
+    pub fn waiting(self) -> Event {
+        let message = match self {
+            Self::Full => "the server's store is full: the turn waits until there is room",
+            Self::ReadOnly => {
+                "the server's store can only be read: the turn waits until it can be written"
+            }
+            Self::Unavailable => "the server cannot reach its store: the turn waits until it can",
+        };
+        custom("store_waiting", self.value(message))
+    }
+
+    /// Tells in the log, once that can be written again, that the turn had to wait.
+    pub fn warning(self) -> Event {
+        let message = match self {
+            Self::Full => "the server's store was full, and the turn had to wait",
+            Self::ReadOnly => "the server's store could only be read, and the turn had to wait",
+            Self::Unavailable => "the server could not reach its store, and the turn had to wait",
+        };
+        custom("warning", self.value(message))
+    }
+
+    fn value(self, message: &str) -> Value {
+        let code = match self {
+            Self::Full => "store_full",
+            Self::ReadOnly => "store_read_only",
+            Self::Unavailable => "store_unavailable",
+        };
+        json!({ "code": code, "message": message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_told_nothing_of_the_stores_own_words() {
+        let message = "no route to 10.0.0.7, nor to /var/lib/turns.db".to_owned();
+        for error in [
+            StoreError::Unavailable {
+                message: message.clone(),
+            },
+            StoreError::Full {
+                message: message.clone(),
+            },
+            StoreError::ReadOnly {
+                message: message.clone(),
+            },
+            StoreError::Other { message },
+        ] {
+            let trouble = StoreTrouble::from(&error);
+            for event in [trouble.waiting(), trouble.warning()] {
+                let told = serde_json::to_string(&event).expect("JSON");
+                assert!(!told.contains("10.0") && !told.contains("/var"), "{told}");
+                assert!(told.contains(r#""code":"store_"#), "{told}");
+            }
+        }
+    }
+}

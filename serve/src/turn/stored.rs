@@ -1,0 +1,285 @@
+//! Which results of a turn are stored, and which answers of its user. They are told once they are: after a kill the tool
+//! may not be run again, nor the user asked, and they would see otherwise than they were told.
+
+use crate::turn::kept::in_checkpoint;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use stepwell_core::event::Message;
+use stepwell_core::run::{Block, BlockContent, EffectId};
+use stepwell_core::{CallKey, ToolCallId};
+use stepwell_io::store::{
+    Claimed, Generation, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
+};
+use tokio::sync::watch;
+
+/// Something of a turn that is told once it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fact {
+    /// What came of a call.
+    Result(ToolCallId),
+    /// What the user said to a call that asked to run, or to a running tool.
+    Answer(EffectId),
+    /// The call is over: what it asked waits for no answer, the user may have been too late.
+    Over(CallKey),
+}
+
+impl Fact {
+    /// Whether it is so, as far as these go.
+    fn is_in(&self, stored: &HashSet<Self>) -> bool {
+        let call = match self {
+            Self::Answer(EffectId::Approve(call) | EffectId::Ask { call, .. }) => Some(*call),
+            _ => None,
+        };
+        stored.contains(self) || call.is_some_and(|call| stored.contains(&Self::Over(call)))
+    }
+}
+
+/// The store of one turn. Its writes tell what is there.
+#[derive(Debug)]
+struct WatchedStore {
+    store: Arc<dyn Store>,
+    key: TurnKey,
+    /// What is kept with the turn's checkpoints: the client's tools, say.
+    kept: Option<Arc<str>>,
+    /// Who has the turn once it has begun, if that is all that is done with it here.
+    laid_for: Option<&'static str>,
+    laid: Arc<AtomicBool>,
+    stored: watch::Sender<HashSet<Fact>>,
+}
+
+/// Knows what is stored. Once the turn holds its store no more, there is nothing to wait for.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    facts: watch::Receiver<HashSet<Fact>>,
+    laid: Arc<AtomicBool>,
+}
+
+/// A store for one turn, which keeps with it what it was begun with; and what tells what of it is stored. With `laid_for` a
+/// turn begins there, for whom that names, and is refused all that comes after: it is stored, and has asked nobody yet.
+pub(crate) fn watched(
+    store: Arc<dyn Store>,
+    key: TurnKey,
+    kept: Option<Arc<str>>,
+    laid_for: Option<&'static str>,
+) -> (Arc<dyn Store>, Stored) {
+    let (stored, facts) = watch::channel(HashSet::new());
+    let laid = Arc::new(AtomicBool::default());
+    let store = Arc::new(WatchedStore {
+        store,
+        key,
+        kept,
+        laid_for,
+        laid: Arc::clone(&laid),
+        stored,
+    });
+    (store, Stored { facts, laid })
+}
+
+impl Stored {
+    /// Whether the turn has begun in the store, for somebody else to drive.
+    pub(crate) fn is_laid(&self) -> bool {
+        self.laid.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has(&self, fact: &Fact) -> bool {
+        fact.is_in(&self.facts.borrow())
+    }
+
+    /// Waits until it is stored, or will not be. Whether it is.
+    pub(crate) async fn until(&mut self, fact: &Fact) -> bool {
+        let stored = self.facts.wait_for(|stored| fact.is_in(stored)).await;
+        stored.is_ok()
+    }
+}
+
+impl WatchedStore {
+    /// Begins the turn, and lets nobody here go on with it.
+    async fn lay(&self, turn: &NewTurn) -> Result<Generation, StoreError> {
+        match self.store.begin_turn(turn).await {
+            Ok(_) => {}
+            // An earlier try may have been done, and its answer lost on the way.
+            Err(error @ StoreError::Exists { .. }) => {
+                let thread = self.store.thread(&turn.key.thread).await?;
+                let unfinished = thread.and_then(|thread| thread.unfinished);
+                let is_laid = unfinished.is_some_and(|unfinished| {
+                    let is_new = unfinished.generation == Generation::FIRST;
+                    unfinished.key == turn.key && is_new && unfinished.owner == turn.owner
+                });
+                if !is_laid {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        self.laid.store(true, Ordering::Release);
+        let message = "the turn has begun, and is driven elsewhere".to_owned();
+        Err(StoreError::Refused { message })
+    }
+}
+
+impl StoreLayer for WatchedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        let checkpoint = turn.checkpoint.as_ref();
+        let kept = checkpoint
+            .zip(self.kept.as_ref())
+            .map(|(checkpoint, kept)| in_checkpoint(kept, checkpoint));
+        if kept.is_none() && self.laid_for.is_none() {
+            return self.store.begin_turn(turn);
+        }
+        let mut turn = turn.clone();
+        turn.checkpoint = kept.or(turn.checkpoint);
+        let Some(owner) = self.laid_for else {
+            return Box::pin(async move { self.store.begin_turn(&turn).await });
+        };
+        turn.owner = owner.to_owned();
+        Box::pin(async move { self.lay(&turn).await })
+    }
+
+    /// Claims the turn itself, and no other of its thread: one that has begun at the same moment is not to be stopped
+    /// here, where nobody knows what was told of it.
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        if *turn == self.key {
+            return self.store.claim(turn, seen, owner);
+        }
+        Box::pin(async move {
+            let thread = self.store.thread(&turn.thread).await?;
+            let unfinished = thread.and_then(|thread| thread.unfinished);
+            Err(match unfinished.filter(|other| other.key == *turn) {
+                Some(other) => StoreError::Busy {
+                    turn: other.key.turn,
+                    generation: other.generation,
+                    owner: other.owner,
+                },
+                None => StoreError::Closed {
+                    turn: turn.turn.clone(),
+                },
+            })
+        })
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            match &self.kept {
+                None => self.store.persist(turn, generation, batch).await?,
+                Some(kept) => {
+                    let checkpoint = in_checkpoint(kept, &batch.checkpoint);
+                    let batch = PersistBatch {
+                        checkpoint,
+                        ..batch.clone()
+                    };
+                    self.store.persist(turn, generation, &batch).await?;
+                }
+            }
+            let facts = batch.blocks.iter().flat_map(facts).flatten();
+            self.stored.send_if_modified(|stored| {
+                let before = stored.len();
+                stored.extend(facts);
+                stored.len() > before
+            });
+            Ok(())
+        })
+    }
+}
+
+fn facts(block: &Block) -> [Option<Fact>; 2] {
+    match &block.content {
+        BlockContent::ToolResult {
+            call, tool_call_id, ..
+        } => [
+            Some(Fact::Result(tool_call_id.clone())),
+            Some(Fact::Over(*call)),
+        ],
+        BlockContent::Message { message } => match &**message {
+            Message::Tool(result) => [Some(Fact::Result(result.tool_call_id.clone())), None],
+            _ => [None, None],
+        },
+        BlockContent::Approval { call, .. } => [Some(Fact::Answer(EffectId::Approve(*call))), None],
+        BlockContent::Answer { call, number, .. } => {
+            let (call, number) = (*call, *number);
+            [Some(Fact::Answer(EffectId::Ask { call, number })), None]
+        }
+        _ => [None, None],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::engine::tests::{engine_on, new_turn};
+    use serde_json::{Value, json};
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+    use stepwell_core::Timestamp;
+    use stepwell_core::registry::ThreadKey;
+    use stepwell_io::store::{MemoryStore, ThreadRecord};
+
+    /// A store on which another turn of the thread begins, and says something, once it was looked at.
+    #[derive(Debug)]
+    struct Raced(MemoryStore, AtomicUsize);
+
+    impl StoreLayer for Raced {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+            let is_second = self.1.fetch_add(1, Ordering::Relaxed) == 1;
+            Box::pin(async move {
+                if is_second {
+                    let key = other(thread);
+                    let new = NewTurn::new(key.clone(), "gone", Timestamp(1));
+                    let generation = self.0.begin_turn(&new).await?;
+                    let said = [
+                        json!({"type": "RUN_STARTED", "threadId": "t", "runId": "other"}),
+                        json!({"type": "TEXT_MESSAGE_START", "messageId": "m1", "role": "assistant"}),
+                        json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": "Hello"}),
+                    ]
+                    .map(|event| event.to_string());
+                    self.0.append_events(&key, generation, 0, &said).await?;
+                }
+                self.0.thread(thread).await
+            })
+        }
+    }
+
+    fn other(thread: &ThreadKey) -> TurnKey {
+        TurnKey::new(thread.clone(), "other")
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_began_just_before_another_keeps_what_it_said_and_tells_its_end() {
+        let inner = MemoryStore::new();
+        let store = Arc::new(Raced(inner.clone(), AtomicUsize::default()));
+        let (_model, engine) = engine_on(store, Duration::ZERO).await;
+        let begun = engine.start(new_turn()).await.unwrap();
+        engine.close(Duration::from_secs(60)).await;
+        let other = other(&begun.thread);
+        let events = inner.events(&other, None, 1_000);
+        let events = events.await.unwrap().into_iter();
+        let events: Vec<Value> = events
+            .map(|event| serde_json::from_str(&event.data).unwrap())
+            .collect();
+        let end = events.last().unwrap();
+        assert_eq!(end["type"], "RUN_FINISHED", "{events:?}");
+        assert_eq!(end["outcome"]["type"], "cancelled", "{events:?}");
+        let mut events = events.iter();
+        let snapshot = events.find(|event| event["type"] == "MESSAGES_SNAPSHOT");
+        assert_eq!(snapshot.unwrap()["messages"][0]["content"], "Hello");
+    }
+}

@@ -1,0 +1,10 @@
+//! How what a turn says goes over the wire.
+
+mod encoding;
+pub(crate) mod event_log;
+pub(crate) mod format;
+pub(crate) mod frames;
+
+pub use encoding::Encoding;
+pub use event_log::{Entry, EventStream};
+pub use format::Format;
