@@ -12,13 +12,10 @@ use futures::stream::{BoxStream, iter};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use stepwell_serve::{
-    AgUiServer as Server, ChatRequest, ClientTrust, Encoding, EventStream, Refused,
-    RunLimits as Limits, check_content_type, read_input,
+    AgUiServer as Server, ChatRequest, ChatStream, ClientTrust, Encoding, EventStream, Refused,
+    RunLimits as Limits, StopRequest, check_content_type, read_input,
 };
 use tokio::sync::Mutex;
-
-/// How long a stream may be silent before a comment is sent.
-const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// How far the runs of an `AgUiServer` may go.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
@@ -32,7 +29,7 @@ pub struct RunLimits {
     /// How long a question to the user stands: an hour if absent.
     #[uniffi(default = None)]
     pub interrupt_time: Option<Duration>,
-    /// How long a chat's run goes on that nobody reads, so that a client may come back to it: 15 seconds if absent.
+    /// How long a run goes on that nobody reads, so that its client may come back to it: 30 seconds if absent.
     #[uniffi(default = None)]
     pub resume_time: Option<Duration>,
 }
@@ -46,14 +43,18 @@ pub struct ServedRequest {
     pub path: String,
     /// What it says of its body, by `Content-Type`.
     pub content_type: Option<String>,
+    /// What comes after the path's question mark.
+    pub query: String,
     /// What it accepts, by `Accept`.
     pub accept: Option<String>,
+    /// The event that the client had last, by `Last-Event-ID`.
+    pub last_event_id: Option<String>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Runs agents for AG-UI clients, at `POST /agent`, and for chats of the AI SDK, at `POST /api/chat`, and `GET` and `DELETE` of
-/// `/api/chat/{id}/stream`.
+/// Runs agents for AG-UI clients, at `POST /agent`, and for chats of the AI SDK, at `POST /api/chat`, and `GET` of
+/// `/api/chat/{id}/stream`. `POST /agent/stop` and `POST /api/chat/{id}/stop` stop a run.
 #[derive(Debug, uniffi::Object)]
 pub struct AgUiServer {
     server: Server,
@@ -103,22 +104,14 @@ impl AgUiServer {
     /// and to a chat as text.
     // uniffi gives records away.
     #[allow(clippy::needless_pass_by_value)]
-    pub fn answer(&self, agent: &Agent, request: ServedRequest) -> Arc<ServedReply> {
-        let Ok(runtime) = runtime() else {
-            return ServedReply::refused(&Refused::stopping());
+    pub async fn answer(&self, agent: Arc<Agent>, request: ServedRequest) -> Arc<ServedReply> {
+        let served = Served {
+            server: self.server.clone(),
+            agent: agent.inner().clone(),
         };
-        let _entered = runtime.enter();
-        match (request.method.as_str(), request.path.trim_end_matches('/')) {
-            ("POST", "/agent") => self
-                .run(agent, &request)
-                .unwrap_or_else(|refused| ServedReply::refused(&refused)),
-            ("POST", "/api/chat") => self
-                .chat(agent, &request)
-                .unwrap_or_else(|refused| ServedReply::refused_chat(&refused)),
-            ("GET" | "DELETE", path) => self.resume(agent, &request.method, path),
-            (_, "/agent" | "/api/chat") => ServedReply::empty(405),
-            _ => ServedReply::empty(404),
-        }
+        let answered = on_runtime(async move { Ok(served.answer(&request).await) });
+        let answered = answered.await;
+        answered.unwrap_or_else(|_| ServedReply::refused(&Refused::stopping()))
     }
 
     /// Takes no more runs, and gives those under way so long to end.
@@ -132,8 +125,30 @@ impl AgUiServer {
     }
 }
 
-impl AgUiServer {
-    fn run(&self, agent: &Agent, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
+/// A server, and the agent that it runs for a request.
+struct Served {
+    server: Server,
+    agent: stepwell_io::Agent,
+}
+
+impl Served {
+    async fn answer(&self, request: &ServedRequest) -> Arc<ServedReply> {
+        let path = request.path.trim_end_matches('/');
+        let refused = |refused: Refused| ServedReply::refused(&refused);
+        let refused_chat = |refused: Refused| ServedReply::refused_chat(&refused);
+        match (request.method.as_str(), path) {
+            ("POST", "/agent") => self.run(request).await.unwrap_or_else(refused),
+            ("POST", "/agent/stop") => self.stop(request).await.unwrap_or_else(refused),
+            ("POST", "/api/chat") => self.chat(request).await.unwrap_or_else(refused_chat),
+            (_, "/agent" | "/agent/stop" | "/api/chat") => ServedReply::empty(405),
+            (method, path) => {
+                let chat = self.of_chat(method, path, &request.query).await;
+                chat.unwrap_or_else(refused_chat)
+            }
+        }
+    }
+
+    async fn run(&self, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
         let mut accepted = HeaderMap::new();
         if let Some(accept) = &request.accept
             && let Ok(accept) = HeaderValue::from_str(accept)
@@ -143,44 +158,67 @@ impl AgUiServer {
         let encoding = Encoding::accepted(&accepted)?;
         check_content_type(request.content_type.as_deref())?;
         let input = read_input(&request.body)?;
-        let run_id = input.run_id.clone();
-        let events = self.server.run(agent.inner(), input)?;
-        let frames = events.frames(encoding, run_id, KEEP_ALIVE, |_| {});
+        let last = request.last_event_id.as_deref();
+        let events = self.server.run_from(&self.agent, input, last).await?;
+        let frames = events.frames(encoding);
         Ok(ServedReply::streamed(
             encoding,
             frames.map(Vec::from).boxed(),
         ))
     }
 
-    fn chat(&self, agent: &Agent, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
+    async fn stop(&self, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
+        check_content_type(request.content_type.as_deref())?;
+        let StopRequest { thread_id, run_id } = StopRequest::read(&request.body)?;
+        let stopped = self
+            .server
+            .stop_run(&self.agent, &thread_id, run_id.as_ref());
+        stopped.await?;
+        Ok(ServedReply::empty(204))
+    }
+
+    async fn chat(&self, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
         check_content_type(request.content_type.as_deref())?;
         let chat = ChatRequest::read(&request.body)?;
-        let stream = self.server.chat(agent.inner(), chat)?;
-        let frames = stream.frames(KEEP_ALIVE).map(Vec::from).boxed();
-        Ok(ServedReply::streamed(Encoding::UiMessages, frames))
+        let stream = self.server.chat(&self.agent, chat).await?;
+        Ok(chat_reply(stream))
     }
 
     /// Gives a chat's stream, or stops its run.
-    fn resume(&self, agent: &Agent, method: &str, path: &str) -> Arc<ServedReply> {
+    async fn of_chat(
+        &self,
+        method: &str,
+        path: &str,
+        query: &str,
+    ) -> Result<Arc<ServedReply>, Refused> {
         let chat = path.strip_prefix("/api/chat/");
-        let Some(chat) = chat.and_then(|chat| chat.strip_suffix("/stream")) else {
-            return ServedReply::empty(match path {
-                "/agent" | "/api/chat" => 405,
-                _ => 404,
-            });
+        let Some((chat, what)) = chat.and_then(|chat| chat.rsplit_once('/')) else {
+            return Ok(ServedReply::empty(404));
         };
-        if method == "DELETE" {
-            self.server.stop_chat(agent.inner(), &chat.into());
-            return ServedReply::empty(204);
-        }
-        match self.server.chat_stream(agent.inner(), &chat.into()) {
-            Some(stream) => {
-                let frames = stream.frames(KEEP_ALIVE).map(Vec::from).boxed();
-                ServedReply::streamed(Encoding::UiMessages, frames)
+        match (method, what) {
+            ("GET", "stream") => {
+                let stream = self.server.chat_stream(&self.agent, &chat.into()).await?;
+                let fields = query.split('&').filter_map(|field| field.split_once('='));
+                let mut start = fields.filter(|(name, _)| *name == "startIndex");
+                let start = start.next().and_then(|(_, index)| index.parse().ok());
+                Ok(match stream {
+                    Some(stream) => chat_reply(stream.starting_at(start.unwrap_or(0))),
+                    None => ServedReply::empty(204),
+                })
             }
-            None => ServedReply::empty(204),
+            ("DELETE", "stream") | ("POST", "stop") => {
+                self.server.stop_chat(&self.agent, &chat.into()).await?;
+                Ok(ServedReply::empty(204))
+            }
+            (_, "stream" | "stop") => Ok(ServedReply::empty(405)),
+            _ => Ok(ServedReply::empty(404)),
         }
     }
+}
+
+fn chat_reply(stream: ChatStream) -> Arc<ServedReply> {
+    let frames = stream.frames().map(Vec::from).boxed();
+    ServedReply::streamed(Encoding::UiMessages, frames)
 }
 
 #[uniffi::export]

@@ -55,10 +55,6 @@ fn main() {
     assert!(is_done, "the runs end");
     let per_run = highest.saturating_sub(before) / load.runs;
     println!("memory         {per_run} KiB a run ({before} KiB before, {highest} KiB at most)");
-    let (median, p99) = server.waits();
-    println!(
-        "in the server  median at most {median}, p99 at most {p99}, from the event to the socket"
-    );
 }
 
 /// The program, serving. It ends when this is dropped.
@@ -104,33 +100,6 @@ impl Server {
 
     fn resident(&self) -> usize {
         resident(self.child.id())
-    }
-
-    /// How long the half and 99 of 100 events waited at most, of all since the server began: the bounds of the buckets
-    /// of its own histogram.
-    fn waits(&self) -> (String, String) {
-        let url = self.url.replace("/agent", "/metrics");
-        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let metrics = runtime.block_on(async {
-            let answer = reqwest::get(url).await.expect("an answer");
-            answer.text().await.expect("text")
-        });
-        let buckets: Vec<(f64, f64)> = metrics
-            .lines()
-            .filter_map(|line| {
-                let bucket = line.strip_prefix("stepwell_event_delay_seconds_bucket{le=\"")?;
-                let (bound, count) = bucket.split_once("\"} ")?;
-                Some((bound.parse().unwrap_or(f64::INFINITY), count.parse().ok()?))
-            })
-            .collect();
-        let all = buckets.last().expect("the server counts").1;
-        let under = |part: f64| {
-            let bucket = buckets.iter().find(|(_, count)| *count >= all * part);
-            let (bound, _) = bucket.expect("the last one has all");
-            format!("{:.2} ms", bound * 1000.0)
-        };
-        (under(0.5), under(0.99))
     }
 }
 

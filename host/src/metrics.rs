@@ -4,7 +4,7 @@ use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -73,7 +73,6 @@ struct Inner {
     persist_duration: Histogram,
     persist_errors: Counter,
     message_builder_duration: Histogram,
-    event_delay: Histogram,
 }
 
 impl fmt::Debug for Metrics {
@@ -110,7 +109,6 @@ impl Metrics {
             persist_duration: seconds(),
             persist_errors: Counter::default(),
             message_builder_duration: seconds(),
-            event_delay: Histogram::new(exponential_buckets(10e-6, 2.0, 20)),
             registry: Registry::default(),
         };
         registry.register("runs_started", "Runs that began", inner.started.clone());
@@ -182,12 +180,6 @@ impl Metrics {
             Unit::Seconds,
             inner.message_builder_duration.clone(),
         );
-        registry.register_with_unit(
-            "event_delay",
-            "From when a run has said an event to when its connection takes it",
-            Unit::Seconds,
-            inner.event_delay.clone(),
-        );
         inner.registry = registry;
         Self(Arc::new(inner))
     }
@@ -218,11 +210,6 @@ impl Metrics {
             running: HashMap::new(),
             settled: None,
         }
-    }
-
-    /// An event of a run has waited so long for its connection.
-    pub(crate) fn event_sent(&self, waited: Duration) {
-        self.0.event_delay.observe(waited.as_secs_f64());
     }
 
     /// A write to the store is over.

@@ -149,6 +149,16 @@ impl Agent {
         self.begin_new(start, BeginFrom::Turn(parent))
     }
 
+    /// Starts a turn that goes on from the history that the agent was set up with, which is stored with the turn, and
+    /// comes after none of the thread's.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[doc(hidden)]
+    pub fn start_from_history(&self, start: Start) -> Turn {
+        self.begin_new(start, BeginFrom::Given)
+    }
+
     fn begin_new(&self, start: Start, from: BeginFrom) -> Turn {
         self.begin_with(start, from, Handlers::new(), None)
     }

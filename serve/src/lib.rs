@@ -18,31 +18,34 @@ mod turn;
 mod ui_message;
 mod wire;
 
+pub use follow::RunStream;
 pub use request::{
-    ClientTrust, Refused, RefusedReason, check_content_type, read_input, understand,
+    ClientTrust, Refused, RefusedReason, StopRequest, check_content_type, read_input, understand,
 };
-pub use run::{AgUiRun, AgUiServer, Permit, Prepared, RunLimits, run_of};
+pub use run::{AgUiServer, RunLimits, run_of};
 pub use turn::Unresumable;
-pub use ui_message::{ChatRequest, ChatStream, ChatStreams, UiMessageEncoder};
-pub use wire::{Encoding, Entry, EventStream, Format};
+pub use ui_message::{ChatRequest, ChatStream, UiMessageEncoder};
+pub use wire::{Encoding, Entry, EventStream, Format, LAST_EVENT_ID};
 
 /// What `stepwell serve` is made of, beside the runs of [`AgUiServer`]. It may change with any version.
 #[doc(hidden)]
 pub mod parts {
     pub use crate::engine::{
-        Command, Driver, DriverSetup, Engine, EngineError, Journals, LocalEngine, NewTurn,
-        Observer, Parent, RunObserver,
+        Command, Continued, Driver, DriverSetup, Engine, EngineError, Journals, LocalEngine,
+        NewTurn, Observer, Origin, Parent, Permit, RunObserver,
     };
     #[cfg(feature = "restate")]
     pub use crate::engine::{RestateEngine, RestateSettings};
-    pub use crate::follow::{Follow, FollowError, Followers, Reading};
+    pub use crate::follow::{Follow, FollowError};
     pub use crate::request::client_tools::UnusableTools;
     pub use crate::request::input::LONGEST_ID;
+    pub use crate::run::{Cursor, PreparedRun};
+    pub use crate::turn::agent::{TurnAgent, UnusableTurnTools};
+    pub use crate::turn::brought::{Brought, RunTerms};
     pub use crate::turn::ending::{Ending, custom};
     pub use crate::turn::models;
     pub use crate::turn::shared_state::{CHANGE_STATE, offered_by, tool};
     pub use crate::turn::store_trouble::StoreTrouble;
-    pub use crate::turn::turn_tools::{TurnTools, UnusableTurnTools};
 
     /// What the simulation puts in the place of Restate.
     #[cfg(all(feature = "restate", feature = "testing"))]

@@ -225,7 +225,10 @@ async fn a_chats_run_is_stopped_on_demand() {
 #[tokio::test]
 async fn a_run_that_nobody_reads_any_more_is_stopped() {
     let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
-    let server = AgUiServer::default();
+    let server = AgUiServer::new(RunLimits {
+        resume_time: std::time::Duration::ZERO,
+        ..RunLimits::default()
+    });
     let mut app = AgentRoutes::new(agent).server(server.clone()).router();
     let response = ask(&mut app, "/agent", &run("r", &json!({}))).await;
     drop(response);

@@ -228,6 +228,7 @@ fn serving(
             idle_timeout: Duration::from_secs(settings.idle_timeout.get()),
             run_time: Duration::from_secs(settings.run_timeout),
             interrupt_time: Duration::from_secs(settings.interrupt_timeout),
+            linger: Some(Duration::from_secs(settings.resume_timeout)),
             store_timeout: Duration::from_secs(settings.store_timeout),
             grace: Duration::from_secs(settings.grace),
         },

@@ -4,16 +4,11 @@ use super::backend::Backend;
 use crate::logging::traces_content;
 use crate::metrics::Metrics;
 use stepwell_core::run::TextOptions;
-use stepwell_io::{Agent, AgentBuilder, RunId, WhenBusy};
-use stepwell_serve::parts::offered_by;
+use stepwell_io::{Agent, RunId, WhenBusy};
+use stepwell_serve::parts::TurnAgent;
 
-/// What the agents of all turns begin with that share a state with their client.
-pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
-    offered_by(without_state(backend, metrics))
-}
-
-/// What the agents of all turns begin with.
-pub(super) fn without_state(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
+/// What runs all turns.
+pub(super) fn agent(backend: &Backend, metrics: &Metrics) -> TurnAgent {
     let metrics = metrics.clone();
     let agent = Agent::builder(backend.endpoint.clone())
         .client(backend.client.clone())
@@ -23,10 +18,12 @@ pub(super) fn without_state(backend: &Backend, metrics: &Metrics) -> AgentBuilde
         .when_busy(WhenBusy::Cancel)
         .configure(|config| {
             config.limits = backend.limits;
+            config.instructions.clone_from(&backend.instructions);
             // Clients show each message by itself.
             config.text = TextOptions::AS_WRITTEN;
         });
-    backend.tools.iter().fold(agent, |agent, server_tool| {
+    let agent = backend.tools.iter().fold(agent, |agent, server_tool| {
         agent.tool_handler(server_tool.tool.clone(), server_tool.clone())
-    })
+    });
+    TurnAgent::new(agent)
 }

@@ -11,7 +11,7 @@ use stepwell_serve::parts::tool;
 
 pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
     let backend = &server.backend;
-    let mut tools = server.tools.definitions().to_vec();
+    let mut tools = server.agent.tools().definitions().to_vec();
     tools.push(tool().definition);
     let asks = backend.tools.iter().any(|tool| tool.tool.requires_approval);
     let models = std::iter::once(&backend.endpoint).chain(&backend.offered);
@@ -22,7 +22,7 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
             "type": "stepwell",
             "version": env!("CARGO_PKG_VERSION"),
         },
-        "transport": { "streaming": true, "websocket": false, "httpBinary": true, "resumable": false },
+        "transport": { "streaming": true, "websocket": false, "httpBinary": true, "resumable": true },
         "tools": {
             "supported": true,
             "items": tools,

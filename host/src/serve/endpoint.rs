@@ -1,79 +1,105 @@
 //! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out. `POST /api/chat`: the same for a chat of the AI
-//! SDK, whose client may come back to the stream.
+//! SDK. A client comes back to either.
 
 use super::Server;
-use super::extract::{Asker, Path};
+use super::connections::CloseConnection;
+use super::extract::{Asker, Path, Query};
 use super::refusal::Refusal;
 use super::requests::check_id;
-use super::user_limits::Leave;
-use crate::access::User;
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use std::any::Any;
+use serde::Deserialize;
 use std::sync::Arc;
 use stepwell_serve::axum::{check_content_type, read_body, response};
-use stepwell_serve::{ChatRequest, Encoding, Format, Permit, Prepared, read_input, understand};
+use stepwell_serve::parts::{Cursor, PreparedRun};
+use stepwell_serve::{
+    ChatRequest, ChatStream, Encoding, LAST_EVENT_ID, StopRequest, read_input, understand,
+};
+use tokio_util::sync::CancellationToken;
 
-/// Takes a run.
+/// Takes a run, or comes back to one.
 pub(super) async fn run_agent(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
+    close: Option<Extension<CloseConnection>>,
     request: Request,
 ) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
     let encoding = Encoding::accepted(&head.headers)?;
     let open = server.user_limits.stream(&user)?;
-    let permit = permit(&server, &user, &head.headers).await?;
+    check_content_type(&head.headers)?;
+    let _permit = server.sessions.engine().driver().permit()?;
     let body = read_body(body, server.serving.limits.body).await?;
-    let its_server = Arc::clone(&server);
+    let (its_server, asker) = (Arc::clone(&server), user.clone());
     let read = move |body: &[u8]| -> Result<_, Refusal> {
-        let trust = its_server.serving.trust;
         let input = read_input(body)?;
-        let run_id = input.run_id.clone();
-        let key = user.thread(input.thread_id.clone());
-        let base = its_server.run_base.clone();
-        let prepared = Prepared::new(base, its_server.tools.clone(), input, true, trust)?;
-        Ok((prepared, key, run_id))
+        let key = asker.thread(input.thread_id.clone());
+        let run = PreparedRun::new(&its_server.agent, input, its_server.serving.trust)?;
+        Ok((run, key))
     };
-    let (prepared, key, run_id) = understand(body, read).await?;
-    let (run, events) = server.runs.admit(key, prepared, permit, Format::AgUi)?;
-    server.driver.run(run);
-    let metrics = server.metrics.clone();
-    let keep_alive = server.serving.keep_alive;
-    let sent = move |waited| metrics.event_sent(waited);
-    Ok(response(
-        encoding,
-        open.around(events.frames(encoding, run_id, keep_alive, sent)),
-    ))
+    let (run, key) = understand(body, read).await?;
+    let store = server.sessions.store();
+    let limits = &server.user_limits;
+    let _leave = limits.start(&user, &**store, Some(&key)).await?;
+    let cursor = Cursor::new(last_event(&head.headers));
+    let stream = server.runs.begin(key, run, &cursor, closed_by(close));
+    let frames = stream.await?.frames(encoding);
+    Ok(response(encoding, open.around(frames)))
+}
+
+/// Stops a run, if it is under way.
+pub(super) async fn stop_agent(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let (head, body) = request.into_parts();
+    check_content_type(&head.headers)?;
+    let body = read_body(body, server.serving.limits.body).await?;
+    let StopRequest { thread_id, run_id } = StopRequest::read(body.as_ref())?;
+    let thread = user.thread(thread_id);
+    server.runs.end_run(&thread, run_id.as_ref()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Takes what a chat of the AI SDK posts.
 pub(super) async fn run_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
+    close: Option<Extension<CloseConnection>>,
     request: Request,
 ) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
     let open = server.user_limits.stream(&user)?;
-    let permit = permit(&server, &user, &head.headers).await?;
+    check_content_type(&head.headers)?;
+    let _permit = server.sessions.engine().driver().permit()?;
     let body = read_body(body, server.serving.limits.body).await?;
-    let its_server = Arc::clone(&server);
+    let (its_server, asker) = (Arc::clone(&server), user.clone());
     let read = move |body: &[u8]| -> Result<_, Refusal> {
-        let trust = its_server.serving.trust;
         let chat = ChatRequest::read(body)?;
-        let key = user.thread(chat.input.thread_id.clone());
-        let base = its_server.chat_base.clone();
-        let prepared = Prepared::new(base, its_server.tools.clone(), chat.input, false, trust)?;
-        Ok((prepared, key, chat.message_id, chat.is_new))
+        let key = asker.thread(chat.input.thread_id.clone());
+        let message = chat.message_id.clone();
+        let run = PreparedRun::chat(&its_server.agent, chat, its_server.serving.trust)?;
+        Ok((run, key, message))
     };
-    let (prepared, key, message_id, is_new) = understand(body, read).await?;
-    let (run, stream) = server
-        .runs
-        .admit_chat(key, prepared, permit, message_id, is_new)?;
-    server.driver.run(run);
-    let frames = stream.frames(server.serving.keep_alive);
-    Ok(response(Encoding::UiMessages, open.around(frames)))
+    let (run, key, message) = understand(body, read).await?;
+    let store = server.sessions.store();
+    let limits = &server.user_limits;
+    let _leave = limits.start(&user, &**store, Some(&key)).await?;
+    let cursor = Cursor::default();
+    let stream = server.runs.begin(key, run, &cursor, closed_by(close));
+    let stream = ChatStream::new(stream.await?, message);
+    Ok(response(Encoding::UiMessages, open.around(stream.frames())))
+}
+
+/// Where a chat's client goes on.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Place {
+    /// So many parts of the stream it has.
+    start_index: Option<usize>,
 }
 
 /// Gives the stream of a chat's run that is under way, or that ended while no client read it, from its beginning.
@@ -81,14 +107,18 @@ pub(super) async fn resume_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path(chat): Path<String>,
+    Query(place): Query<Place>,
+    close: Option<Extension<CloseConnection>>,
 ) -> Result<Response, Refusal> {
     check_id("chat", &chat)?;
     let open = server.user_limits.stream(&user)?;
-    Ok(match server.runs.chats().get(&user.thread(chat)) {
-        Some(stream) => response(
-            Encoding::UiMessages,
-            open.around(stream.frames(server.serving.keep_alive)),
-        ),
+    let chat = user.thread(chat);
+    let stream = server.runs.latest_chat(&chat, closed_by(close));
+    Ok(match stream.await? {
+        Some(stream) => {
+            let stream = stream.starting_at(place.start_index.unwrap_or(0));
+            response(Encoding::UiMessages, open.around(stream.frames()))
+        }
         None => StatusCode::NO_CONTENT.into_response(),
     })
 }
@@ -100,15 +130,14 @@ pub(super) async fn stop_chat(
     Path(chat): Path<String>,
 ) -> Result<StatusCode, Refusal> {
     check_id("chat", &chat)?;
-    server.runs.chats().stop(&user.thread(chat));
+    server.runs.end_run(&user.thread(chat), None).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Leave to take one more run of the user's, before its body is read: bodies take memory too.
-async fn permit(server: &Server, user: &User, headers: &HeaderMap) -> Result<Permit, Refusal> {
-    check_content_type(headers)?;
-    let store = server.sessions.store();
-    let leave = server.user_limits.start(user, &**store, None).await?;
-    let posted = leave.map(|leave| Box::new(Leave::posted(leave)) as Box<dyn Any + Send + Sync>);
-    Ok(server.runs.permit(posted)?)
+fn last_event(headers: &HeaderMap) -> Option<&str> {
+    headers.get(LAST_EVENT_ID)?.to_str().ok()
+}
+
+fn closed_by(close: Option<Extension<CloseConnection>>) -> CancellationToken {
+    close.map_or_else(CancellationToken::new, |Extension(close)| close.0)
 }

@@ -1,7 +1,7 @@
 //! The AG-UI server: takes runs over HTTP, drives each with an agent of its own, and streams its events.
 //!
-//! The way of a run: [`endpoint`] reads the request, [`AgUiServer`] admits it and drives its turn, and what it says is
-//! streamed in the encoding that the client asked for. The turns of sessions are the [`engine`]'s.
+//! The way of a run: [`endpoint`] reads the request, [`AgUiServer`] finds out what the run is, its engine drives the turn, and
+//! what the turn says is streamed in the encoding that the client asked for. The turns of sessions are the same engine's.
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 
@@ -52,11 +52,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TextOptions;
 use stepwell_core::session::ViewOptions;
-use stepwell_io::{AgentBuilder, ToolRegistry};
-use stepwell_serve::parts::{
-    CHANGE_STATE, Driver, DriverSetup, Engine, Followers, Journals, LocalEngine,
-};
-use stepwell_serve::{AgUiServer, RunLimits};
+use stepwell_serve::AgUiServer;
+use stepwell_serve::parts::{CHANGE_STATE, DriverSetup, Engine, Journals, LocalEngine, TurnAgent};
 use store_health::StoreHealth;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -69,28 +66,18 @@ const LAST_BYTES: Duration = Duration::from_secs(5);
 /// What all requests share.
 struct Server {
     backend: Backend,
-    /// What the agents of all turns of sessions begin with, of all runs, and of all chats, which share no state.
-    base: AgentBuilder,
-    run_base: AgentBuilder,
-    chat_base: AgentBuilder,
-    /// The definitions of the tools that run here.
-    tools: ToolRegistry,
+    /// What runs all turns.
+    agent: Arc<TurnAgent>,
     serving: Serving,
-    /// The runs that are kept nowhere.
+    /// The runs that clients post, and who follows turns.
     runs: AgUiServer,
     user_limits: UserLimits,
     metrics: Metrics,
     /// The stored sessions.
     sessions: Sessions,
-    /// Drives runs, and the turns of sessions that are driven here.
-    driver: Driver,
     /// What keeps the journals of turns, if they are kept.
     recorder: Option<Recorder>,
     store_health: StoreHealth,
-    /// What those who follow turns hold.
-    followers: Followers,
-    /// Cancelled when the server stops and drives no turn any more: who follows one is told, and let go of.
-    let_go: CancellationToken,
 }
 
 /// A host that is open: it answers requests, and has gone on with the turns that were left to it. What brings the
@@ -106,13 +93,7 @@ impl Host {
         let names = tools.definitions().iter();
         let names = names.map(|tool| tool.name.clone());
         let metrics = Metrics::new(names.chain([CHANGE_STATE.to_owned()]));
-        let instructions = backend.instructions.clone();
-        let told = |agent: AgentBuilder| {
-            agent.configure(|config| config.instructions = instructions.clone())
-        };
-        let chat_base = told(agent::without_state(&backend, &metrics));
-        let base = agent::base(&backend, &metrics);
-        let run_base = told(base.clone());
+        let agent = Arc::new(agent::agent(&backend, &metrics));
         let kept = serving.sessions.clone();
         let store_health = StoreHealth::new(kept.store);
         let recorder = Recorder::new(serving.record);
@@ -123,10 +104,8 @@ impl Host {
             }),
             // Of this life alone: a name that a host before had, or another has, would be taken for it.
             owner: format!("{}-{}", kept.label, Uuid::new_v4()),
-            base: base.clone(),
-            instructions: backend.instructions.clone(),
-            tools: tools.clone(),
-            endpoint: backend.endpoint.clone(),
+            is_durable: kept.is_durable,
+            agent: Some(Arc::clone(&agent)),
             offered: backend.offered.clone(),
             observer: Some(Arc::new(metrics.clone())),
             journals: recorder
@@ -136,6 +115,7 @@ impl Host {
             waiting: serving.limits.user_waiting,
             run_time: serving.limits.run_time,
             interrupt_time: serving.limits.interrupt_time,
+            linger: serving.limits.linger,
             store_timeout: serving.limits.store_timeout,
             elsewhere: None,
         };
@@ -150,8 +130,13 @@ impl Host {
         };
         engine.open().await.map_err(io::Error::other)?;
         let driver = engine.driver().clone();
-        let let_go = CancellationToken::new();
-        tokio::spawn(let_go.clone().run_until_cancelled_owned({
+        let runs = AgUiServer::of_engine(
+            Arc::clone(&engine),
+            serving.trust,
+            serving.keep_alive,
+            serving.limits.store_timeout,
+        );
+        tokio::spawn(runs.let_go().clone().run_until_cancelled_owned({
             let driver = driver.clone();
             async move {
                 if let Err(error) = driver.complete_logs().await {
@@ -166,26 +151,15 @@ impl Host {
         };
         let sessions = Sessions::new(store, engine, view, kept.is_durable);
         let server = Arc::new(Server {
-            base,
-            run_base,
-            chat_base,
+            agent,
             sessions,
             metrics,
-            tools,
-            runs: AgUiServer::new(RunLimits {
-                runs: serving.limits.runs,
-                run_time: serving.limits.run_time,
-                interrupt_time: serving.limits.interrupt_time,
-                ..RunLimits::default()
-            }),
+            runs,
             user_limits: UserLimits::new(&serving.limits),
             backend,
             serving,
-            driver,
             recorder,
             store_health,
-            let_go,
-            followers: Followers::default(),
         });
         Ok(Self { server })
     }
@@ -198,10 +172,7 @@ impl Host {
     /// Takes no more runs, and gives those under way time to end. Returns when none is.
     pub(crate) async fn stop(&self) {
         let server = &self.server;
-        server.runs.close();
-        let engine = server.sessions.engine();
-        engine.close(server.serving.limits.grace).await;
-        server.let_go.cancel();
+        server.runs.stop(server.serving.limits.grace).await;
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) fn router(server: Arc<Server>) -> Router {
             "/api/chat/{chat}/stream",
             get(endpoint::resume_chat).delete(endpoint::stop_chat),
         )
+        .route("/agent/stop", post(endpoint::stop_agent))
+        .route("/api/chat/{chat}/stop", post(endpoint::stop_chat))
         .route("/capabilities", get(capabilities::get))
         .route("/metrics", get(metrics))
         .route("/threads", get(sessions::list))
@@ -102,7 +104,7 @@ fn cors(origins: &[String]) -> CorsLayer {
             header::ACCEPT,
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
-            HeaderName::from_static(turn_events::LAST_EVENT_ID),
+            HeaderName::from_static(stepwell_serve::LAST_EVENT_ID),
         ])
         .expose_headers([header::RETRY_AFTER])
         .max_age(PREFLIGHT)

@@ -80,6 +80,8 @@ pub(crate) struct Limits {
     pub(crate) run_time: Duration,
     /// How long a question to the user stands.
     pub(crate) interrupt_time: Duration,
+    /// How long a run goes on that nobody reads, unless its client wants it in the background: for ever if absent.
+    pub(crate) linger: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub(crate) store_timeout: Duration,
     /// How long runs may go on once the server is told to stop.

@@ -13,14 +13,10 @@ use serde::Deserialize;
 use std::sync::Arc;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_io::store::TurnKey;
-use stepwell_serve::Encoding;
 use stepwell_serve::axum::response;
-use stepwell_serve::parts::{Follow, FollowError, Reading};
+use stepwell_serve::parts::FollowError;
+use stepwell_serve::{Encoding, LAST_EVENT_ID};
 use tokio_util::sync::CancellationToken;
-
-/// The header of a client that comes back:
-/// <https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header>.
-pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Who follows.
 #[derive(Debug, Deserialize)]
@@ -41,18 +37,12 @@ pub(super) async fn get(
     let encoding = Encoding::accepted(&headers)?;
     let open = server.user_limits.stream(&user)?;
     let key = turn_key(&user, &thread, &turn)?;
-    let reading = Reading {
-        after: after(&headers, &key)?,
-        encoding,
-        version: ClientVersion::declared(follower.protocol_version.as_deref()),
-        keep_alive: server.serving.keep_alive,
-        store_timeout: server.serving.limits.store_timeout,
-        close: close.map_or_else(CancellationToken::new, |Extension(close)| close.0),
-        let_go: server.let_go.clone(),
-    };
-    let engine = Arc::clone(server.sessions.engine());
-    let follow = Follow::begin(engine, server.followers.clone(), key, reading).await?;
-    Ok(response(encoding, open.around(follow.frames())))
+    let after = after(&headers, &key)?;
+    let close = close.map_or_else(CancellationToken::new, |Extension(close)| close.0);
+    let follow = server.runs.follow(key, after, close).await?;
+    let version = ClientVersion::declared(follower.protocol_version.as_deref());
+    let frames = follow.frames(encoding, version);
+    Ok(response(encoding, open.around(frames)))
 }
 
 /// The event that the client had last.

@@ -15,9 +15,8 @@ use stepwell_core::event::{Message, MessageContent, ResumeEntry, ToolDefinition}
 use stepwell_io::store::TurnKey;
 use stepwell_io::{ToolFailure, ToolOutput};
 use stepwell_serve::axum::check_content_type;
-use stepwell_serve::parts::TurnTools;
 use stepwell_serve::parts::models;
-use stepwell_serve::parts::{NewTurn, Parent};
+use stepwell_serve::parts::{Brought, NewTurn, Origin, Parent};
 use uuid::Uuid;
 
 #[derive(Debug, Deserialize)]
@@ -57,16 +56,16 @@ pub(super) async fn start(
     let sessions = &server.sessions;
     let its_server = Arc::clone(&server);
     let read = read_with(&server, request, move |start: Start| {
-        let tools = TurnTools::new(&its_server.base, &its_server.tools, &start.tools)?;
-        Ok((start, tools))
+        let base = its_server.agent.with_tools(true, &start.tools)?;
+        Ok((start, base))
     });
-    let (start, tools) = read.await?;
+    let (start, base) = read.await?;
     let Start {
         turn_id,
         parent,
         message,
         model,
-        ..
+        tools,
     } = start;
     let backend = &server.backend;
     if let Some(wanted) = &model
@@ -99,10 +98,14 @@ pub(super) async fn start(
         .start(NewTurn {
             thread,
             turn,
-            parent,
-            message,
-            model,
-            tools,
+            origin: Origin::Stored(parent, message.map(Box::new)),
+            agent: None,
+            base: Some(base),
+            brought: Brought {
+                client_tools: tools,
+                chosen_model: model,
+                run: None,
+            },
         })
         .await?;
     let body = json!({ "threadId": key.thread.thread, "turnId": key.turn });
@@ -144,7 +147,7 @@ pub(super) async fn cancel_call(
 /// What a call of a client's tool gave.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Brought {
+struct CallResult {
     content: Option<MessageContent>,
     /// Why it gave nothing.
     error: Option<String>,
@@ -161,11 +164,11 @@ pub(super) async fn bring_result(
     check_id("call", &call)?;
     let key = turn_key(&user, &thread, &turn)?;
     let result = match read(&server, request).await? {
-        Brought {
+        CallResult {
             content: Some(content),
             error: None,
         } => Ok(ToolOutput { content }),
-        Brought {
+        CallResult {
             content: None,
             error: Some(error),
         } => Err(ToolFailure::error(error)),

@@ -47,8 +47,6 @@ struct Users {
 struct Usage {
     /// Until when the requests so far would take, if they came evenly.
     due: Mutex<Instant>,
-    /// The runs that were posted. Turns of sessions are counted by the store.
-    posted: AtomicUsize,
     /// The streams that are open.
     streams: AtomicUsize,
     /// Held by whoever starts a run, until it counts.
@@ -58,17 +56,13 @@ struct Usage {
 /// Leave to start something. The user's next run waits until it is dropped.
 #[derive(Debug)]
 pub(super) struct Leave {
-    usage: Arc<Usage>,
+    _usage: Arc<Usage>,
     _starting: OwnedMutexGuard<()>,
 }
 
 /// An open stream of a user's. Dropping it makes room for another one.
 #[derive(Debug)]
 pub(super) struct OpenStream(Arc<Usage>);
-
-/// A posted run of a user's. Dropping it makes room for another one.
-#[derive(Debug)]
-pub(super) struct PostedRun(Arc<Usage>);
 
 impl UserLimits {
     pub(super) fn new(limits: &Limits) -> Self {
@@ -125,8 +119,8 @@ impl UserLimits {
         Ok(open)
     }
 
-    /// Leave to start a run, if there is a limit. It counts what of the user's runs on this host, and the turns that are
-    /// unfinished in the store, but for that of `thread`: it is stopped where another one begins.
+    /// Leave to start a run, if there is a limit. It counts the user's turns that are unfinished in the
+    /// store, but for that of `thread`: it is stopped where another one begins.
     ///
     /// # Errors
     /// There are as many as there may be, or the store cannot be asked.
@@ -143,13 +137,13 @@ impl UserLimits {
         // Of two that start at once the second is to see the first.
         let starting = Arc::clone(&usage.starting).lock_owned().await;
         let turns = unfinished(user, store, thread).await?;
-        if turns + usage.posted.load(Ordering::Relaxed) >= most.get() {
+        if turns >= most.get() {
             let message =
                 format!("{most} runs at once are a user's: try again when one of them is over");
             return Err(Refusal::new(Code::TooManyUserRuns, message).retry_after(RUN_PAUSE));
         }
         Ok(Some(Leave {
-            usage,
+            _usage: usage,
             _starting: starting,
         }))
     }
@@ -178,7 +172,6 @@ impl Usage {
     fn new() -> Self {
         Self {
             due: Mutex::new(Instant::now()),
-            posted: AtomicUsize::new(0),
             streams: AtomicUsize::new(0),
             starting: Arc::default(),
         }
@@ -187,14 +180,6 @@ impl Usage {
     fn is_at_rest(self: &Arc<Self>, now: Instant) -> bool {
         // Whoever starts or runs something holds it too.
         Arc::strong_count(self) == 1 && *lock(&self.due) <= now
-    }
-}
-
-impl Leave {
-    /// Counts a posted run from now on.
-    pub(super) fn posted(self) -> PostedRun {
-        self.usage.posted.fetch_add(1, Ordering::Relaxed);
-        PostedRun(Arc::clone(&self.usage))
     }
 }
 
@@ -213,12 +198,6 @@ impl OpenStream {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         self.0.streams.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for PostedRun {
-    fn drop(&mut self) {
-        self.0.posted.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

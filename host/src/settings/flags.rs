@@ -218,6 +218,9 @@ pub(crate) struct ServeFlags {
     /// How long a question to the user stands, in seconds [default: 3600].
     #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     interrupt_timeout: Option<u64>,
+    /// How long a run goes on that nobody reads, so that its client may come back, in seconds [default: 30].
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
+    resume_timeout: Option<u64>,
     /// How long a turn waits for a store that is full, can only be read, or cannot be reached, before it fails, in
     /// seconds; 0 waits not at all [default: 60].
     #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]

@@ -137,6 +137,8 @@ pub(crate) struct Settings {
     pub(crate) run_timeout: u64,
     /// How long a question to the user stands, in seconds.
     pub(crate) interrupt_timeout: u64,
+    /// How long a run goes on that nobody reads, in seconds.
+    pub(crate) resume_timeout: u64,
     /// How long a turn waits for a store that is full or out of reach, in seconds.
     pub(crate) store_timeout: u64,
     /// How long a stream may be silent before a comment is sent, in seconds.
@@ -208,6 +210,7 @@ impl Default for Settings {
             idle_timeout: NonZeroU64::MIN.saturating_add(74),
             run_timeout: 600,
             interrupt_timeout: 3600,
+            resume_timeout: 30,
             store_timeout: 60,
             keep_alive: NonZeroU64::MIN.saturating_add(14),
             offer: Vec::new(),

@@ -7,6 +7,8 @@ pub(crate) enum Frame {
     Event(String, String),
     /// One that is no part of the log.
     Notice,
+    /// A part of what a client is told that joins a run.
+    Prelude(String),
     Comment,
 }
 
@@ -42,6 +44,7 @@ fn read(frame: &str) -> Frame {
     }
     match (id, data) {
         (Some(id), Some(data)) => Frame::Event(id, data),
+        (None, Some(data)) if !data.contains("\"CUSTOM\"") => Frame::Prelude(data),
         (None, Some(_)) => Frame::Notice,
         _ => Frame::Comment,
     }

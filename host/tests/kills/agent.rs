@@ -1,5 +1,5 @@
-//! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and ask
-//! anew when their host is killed, since a run is kept nowhere.
+//! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and come back
+//! to a run when its host is killed, on whichever host there is.
 
 use crate::client::{Clients, Gone};
 use crate::clients::fold::Fold;
@@ -11,6 +11,7 @@ use crate::host::Host;
 use crate::model::{CLIENT_CALLS, calls};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// One run: the messages that it began with, what it said, and the messages that the client made of it.
 #[derive(Clone, Debug)]
@@ -32,16 +33,14 @@ impl Clients {
     pub(crate) async fn ask_agent(&self) {
         while !self.0.ends.load(Ordering::SeqCst) {
             let question = format!("run-{}", self.0.threads.fetch_add(1, Ordering::SeqCst) + 1);
-            // What waits for the user is in the memory of one host.
-            let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
-            if let Ok(runs) = self.question(&host, &question).await {
+            if let Ok(runs) = self.question(&question).await {
                 let answered = Answered { question, runs };
                 self.0.answered.lock().unwrap().push(answered);
             }
         }
     }
 
-    async fn question(&self, host: &Host, question: &str) -> Result<Vec<Run>, Gone> {
+    async fn question(&self, question: &str) -> Result<Vec<Run>, Gone> {
         let mut fold = Fold::default();
         fold.say(format!("{question}-user"), question);
         let mut resume: Vec<Value> = Vec::new();
@@ -59,7 +58,7 @@ impl Clients {
             if !resume.is_empty() {
                 self.0.moments.question();
             }
-            let events = self.run(host, &input, &mut fold).await?;
+            let events = self.run(&input, &mut fold).await?;
             let end: Value = serde_json::from_str(events.last().unwrap()).unwrap();
             assert_eq!(end["type"], "RUN_FINISHED", "{question}: {events:#?}");
             if end["outcome"]["type"] == "cancelled" {
@@ -88,39 +87,99 @@ impl Clients {
         }
     }
 
-    /// One run, to the event that ends it.
-    async fn run(&self, host: &Host, input: &Value, fold: &mut Fold) -> Result<Vec<String>, Gone> {
+    /// One run, to the event that ends it, on as many hosts as it takes.
+    async fn run(&self, input: &Value, fold: &mut Fold) -> Result<Vec<String>, Gone> {
+        let before = fold.clone();
+        let mut heard = Heard::default();
+        for _ in 0..MOST_RETURNS {
+            let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
+            match self.hear(&host, input, fold, &mut heard).await {
+                Ok(()) => return Ok(heard.events),
+                Err(Gone) if self.0.ends.load(Ordering::SeqCst) => return Err(Gone),
+                Err(Gone) => tokio::time::sleep(RETURNS_AFTER).await,
+            }
+            if self.0.chance.one_in(2) {
+                // It has lost all of the run.
+                heard = Heard::default();
+                *fold = before.clone();
+            }
+        }
+        Err(Gone)
+    }
+
+    /// Hears what a run says, after what was heard of it, to its end.
+    async fn hear(
+        &self,
+        host: &Host,
+        input: &Value,
+        fold: &mut Fold,
+        heard: &mut Heard,
+    ) -> Result<(), Gone> {
         let request = self.0.client.post(format!("{}/agent", host.url));
-        let request = request.header("content-type", "application/json");
+        let mut request = request.header("content-type", "application/json");
+        if let Some(last) = &heard.last {
+            request = request.header("last-event-id", last);
+        }
         let mut response = request.body(input.to_string()).send().await?;
         let status = response.status();
         self.is_there(status).await?;
+        if status == 409 {
+            // Another request for the thread came in between: its own, which a host that is gone took.
+            return Err(Gone);
+        }
         if status != 200 {
             panic!("{status}: {:?}: {input}", response.text().await);
         }
-        let mut events = Vec::new();
+        let mut is_warned = false;
         let mut frames = Frames::default();
         while let Some(chunk) = response.chunk().await? {
             self.0.moments.bytes(chunk.len());
             frames.push(&chunk);
             for frame in frames.by_ref() {
                 self.0.moments.step();
-                let Frame::Event(_, data) = frame else {
-                    continue;
+                let data = match frame {
+                    Frame::Event(id, data) => {
+                        heard.last = Some(id);
+                        data
+                    }
+                    Frame::Prelude(data) => data,
+                    Frame::Notice => {
+                        is_warned = true;
+                        continue;
+                    }
+                    Frame::Comment => continue,
                 };
                 let broken = fold.apply(&serde_json::from_str(&data).unwrap());
                 assert!(broken.is_empty(), "{broken:?}: {input}");
-                events.push(data);
+                heard.events.push(data);
             }
         }
-        let end = events.last().map_or("", String::as_str);
+        let end = heard.events.last().map_or("", String::as_str);
+        if end.contains("RUN_FINISHED") || end.contains("RUN_ERROR") {
+            return Ok(());
+        }
         assert!(
-            end.contains("RUN_FINISHED") || end.contains("RUN_ERROR"),
-            "a run ends without an event that says so: {events:#?}"
+            is_warned,
+            "a run ends without an event that says so: {:#?}",
+            heard.events
         );
-        Ok(events)
+        Err(Gone)
     }
 }
+
+/// What a client has heard of a run.
+#[derive(Debug, Default)]
+struct Heard {
+    events: Vec<String>,
+    /// The id of the last event that has one.
+    last: Option<String>,
+}
+
+/// So often a client comes back to a run.
+const MOST_RETURNS: u32 = 20;
+
+/// How long a client waits until it comes back.
+const RETURNS_AFTER: Duration = Duration::from_millis(500);
 
 impl Answered {
     /// The answer is whole, and each call has the result that it is to have.

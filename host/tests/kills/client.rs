@@ -235,7 +235,7 @@ impl Clients {
                         self.take(told, &id, data);
                         true
                     }
-                    Frame::Notice | Frame::Comment => false,
+                    Frame::Notice | Frame::Prelude(_) | Frame::Comment => false,
                 };
                 if is_event && self.0.chance.one_in(4) {
                     self.acknowledge(host, told).await?;

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::{MessageBuilder, Turn};
-use stepwell_io::store::{Store, TurnKey};
+use stepwell_io::store::{RESTING, Store, TurnKey};
 
 #[derive(Default)]
 struct Counts {
@@ -40,7 +40,10 @@ pub(crate) async fn of(
     views: &BTreeMap<String, Value>,
     effects: &Path,
 ) -> String {
-    assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    let unfinished = store.unfinished(None).await.unwrap().into_iter();
+    // What a client of `/agent` was asked, and did not answer before the end, waits on.
+    let unfinished = unfinished.filter(|turn| turn.owner != RESTING);
+    assert_eq!(unfinished.collect::<Vec<_>>(), []);
     let effects = std::fs::read_to_string(effects).unwrap();
     let mut runs = Runs::new();
     for line in effects.lines() {

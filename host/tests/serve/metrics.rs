@@ -19,12 +19,9 @@ async fn metrics(server: &Server) -> String {
 #[tokio::test]
 async fn runs_hops_tools_and_errors_are_counted() {
     let server = Server::start(&[]);
-    let one = events(server.run(&asks("one", "What are the numbers?")).await).await;
-    let two = events(server.run(&asks("two", "fail")).await).await;
+    events(server.run(&asks("one", "What are the numbers?")).await).await;
+    events(server.run(&asks("two", "fail")).await).await;
     let text = metrics(&server).await;
-    let sent = one.len() + two.len();
-    let delays = format!("stepwell_event_delay_seconds_count {sent}");
-    assert!(text.contains(&delays), "{delays} is not in:\n{text}");
     for line in [
         "stepwell_runs_started_total 2",
         "stepwell_runs_active 0",
@@ -74,7 +71,7 @@ async fn the_log_tells_of_runs_and_not_of_what_was_said() {
         }
         let text = server.log().await;
         assert!(
-            text.contains("a run begins") && text.contains("a run is over"),
+            text.contains("a turn begins") && text.contains("a turn is over"),
             "{text}"
         );
         for secret in ["kumquats", "open-sesame", "Alice", "secret number of"] {

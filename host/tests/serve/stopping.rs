@@ -29,7 +29,8 @@ async fn a_second_interrupt_ends_the_process_at_once() {
 
 #[tokio::test]
 async fn who_follows_a_turn_is_told_that_the_server_stops() {
-    let server = Server::start(&["--grace", "0"]);
+    let file = File::new("stopping");
+    let server = Server::start(&["--grace", "0", "--store", &file.store()]);
     server.begin("t", "r", "change").await;
     let mut follower = Run::new(server.follow("t", "r", None).await);
     while follower.until("CUSTOM").await["name"] != "interrupt" {}

@@ -30,19 +30,17 @@ async fn status(server: &Server, thread: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_waits_for_room_in_a_full_file() {
-    // One piece: its log and its block have room together, if there is nothing else.
+    // One piece: its log and its block have room together if there is nothing else, and beside the fillers neither has.
     let words = "word".repeat(85_000);
-    let script = Script::new()
-        .hop(Hop::new().text("Noted."))
-        .hop(Hop::new().text("Noted."))
-        .hop(Hop::new().text("Noted."))
-        .hop(Hop::new().text("Noted."))
-        .hop(Hop::new().pieces(words.len()).text(&words));
+    let fillers = ["a", "b", "c", "d", "e", "f", "g"];
+    let noted = fillers.iter().fold(Script::new(), |script, _| {
+        script.hop(Hop::new().text("Noted."))
+    });
+    let script = noted.hop(Hop::new().pieces(words.len()).text(&words));
     let model = MockLlm::start(script).await.expect("the mock starts");
     let file = File::new("full");
     let store = format!("{}?max_bytes=1000000", file.store());
     let server = Server::before(&model, &["--store", &store]);
-    let fillers = ["a", "b", "c", "d"];
     for filler in fillers {
         server.begin(filler, "f", &"x".repeat(100_000)).await;
         events(server.follow(filler, "f", None).await).await;

@@ -44,6 +44,10 @@ impl Run {
                     return Some(Value::Null);
                 }
                 if let Some(data) = frame.strip_prefix("data: ") {
+                    if !data.contains("\"CUSTOM\"") {
+                        // Who joins a run is told where it stands.
+                        return Some(self.event(data));
+                    }
                     self.notices.push(self.notice(data));
                     return Some(Value::Null);
                 }
@@ -71,6 +75,18 @@ impl Run {
     fn take(&mut self, frame: &str) -> Value {
         let (id, data) = frame.split_once("\ndata: ").expect("an id and data");
         let id = id.strip_prefix("id: ").expect("an id");
+        let json = self.event(data);
+        let run_id = self.run_id.as_deref().expect("a run has begun");
+        // Of what the log of its turn has, a run may leave something out.
+        let (of, index) = id.rsplit_once(':').expect("an id");
+        let index: u64 = index.parse().expect("a number");
+        assert_eq!(of, run_id);
+        assert!(index >= self.index, "{id} comes after {}", self.index);
+        self.index = index + 1;
+        json
+    }
+
+    fn event(&mut self, data: &str) -> Value {
         let json: Value = serde_json::from_str(data).expect("JSON");
         let event: Event =
             serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
@@ -79,11 +95,10 @@ impl Run {
         }
         check_event(&json);
         if let Event::RunStarted(started) = &event {
-            self.run_id = Some(started.run_id.to_string());
+            // The log of a turn that is told in runs has several, and its ids are those of the turn.
+            let run_id = || started.run_id.to_string();
+            self.run_id.get_or_insert_with(run_id);
         }
-        let run_id = self.run_id.as_deref().expect("a run has begun");
-        assert_eq!(id, format!("{run_id}:{}", self.index));
-        self.index += 1;
         json
     }
 

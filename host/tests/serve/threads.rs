@@ -1,8 +1,8 @@
 //! Several runs at once, on one thread and on many.
 
 use crate::model::HeldModel;
-use crate::server::{Server, asks, refusal};
-use crate::stream::{Run, events, text};
+use crate::server::{Server, asks};
+use crate::stream::{events, text};
 use futures::future::join_all;
 use serde_json::json;
 
@@ -22,18 +22,6 @@ async fn a_new_run_takes_the_thread_over() {
     model.answer();
     model.answer();
     assert_eq!(text(&events(second).await), "At last.");
-}
-
-#[tokio::test]
-async fn a_run_that_is_under_way_is_not_begun_twice() {
-    let model = HeldModel::start().await;
-    let server = Server::before_url(&model.url, &[]);
-    let mut first = Run::new(server.run(&asks("first", "?")).await);
-    first.until("RUN_STARTED").await;
-    let again = refusal(server.run(&asks("first", "?")).await).await;
-    assert_eq!(again, (409, "run_under_way".to_owned()));
-    model.answer();
-    assert_eq!(text(&first.rest().await), "At last.");
 }
 
 #[tokio::test]

@@ -30,6 +30,14 @@ struct Next {
     allowed: Vec<String>,
 }
 
+/// What is heard of a run.
+enum Heard {
+    End(Value),
+    /// The stream broke off.
+    Cut,
+    Refused,
+}
+
 impl Agent {
     pub(super) fn new(world: &Arc<World>) -> Self {
         Self {
@@ -67,16 +75,7 @@ impl Agent {
     async fn question(&mut self, turn: &str) -> bool {
         let mut next = Next::default();
         for _ in 0..8 {
-            let ups = self.world.ups();
-            if ups.is_empty() {
-                return false;
-            }
-            // What waits for the user is in the memory of one host.
-            let up = match next.resume.is_empty() {
-                true => self.chance.of_slice(&ups).clone(),
-                false => ups[0].clone(),
-            };
-            let Some(end) = self.run(turn, &up, &next).await else {
+            let Some(end) = self.run(turn, &next).await else {
                 return false;
             };
             let outcome = &end["outcome"];
@@ -133,8 +132,9 @@ impl Agent {
         next.resume.push(entry);
     }
 
-    /// One run, to the event that ends it. None where it is not heard of.
-    async fn run(&mut self, turn: &str, up: &Up, next: &Next) -> Option<Value> {
+    /// One run, to the event that ends it. None where it is not heard of. Where the stream breaks off the client comes back,
+    /// to whichever host: with the id of the last event that it has, or with nothing.
+    async fn run(&mut self, turn: &str, next: &Next) -> Option<Value> {
         self.runs += 1;
         let run = format!("{turn}-r{}", self.runs);
         let mut input = json!({
@@ -148,61 +148,112 @@ impl Agent {
         if !next.resume.is_empty() {
             input["resume"] = json!(next.resume);
         }
-        let trace = &self.world.trace;
-        let (to, answers) = (&up.life.name, next.resume.len());
-        let allowed = &next.allowed;
-        trace.note(format!(
-            "{run} is posted to {to}: {answers} answers, allowed: {allowed:?}"
-        ));
-        let answer = self
-            .world
-            .send(up, turn, "POST", "/agent", Some(&input), &[])
-            .await?;
+        let (answers, allowed) = (next.resume.len(), &next.allowed);
+        self.world
+            .trace
+            .note(format!("{run} has {answers} answers, allowed: {allowed:?}"));
+        let before = self.fold.clone();
+        let mut last = None;
+        for _ in 0..4 {
+            let ups = self.world.ups();
+            if ups.is_empty() {
+                return None;
+            }
+            let up = self.chance.of_slice(&ups).clone();
+            match self.hear(turn, &run, &up, &input, &mut last).await {
+                Heard::End(event) => return Some(event),
+                Heard::Refused => return None,
+                Heard::Cut => {}
+            }
+            if self.chance.one_in(4) {
+                return None;
+            }
+            tokio::time::sleep(self.chance.millis(0..20_000)).await;
+            if self.chance.one_in(2) {
+                self.fold = before.clone();
+                last = None;
+            }
+        }
+        None
+    }
+
+    /// Posts the run, and hears what it says.
+    async fn hear(
+        &mut self,
+        turn: &str,
+        run: &str,
+        up: &Up,
+        input: &Value,
+        last: &mut Option<String>,
+    ) -> Heard {
+        let world = Arc::clone(&self.world);
+        let trace = &world.trace;
+        let to = &up.life.name;
+        trace.note(format!("{run} is posted to {to} after {last:?}"));
+        up.life.is_asked_for(THREAD);
+        let headers: Vec<_> = last
+            .iter()
+            .map(|id| ("last-event-id", id.clone()))
+            .collect();
+        let sent = world.send(up, turn, "POST", "/agent", Some(input), &headers);
+        let Some(answer) = sent.await else {
+            return Heard::Cut;
+        };
         let status = answer.status().as_u16();
         if status != 200 {
             if ![409, 503].contains(&status) {
                 let what = format!("a run is posted: {status}");
-                self.world.finds(Rule::AnswerFits, turn, what);
+                world.finds(Rule::AnswerFits, turn, what);
             }
-            return None;
+            return Heard::Refused;
         }
         let mut events = Events::of(answer, Arc::clone(&up.life));
         let reads_slowly = self.chance.one_in(2);
+        let mut is_warned = false;
         loop {
             if reads_slowly {
                 tokio::time::sleep(self.chance.millis(0..2_000)).await;
             }
             match events.next(Duration::from_secs(160)).await {
-                Told::Frame(Frame::Event(_, data)) => {
+                Told::Frame(frame @ (Frame::Event(..) | Frame::Prelude(_))) => {
+                    let data = match frame {
+                        Frame::Event(id, data) => {
+                            *last = Some(id);
+                            data
+                        }
+                        Frame::Prelude(data) => data,
+                        _ => continue,
+                    };
                     let event: Value = serde_json::from_str(&data).unwrap_or_default();
-                    // The ids of questions are drawn by the host: they are left out, so that a seed repeats.
                     let (kind, outcome) = (&event["type"], &event["outcome"]["type"]);
                     let call = &event["toolCallId"];
                     trace.note(format!("{run} tells {kind} {outcome} {call}"));
                     for (rule, what) in self.fold.apply(&event) {
-                        self.world.finds(rule, turn, what);
+                        world.finds(rule, turn, what);
                     }
                     let kind = event["type"].as_str().unwrap_or_default();
                     if ["RUN_FINISHED", "RUN_ERROR"].contains(&kind) {
-                        return Some(event);
+                        return Heard::End(event);
                     }
                     up.life.passes("an agent's client hears of it");
-                    if self.chance.one_in(150) {
+                    if self.chance.one_in(100) {
                         // It goes away.
-                        return None;
+                        return Heard::Cut;
                     }
                 }
-                Told::Frame(_) => {}
-                Told::Gone => return None,
+                Told::Frame(Frame::Notice) => is_warned = true,
+                Told::Frame(Frame::Comment) => {}
+                Told::Gone => return Heard::Cut,
+                // The host stops, or cannot read its store.
+                Told::Closed if is_warned => return Heard::Cut,
                 Told::Closed => {
                     let what = "a run ends without an event that says so";
-                    self.world.finds(Rule::EndIsTold, turn, what);
-                    return None;
+                    world.finds(Rule::EndIsTold, turn, what);
+                    return Heard::Refused;
                 }
                 Told::Nothing => {
-                    self.world
-                        .finds(Rule::StreamSpeaks, turn, "a run says nothing");
-                    return None;
+                    world.finds(Rule::StreamSpeaks, turn, "a run says nothing");
+                    return Heard::Refused;
                 }
             }
         }

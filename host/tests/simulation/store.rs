@@ -13,8 +13,8 @@ use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
     Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, MemoryStore, NewTurn,
-    PersistBatch, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey,
-    Unfinished, Wakers,
+    PersistBatch, RESTING, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord,
+    TurnKey, Unfinished, Wakers,
 };
 
 /// How the store is at the moment.
@@ -235,7 +235,12 @@ impl StoreLayer for FaultyStore {
                 self.world
                     .trace
                     .note(format!("{} claims {}", self.life.name, turn.turn));
-                self.judge_claim(turn);
+                if owner == RESTING {
+                    // It is in nobody's hands.
+                    self.world.kept.drivers.lock().unwrap().remove(turn);
+                } else {
+                    self.judge_claim(turn);
+                }
                 Ok(claimed)
             })
         })

@@ -28,6 +28,9 @@ pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
 /// How long a question stands.
 pub(super) const INTERRUPT_TIME: Duration = Duration::from_secs(600);
 
+/// How long a run goes on that nobody reads.
+pub(super) const LINGER: Duration = Duration::from_secs(30);
+
 /// How long a host may take to come up, or to say that it cannot.
 const LONGEST_START: Duration = Duration::from_secs(150);
 
@@ -326,6 +329,7 @@ impl World {
                 idle_timeout: minute,
                 run_time: RUN_TIME,
                 interrupt_time: INTERRUPT_TIME,
+                linger: Some(LINGER),
                 store_timeout: minute,
                 grace: Duration::from_secs(10),
                 user_runs: None,

@@ -5,7 +5,7 @@ use super::patience::{Notices, Patience};
 use super::take_over::take_over;
 use super::{StoreSetup, StoredTurn};
 use crate::setup::Setup;
-use crate::store::{Claimed, Lease, NewTurn, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, Lease, NewTurn, RESTING, StoreError, TurnKey, Unfinished};
 use crate::when_busy::WhenBusy;
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
@@ -25,6 +25,8 @@ pub(crate) enum BeginFrom {
     Latest,
     /// This one; none makes it a first turn.
     Turn(Option<RunId>),
+    /// None: the conversation is what the agent was given, whatever the thread has.
+    Given,
 }
 
 /// What a new turn goes on from.
@@ -76,7 +78,7 @@ impl<'a> Beginning<'a> {
         let Some(record) = record else {
             let (_, history) = known;
             let parent = match from {
-                BeginFrom::Latest => None,
+                BeginFrom::Latest | BeginFrom::Given => None,
                 BeginFrom::Turn(parent) => parent,
             };
             return Ok(Before {
@@ -103,11 +105,18 @@ impl<'a> Beginning<'a> {
             let history = take_over(self, unfinished, now).await?;
             stopped = Some((unfinished.key.turn.clone(), history));
         }
+        let (last, conversation) = known;
         let parent = match from {
             BeginFrom::Latest => record.latest,
             BeginFrom::Turn(parent) => parent,
+            BeginFrom::Given => {
+                return Ok(Before {
+                    history: conversation,
+                    is_history_new: true,
+                    parent: None,
+                });
+            }
         };
-        let (last, conversation) = known;
         let history = match (&parent, stopped) {
             (None, _) => Conversation::default(),
             (Some(parent), Some((turn, Some(history)))) if *parent == turn => history,
@@ -126,7 +135,7 @@ impl<'a> Beginning<'a> {
 
     /// Whether another host drives a turn. What this one has left unfinished rests: else it had the thread here.
     async fn is_under_way(&self, turn: &Unfinished) -> Result<bool, StoreError> {
-        if turn.owner == self.stored.owner {
+        if turn.owner == self.stored.owner || turn.owner == RESTING {
             return Ok(false);
         }
         let store = &self.stored.store;

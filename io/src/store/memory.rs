@@ -1,8 +1,8 @@
 use super::error::StoreError;
 use super::lease::{LeaseKey, Leases};
 use super::record::{
-    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadQuery, ThreadRecord,
-    TurnKey, Unfinished,
+    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, ThreadQuery,
+    ThreadRecord, TurnKey, Unfinished,
 };
 use super::wake::{Changes, Wakers};
 use super::{Store, StoreFuture, check};
@@ -354,7 +354,8 @@ impl Store for MemoryStore {
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         let unfinished = self.unfinished(None);
-        let is_orphan = |turn: &Unfinished| !self.leases.are_held_by(&turn.owner);
+        let is_orphan =
+            |turn: &Unfinished| turn.owner != RESTING && !self.leases.are_held_by(&turn.owner);
         async move { Ok(unfinished.await?.into_iter().filter(is_orphan).collect()) }.boxed()
     }
 

@@ -56,8 +56,8 @@ pub(crate) use lease::TERM as LEASE_TERM;
 pub use lease::{Lease, LeaseKey};
 pub use memory::MemoryStore;
 pub use record::{
-    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery,
-    ThreadRecord, TurnKey, Unfinished,
+    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, ThreadCursor,
+    ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use sql::SqlStore;
@@ -138,11 +138,13 @@ pub trait Store: Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Returns the turns that have not ended and whose owners hold no [lease](Self::renew_lease), oldest first.
+    /// Returns the turns that have not ended and whose owners hold no [lease](Self::renew_lease), oldest first, without
+    /// those that [rest](RESTING).
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         Box::pin(async move {
             let mut orphans = self.unfinished(None).await?;
-            orphans.retain(|turn| !Leases::here().are_held_by(&turn.owner));
+            orphans
+                .retain(|turn| turn.owner != RESTING && !Leases::here().are_held_by(&turn.owner));
             Ok(orphans)
         })
     }

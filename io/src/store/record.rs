@@ -139,6 +139,10 @@ pub struct Unfinished {
     pub updated_at: Timestamp,
 }
 
+/// The owner of turns that wait for their users, and that nobody drives meanwhile. They are no
+/// [orphans](super::Store::orphans): whoever is given the answer claims them.
+pub const RESTING: &str = "~resting";
+
 /// A thread as a list of threads shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadRecord {

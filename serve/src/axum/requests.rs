@@ -69,10 +69,7 @@ impl RunRequest {
         let Self { input, encoding } = self;
         let run_id = input.run_id.clone();
         let events = run_of(turn, Some(input), Format::AgUi);
-        response(
-            encoding,
-            events.frames(encoding, run_id, KEEP_ALIVE, |_| {}),
-        )
+        response(encoding, events.frames(encoding, run_id, KEEP_ALIVE))
     }
 }
 
@@ -113,10 +110,7 @@ impl Chat {
         let format = Format::UiMessages(UiMessageEncoder::new(message_id));
         let events = run_of(turn, Some(input), format);
         let encoding = Encoding::UiMessages;
-        response(
-            encoding,
-            events.frames(encoding, run_id, KEEP_ALIVE, |_| {}),
-        )
+        response(encoding, events.frames(encoding, run_id, KEEP_ALIVE))
     }
 }
 

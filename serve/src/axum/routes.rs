@@ -4,24 +4,25 @@ use crate::axum::body::{check_content_type, read_body, response};
 use crate::axum::refusal::{ChatRefusal, Refusal};
 use crate::axum::requests::{KEEP_ALIVE, MAX_BODY};
 use crate::request::input::read_input;
-use crate::request::understand;
+use crate::request::{StopRequest, understand};
 use crate::run::AgUiServer;
 use crate::ui_message::ChatRequest;
-use crate::wire::Encoding;
+use crate::wire::{Encoding, LAST_EVENT_ID};
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::Agent;
 
 /// The routes of an agent: `POST /agent` for AG-UI clients, `POST /api/chat` for chats of the AI SDK, and
-/// `GET /api/chat/{id}/stream` for those that come back to a stream (204 if there is none), and `DELETE` there to stop the
-/// chat's run. Put them elsewhere with axum's `nest`, and what checks who asks before them with its `layer`.
+/// `GET /api/chat/{id}/stream` for those that come back to a stream (204 if there is none). `POST /agent/stop`, with `threadId`
+/// and `runId`, and `POST /api/chat/{id}/stop` stop a run. Put them elsewhere with axum's `nest`, and what checks who asks before them with its `layer`.
 ///
-/// The system prompt is the agent's alone: see [`ClientTrust`](stepwell_serve::ClientTrust). To let clients that are back ends
+/// The system prompt is the agent's alone: see [`ClientTrust`](crate::ClientTrust). To let clients that are back ends
 /// of yours give the model instructions, give [`AgentRoutes::server`] an [`AgUiServer::with_trust`].
 ///
 /// All who ask share the threads: whoever knows a thread's id can answer what it asks. An app with users gives each an agent
@@ -87,7 +88,9 @@ impl AgentRoutes {
         Router::new()
             .route("/agent", post(run))
             .route("/api/chat", post(chat))
-            .route("/api/chat/{chat}/stream", get(resume).delete(stop))
+            .route("/agent/stop", post(stop))
+            .route("/api/chat/{chat}/stream", get(resume).delete(stop_chat))
+            .route("/api/chat/{chat}/stop", post(stop_chat))
             .with_state(Arc::new(self))
     }
 }
@@ -101,10 +104,11 @@ async fn run(
     check_content_type(&head.headers)?;
     let body = read_body(body, routes.max_body).await?;
     let input = understand(body, read_input).await?;
-    let run_id = input.run_id.clone();
-    let events = routes.server.run(&routes.agent, input)?;
-    let frames = events.frames(encoding, run_id, routes.keep_alive, |_| {});
-    Ok(response(encoding, frames))
+    let last = head.headers.get(LAST_EVENT_ID);
+    let last = last.and_then(|last| last.to_str().ok());
+    let events = routes.server.run_from(&routes.agent, input, last).await?;
+    let events = events.keep_alive(routes.keep_alive);
+    Ok(response(encoding, events.frames(encoding)))
 }
 
 async fn chat(
@@ -115,21 +119,57 @@ async fn chat(
     check_content_type(&head.headers)?;
     let body = read_body(body, routes.max_body).await?;
     let chat = understand(body, ChatRequest::read).await?;
-    let stream = routes.server.chat(&routes.agent, chat)?;
-    Ok(response(
-        Encoding::UiMessages,
-        stream.frames(routes.keep_alive),
-    ))
+    let stream = routes.server.chat(&routes.agent, chat).await?;
+    let stream = stream.keep_alive(routes.keep_alive);
+    Ok(response(Encoding::UiMessages, stream.frames()))
 }
 
-async fn resume(State(routes): State<Arc<AgentRoutes>>, Path(chat): Path<String>) -> Response {
-    match routes.server.chat_stream(&routes.agent, &chat.into()) {
-        Some(stream) => response(Encoding::UiMessages, stream.frames(routes.keep_alive)),
+async fn resume(
+    State(routes): State<Arc<AgentRoutes>>,
+    Path(chat): Path<String>,
+    Query(from): Query<From>,
+) -> Result<Response, ChatRefusal> {
+    let chat = chat.into();
+    let stream = routes.server.chat_stream(&routes.agent, &chat);
+    Ok(match stream.await? {
+        Some(stream) => {
+            let stream = stream.starting_at(from.start_index.unwrap_or(0));
+            let stream = stream.keep_alive(routes.keep_alive);
+            response(Encoding::UiMessages, stream.frames())
+        }
         None => StatusCode::NO_CONTENT.into_response(),
-    }
+    })
 }
 
-async fn stop(State(routes): State<Arc<AgentRoutes>>, Path(chat): Path<String>) -> StatusCode {
-    routes.server.stop_chat(&routes.agent, &chat.into());
-    StatusCode::NO_CONTENT
+async fn stop_chat(
+    State(routes): State<Arc<AgentRoutes>>,
+    Path(chat): Path<String>,
+) -> Result<StatusCode, ChatRefusal> {
+    let chat = chat.into();
+    let stopped = routes.server.stop_chat(&routes.agent, &chat);
+    stopped.await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn stop(
+    State(routes): State<Arc<AgentRoutes>>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let (head, body) = request.into_parts();
+    check_content_type(&head.headers)?;
+    let body = read_body(body, routes.max_body).await?;
+    let StopRequest { thread_id, run_id } = StopRequest::read(body.as_ref())?;
+    let stopped = routes
+        .server
+        .stop_run(&routes.agent, &thread_id, run_id.as_ref());
+    stopped.await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Where a client of a chat goes on.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct From {
+    /// So many parts of the stream the client has.
+    start_index: Option<usize>,
 }

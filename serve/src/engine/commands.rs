@@ -1,13 +1,18 @@
 //! What a turn is told while it is under way, and what it makes of it.
 
 use crate::engine::EngineError;
+use crate::turn::agent::TurnAgent;
 use crate::turn::answers::Unresumable;
+use crate::turn::brought::Brought;
 use crate::turn::drive::Drive;
 use crate::turn::stored::Fact;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
-use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
+use stepwell_core::run::EffectId;
+use stepwell_io::{AgentBuilder, ToolCallStatus, ToolResult, TurnHandle};
 use tokio::sync::oneshot;
 
 /// What a turn under way is told.
@@ -20,6 +25,25 @@ pub enum Command {
     CancelCall(ToolCallId),
     /// What a client's tool gave.
     BringResult(ToolCallId, ToolResult),
+    /// Goes on in a new run.
+    Continue(Box<Continued>),
+}
+
+/// The run in which a turn goes on that waited for it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Continued {
+    /// What the client brought to the run.
+    pub(crate) brought: Brought,
+    /// What the user said to what was asked: to all of it.
+    pub(crate) resume: Vec<ResumeEntry>,
+    /// What the client's tools gave.
+    pub(crate) results: Vec<(ToolCallId, ToolResult)>,
+    /// What runs the turn from here on, where that is known here.
+    #[serde(skip)]
+    pub(crate) agent: Option<Arc<TurnAgent>>,
+    /// What its agent begins with.
+    #[serde(skip)]
+    pub(crate) base: Option<AgentBuilder>,
 }
 
 /// Hears what became of a command.
@@ -40,6 +64,7 @@ impl Drive<'_> {
                 let brought = bring_result(&call, result, handle).await;
                 self.promise(brought.map(|()| vec![Fact::Result(call)]), told);
             }
+            Command::Continue(continued) => self.go_on(*continued, told, handle).await,
             Command::CancelCall(call) => {
                 let cancelled = handle.cancel_call(call.clone()).await;
                 let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
@@ -63,7 +88,7 @@ impl Drive<'_> {
         });
     }
 
-    fn is_early(&self, answers: &[ResumeEntry]) -> bool {
+    pub(crate) fn is_early(&self, answers: &[ResumeEntry]) -> bool {
         let mut answers = answers.iter();
         answers.any(|answer| {
             let is_asked = self.questions.has_id(&answer.interrupt_id);
@@ -71,13 +96,30 @@ impl Drive<'_> {
         })
     }
 
-    /// Hands the user's answers on, if they fit. Gives what is stored once they count.
+    /// Hands the user's answers on, if they fit, and tells of it. Gives what is stored once they count.
     pub(crate) async fn answer(
         &mut self,
         entries: &[ResumeEntry],
         handle: &TurnHandle,
     ) -> Result<Vec<Fact>, Unresumable> {
-        let mut answers = self.questions.read(entries, &self.setup.tools)?;
+        let heard = self.hand_on(entries, handle).await?;
+        let mut facts = Vec::new();
+        for entry in entries {
+            let id = &entry.interrupt_id;
+            let fact = heard.get(id).map(|effect| Fact::Answer(*effect));
+            facts.extend(fact.clone());
+            self.tell_answered(id, entry.status, fact).await;
+        }
+        Ok(facts)
+    }
+
+    /// Hands the user's answers on, if they fit. Gives what waited for them, by the ids of their questions.
+    pub(crate) async fn hand_on(
+        &mut self,
+        entries: &[ResumeEntry],
+        handle: &TurnHandle,
+    ) -> Result<HashMap<String, EffectId>, Unresumable> {
+        let mut answers = self.questions.read(entries, self.agent.tools())?;
         let forwarded = std::mem::take(&mut answers.forwarded);
         if !forwarded.is_empty() {
             let id = forwarded[0].interrupt_id.clone();
@@ -90,15 +132,7 @@ impl Drive<'_> {
         for (call, decision) in &answers.decisions {
             self.rounds.decided(call, decision);
         }
-        let heard = self.questions.close(entries, &mut answers);
-        let mut facts = Vec::new();
-        for entry in entries {
-            let id = &entry.interrupt_id;
-            let fact = heard.get(id).map(|effect| Fact::Answer(*effect));
-            facts.extend(fact.clone());
-            self.tell_answered(id, entry.status, fact).await;
-        }
-        Ok(facts)
+        Ok(self.questions.close(entries, &mut answers))
     }
 }
 

@@ -1,23 +1,24 @@
 //! The turns that this process drives: a task for each. Which they are is decided by an [engine](super::Engine).
 
+use crate::engine::forgotten::{self, Ended};
 use crate::engine::own_lease::OwnLease;
 use crate::engine::{Command, Told};
-use crate::engine::{EngineError, NewTurn, Parent};
+use crate::engine::{EngineError, NewTurn, Origin, Parent};
 use crate::engine::{Journals, Observer, RunObserver};
-use crate::run::AgUiRun;
+use crate::turn::agent::TurnAgent;
 use crate::turn::lost_end;
 use crate::turn::session_turn::{Begin, SessionTurn};
 use crate::turn::store_trouble::StoreTrouble;
 use futures::FutureExt;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::store::{Store, StoreError, ThreadQuery, TurnKey, Unfinished};
-use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, StoredTurn, ToolRegistry};
+use stepwell_io::{Endpoint, RetryPolicy, StoredTurn, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -43,16 +44,12 @@ pub(crate) const TELLING_TIME: Duration = Duration::from_secs(1);
 pub struct DriverSetup {
     /// Where turns are kept.
     pub store: Arc<dyn Store>,
+    /// Whether turns that have not ended when the server stops go on when it, or another host, starts.
+    pub is_durable: bool,
     /// The name of this life of the host among those on the store.
     pub owner: String,
-    /// What the agents of all turns begin with.
-    pub base: AgentBuilder,
-    /// The system prompt.
-    pub instructions: Option<String>,
-    /// The definitions of the tools.
-    pub tools: ToolRegistry,
-    /// Who answers.
-    pub endpoint: Endpoint,
+    /// What runs turns that bring no agent of their own; without it, those that another process has left are ended.
+    pub agent: Option<Arc<TurnAgent>>,
     /// The models that a turn may ask for in its place.
     pub offered: Vec<Endpoint>,
     /// Hears of the turns.
@@ -67,6 +64,8 @@ pub struct DriverSetup {
     pub run_time: Duration,
     /// How long a question stands.
     pub interrupt_time: Duration,
+    /// How long a run goes on that nobody reads, unless its client wants it in the background: for ever if absent.
+    pub linger: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub store_timeout: Duration,
     /// The name under which turns are stored that no host drives at the moment, if there are such: one that has begun is
@@ -78,6 +77,12 @@ impl DriverSetup {
     /// Says that a run begins.
     pub(crate) fn observed(&self) -> Option<Box<dyn RunObserver>> {
         self.observer.as_ref().map(|observer| observer.begun())
+    }
+
+    /// The tools of its own agent.
+    pub(crate) fn tools(&self) -> ToolRegistry {
+        let agent = self.agent.as_ref();
+        agent.map_or_else(ToolRegistry::new, |agent| agent.tools().clone())
     }
 
     /// When a question that is asked now lapses.
@@ -115,6 +120,12 @@ struct Inner {
     active: Mutex<HashMap<TurnKey, Active>>,
     tasks: TaskTracker,
     own_lease: OwnLease,
+    /// What is over on a store that keeps nothing.
+    ended: Ended,
+    /// How many have leave to begin a turn, and have not.
+    permits: Arc<AtomicUsize>,
+    /// It takes no more turns.
+    closing: CancellationToken,
     /// Lets go of all turns: they stay unfinished, for the next start.
     leave: CancellationToken,
 }
@@ -136,6 +147,28 @@ pub(crate) struct Active {
     is_over: Arc<AtomicBool>,
     /// As it stands in the store, once it does.
     pub(crate) stands: Arc<OnceLock<StoredTurn>>,
+    /// How many read it here.
+    readers: watch::Sender<usize>,
+}
+
+/// One reader of a turn that is driven here, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reader(watch::Sender<usize>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.send_modify(|readers| *readers -= 1);
+    }
+}
+
+/// Leave to begin one more turn, until it is dropped.
+#[derive(Debug)]
+pub struct Permit(Arc<AtomicUsize>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Why an unfinished turn goes on: because its host is gone, if nothing else is set.
@@ -165,6 +198,9 @@ impl Driver {
             active: Mutex::default(),
             tasks: TaskTracker::new(),
             own_lease: OwnLease::default(),
+            ended: Ended::default(),
+            permits: Arc::default(),
+            closing: CancellationToken::new(),
             leave: CancellationToken::new(),
         }))
     }
@@ -194,15 +230,26 @@ impl Driver {
     /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: another host, or the
     /// next start, goes on with them.
     pub(crate) async fn stop(&self, grace: Duration) {
-        self.0.tasks.close();
+        self.close();
         if tokio::time::timeout(grace, self.0.tasks.wait())
             .await
             .is_err()
         {
-            self.0.leave.cancel();
+            if self.0.setup.is_durable {
+                self.0.leave.cancel();
+            } else {
+                // Nobody goes on with them.
+                self.active().iter().for_each(|turn| turn.cancel.cancel());
+            }
             self.0.tasks.wait().await;
         }
         self.0.own_lease.end().await;
+    }
+
+    /// Takes no more turns. What waits for a run waits no longer.
+    pub(crate) fn close(&self) {
+        self.0.tasks.close();
+        self.0.closing.cancel();
     }
 
     /// Whether it takes no more turns.
@@ -210,16 +257,28 @@ impl Driver {
         self.0.tasks.is_closed()
     }
 
-    /// Drives a run of a client that waits for it.
-    pub fn run(&self, run: AgUiRun) {
-        let observer = self.setup().observed();
-        let leave = self.0.leave.clone();
-        let run = run.run(leave, move |end| {
-            if let Some(observer) = observer {
-                observer.ended(end);
-            }
-        });
-        self.0.tasks.spawn(run);
+    /// Gives leave to begin one more turn, before it is known what the client wants: that takes memory too.
+    ///
+    /// # Errors
+    /// So many are under way, or it takes no more.
+    pub fn permit(&self) -> Result<Permit, EngineError> {
+        if self.is_stopping() {
+            return Err(EngineError::Stopping);
+        }
+        let permit = Permit(Arc::clone(&self.0.permits));
+        let before = self.0.permits.fetch_add(1, Ordering::Relaxed);
+        let most = self.0.setup.most;
+        match self.working() + before >= most {
+            true => Err(EngineError::TooMany { most }),
+            false => Ok(permit),
+        }
+    }
+
+    /// Counts a reader of a turn, if it is driven here.
+    pub(crate) fn reader(&self, turn: &TurnKey) -> Option<Reader> {
+        let active = self.find(turn)?;
+        active.readers.send_modify(|readers| *readers += 1);
+        Some(Reader(active.readers))
     }
 
     /// Makes an unfinished turn this host's own, and goes on with it.
@@ -229,10 +288,16 @@ impl Driver {
         let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
         let claimed = claim.await?;
         tracing::info!(target: "stepwell", turn = %turn.key, "an unfinished turn goes on");
-        Ok(self.spawn(turn.key, Begin::Revived(claimed), why))
+        Ok(self.spawn(turn.key, Begin::Revived(claimed), None, why))
     }
 
-    fn spawn(&self, key: TurnKey, begin: Begin, why: GoesOn) -> Active {
+    fn spawn(
+        &self,
+        key: TurnKey,
+        begin: Begin,
+        agent: Option<Arc<TurnAgent>>,
+        why: GoesOn,
+    ) -> Active {
         let setup = Arc::clone(&self.0.setup);
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (trouble, troubles) = watch::channel(None);
@@ -247,18 +312,28 @@ impl Driver {
             is_waiting: Arc::default(),
             is_over: Arc::default(),
             stands: Arc::default(),
+            readers: watch::Sender::default(),
         };
         if why.cancelled {
             active.cancel.cancel();
         }
-        if let Some(command) = why.command {
-            // The channel is new, and has room.
-            let _ = active.commands.try_send(command);
-        }
+        let continued = match why.command {
+            Some((Command::Continue(continued), told)) => Some((continued, told)),
+            Some(command) => {
+                // The channel is new, and has room.
+                let _ = active.commands.try_send(command);
+                None
+            }
+            None => None,
+        };
         self.lock().insert(key.clone(), active.clone());
         let driven = SessionTurn {
             setup,
             key: key.clone(),
+            agent,
+            continued,
+            readers: active.readers.subscribe(),
+            closing: self.0.closing.clone(),
             commands: receiver,
             cancel: active.cancel.clone(),
             has_lapsed: why.has_lapsed,
@@ -281,6 +356,9 @@ impl Driver {
                 }
             }
             driver.lock().remove(&key);
+            if !driver.setup().is_durable {
+                driver.0.ended.add(key);
+            }
             drop(ended);
         });
         active
@@ -293,9 +371,16 @@ impl Driver {
 
     /// Whether as many turns are under way as may be. Those that wait for their user do not count.
     pub(crate) fn is_full(&self) -> bool {
+        self.working() >= self.0.setup.most
+    }
+
+    /// How many turns are under way, as far as that matters.
+    fn working(&self) -> usize {
         let active = self.lock();
-        let most = self.0.setup.most;
-        active.len() >= most && active.values().filter(|turn| turn.is_working()).count() >= most
+        match active.len() >= self.0.setup.most {
+            true => active.values().filter(|turn| turn.is_working()).count(),
+            false => active.len(),
+        }
     }
 
     /// Checks that the user whose thread it is may have one more turn that waits for them. A turn of the thread itself is
@@ -336,7 +421,7 @@ impl Driver {
         let store = self.store();
         let key = TurnKey::new(new.thread.clone(), new.turn.clone());
         self.is_new(&key).await?;
-        if let Parent::Turn(parent) = &new.parent {
+        if let Origin::Stored(Parent::Turn(parent), _) = &new.origin {
             let parent = TurnKey::new(key.thread.clone(), parent.clone());
             if store.turn(&parent).await?.is_none() {
                 let turn = parent.turn;
@@ -359,17 +444,32 @@ impl Driver {
         }
     }
 
+    /// Makes room for a run of a thread, whose latest turn this is, on a store that keeps nothing.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub(crate) async fn forget_ended(&self, latest: Option<TurnKey>) -> Result<(), StoreError> {
+        if self.setup().is_durable {
+            return Ok(());
+        }
+        let store = &**self.store();
+        self.0.ended.forget(store).await?;
+        match latest {
+            Some(latest) => forgotten::forget(store, &latest).await,
+            None => Ok(()),
+        }
+    }
+
     /// Starts a turn here, and waits until it is stored that it has begun.
     pub(crate) async fn start_turn(&self, key: &TurnKey, new: NewTurn) -> Result<(), EngineError> {
         let (begun, has_begun) = oneshot::channel();
         let begin = Begin::Started {
-            parent: new.parent,
-            message: new.message.map(Box::new),
-            model: new.model,
-            tools: new.tools.map(Box::new),
+            origin: new.origin,
+            base: new.base.map(Box::new),
+            brought: Box::new(new.brought),
             begun,
         };
-        let active = self.spawn(key.clone(), begin, GoesOn::default());
+        let active = self.spawn(key.clone(), begin, new.agent, GoesOn::default());
         let begun = has_begun.await.unwrap_or(Err(EngineError::Internal));
         if begun.is_err() {
             // It may be tried again under the same key.

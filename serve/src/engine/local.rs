@@ -7,7 +7,8 @@ use crate::engine::{Engine, EngineError, NewTurn};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::time::Duration;
-use stepwell_io::store::{StoreError, TurnKey, Unfinished};
+use stepwell_io::store::{RESTING, StoreError, TurnKey, Unfinished};
+use tokio::sync::oneshot;
 
 /// Drives turns where they begin. Clones are the same engine.
 #[derive(Clone, Debug)]
@@ -76,6 +77,10 @@ impl Engine for LocalEngine {
         .boxed()
     }
 
+    fn resting(&self) -> &'static str {
+        RESTING
+    }
+
     fn refuses(&self) -> Option<EngineError> {
         let most = self.0.setup().most;
         self.0.is_full().then_some(EngineError::TooMany { most })
@@ -89,9 +94,35 @@ impl Engine for LocalEngine {
         self.0.start_turn(key, turn).boxed()
     }
 
-    fn pass_on(&self, turn: Unfinished, _: Command) -> BoxFuture<'_, Result<(), EngineError>> {
-        let owner = turn.owner;
-        std::future::ready(Err(EngineError::Elsewhere { owner })).boxed()
+    fn pass_on(
+        &self,
+        turn: Unfinished,
+        command: Command,
+    ) -> BoxFuture<'_, Result<(), EngineError>> {
+        async move {
+            if turn.owner != RESTING && turn.owner != self.0.setup().owner {
+                let owner = turn.owner;
+                return Err(EngineError::Elsewhere { owner });
+            }
+            let (told, heard) = oneshot::channel();
+            let why = GoesOn {
+                command: Some((command, told)),
+                ..GoesOn::default()
+            };
+            match self.0.adopt(turn, why).await {
+                Ok(_) => {}
+                // Another host was given something for it at the same moment.
+                Err(EngineError::Store(error)) if error.is_lost() => {
+                    return Err(EngineError::Contended);
+                }
+                Err(error) => return Err(error),
+            }
+            let heard = tokio::time::timeout(LONGEST_REQUEST, heard).await;
+            heard
+                .unwrap_or(Ok(Err(EngineError::Contended)))
+                .unwrap_or(Err(EngineError::Over))
+        }
+        .boxed()
     }
 
     fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>> {

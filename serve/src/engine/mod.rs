@@ -7,6 +7,7 @@
 
 mod commands;
 mod driver;
+mod forgotten;
 mod local;
 mod observer;
 mod own_lease;
@@ -18,10 +19,11 @@ mod taken;
 #[path = "../../tests/engine/mod.rs"]
 pub(crate) mod tests;
 
-pub use commands::Command;
 pub(crate) use commands::Told;
+pub use commands::{Command, Continued};
+pub(crate) use driver::Reader;
 pub(crate) use driver::TELLING_TIME;
-pub use driver::{Driver, DriverSetup};
+pub use driver::{Driver, DriverSetup, Permit};
 pub(crate) use driver::{GoesOn, LONGEST_REQUEST, LOOKS};
 pub use local::LocalEngine;
 pub use observer::{Journals, Observer, RunObserver};
@@ -30,17 +32,20 @@ pub use restate::seam;
 #[cfg(feature = "restate")]
 pub use restate::{RestateEngine, RestateSettings};
 
+use crate::follow::FollowError;
+use crate::turn::agent::TurnAgent;
+use crate::turn::brought::Brought;
 use crate::turn::store_trouble::StoreTrouble;
-use crate::turn::turn_tools::TurnTools;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
-use stepwell_io::{RunId, ToolResult};
+use stepwell_io::{AgentBuilder, RunId, ToolResult};
 use tokio::sync::watch;
 
 /// A turn to begin.
@@ -50,14 +55,23 @@ pub struct NewTurn {
     pub thread: ThreadKey,
     /// Its id, unique in the thread.
     pub turn: RunId,
-    /// Where it hangs in the thread's tree.
-    pub parent: Parent,
-    /// What the user said; absent to go on from the path alone.
-    pub message: Option<Message>,
-    /// The name of the model that is to answer, if not the usual one.
-    pub model: Option<String>,
-    /// The client's tools, if it has any.
-    pub tools: Option<TurnTools>,
+    /// What it goes on from.
+    pub origin: Origin,
+    /// What runs it, if not the agent of the server's own.
+    pub agent: Option<Arc<TurnAgent>>,
+    /// What its agent begins with, if it has the client's tools.
+    pub base: Option<AgentBuilder>,
+    /// What its client brought.
+    pub brought: Brought,
+}
+
+/// What a turn goes on from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// The thread as it is stored, and what the user says now; nothing to go on from the path alone.
+    Stored(Parent, Option<Box<Message>>),
+    /// What the client has of the conversation.
+    History(Vec<Message>),
 }
 
 /// Where a turn hangs in its thread's tree.
@@ -135,6 +149,16 @@ pub enum EngineError {
     Internal,
 }
 
+impl std::convert::From<FollowError> for EngineError {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Store(error) => error.into(),
+            // It was there a moment ago.
+            FollowError::NoEvent { .. } => Self::Contended,
+        }
+    }
+}
+
 /// Decides where turns are driven. All that a host does with a turn is the same behind each engine.
 pub trait Engine: Debug + Send + Sync {
     /// Drives the turns that run on this host.
@@ -142,6 +166,9 @@ pub trait Engine: Debug + Send + Sync {
 
     /// From now on turns that nobody drives are gone on with.
     fn open(&self) -> BoxFuture<'_, Result<(), EngineError>>;
+
+    /// The owner in whose name a turn is stored that is told in runs, while it waits for the next.
+    fn resting(&self) -> &'static str;
 
     /// Why it takes no new turn at the moment, if it takes none.
     fn refuses(&self) -> Option<EngineError>;
@@ -276,8 +303,7 @@ pub trait Engine: Debug + Send + Sync {
 
     /// Whether a turn waits for the user; of one that another host drives that is not known.
     fn asks(&self, turn: &Unfinished) -> bool {
-        let elsewhere = self.driver().setup().elsewhere;
-        if elsewhere == Some(&*turn.owner) && turn.generation != Generation::FIRST {
+        if turn.owner == self.resting() && turn.generation != Generation::FIRST {
             return true;
         }
         let active = self.driver().find(&turn.key);

@@ -12,7 +12,7 @@ pub trait Observer: Debug + Send + Sync {
 }
 
 /// Hears of one run. It is dropped with the run, whose end it may not have heard.
-pub trait RunObserver: Send {
+pub trait RunObserver: Send + Sync {
     /// Hears how the run has ended, before its client does.
     fn ended(self: Box<Self>, end: &Event);
 }

@@ -6,12 +6,20 @@
 use crate::engine::EngineError;
 use crate::engine::GoesOn;
 use crate::engine::LocalEngine;
+use std::collections::HashMap;
 use std::time::Duration;
-use stepwell_io::store::StoreError;
+use stepwell_io::store::{Generation, RESTING, StoreError, TurnKey};
+use tokio::time::Instant;
 
 /// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
 /// waits before it looks: where the store was away, the others come back with it.
 pub(crate) const LOOKED_EVERY: Duration = Duration::from_secs(2);
+
+/// Each so many looks end the turns that have waited for their users for too long.
+const LOOKS_UNTIL_LAPSED: u32 = 15;
+
+/// The most turns that wait for their users, without those of threads: the oldest make room.
+const MOST_RESTING: usize = 10_000;
 
 impl LocalEngine {
     /// Goes on with every unfinished turn that no living host has, and from then on looks for more of them until the
@@ -20,8 +28,13 @@ impl LocalEngine {
     /// # Errors
     /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
     pub(crate) async fn recover(&self) -> Result<usize, StoreError> {
+        let begin = Instant::now();
         self.0.leased().await?;
-        let count = self.take_over().await?;
+        // Where the store was away, the others are about to renew their leases too.
+        let count = match begin.elapsed() < LOOKED_EVERY / 2 {
+            true => self.take_over().await?,
+            false => 0,
+        };
         let engine = self.clone();
         tokio::spawn(async move { engine.keep_looking().await });
         Ok(count)
@@ -30,7 +43,8 @@ impl LocalEngine {
     async fn keep_looking(&self) {
         let over = self.0.own_lease().over.clone();
         let mut was_there = true;
-        loop {
+        let mut resting = HashMap::new();
+        for look in 1_u32.. {
             tokio::select! {
                 biased;
                 () = over.cancelled() => return,
@@ -51,7 +65,43 @@ impl LocalEngine {
             {
                 tracing::warn!(target: "stepwell", %error, "the store does not say which turns nobody has; trying again");
             }
+            if look.is_multiple_of(LOOKS_UNTIL_LAPSED)
+                && let Err(error) = self.end_lapsed(&mut resting).await
+            {
+                tracing::warn!(target: "stepwell", %error, "the store does not say which turns rest; trying again");
+            }
         }
+    }
+
+    /// Ends the turns that have waited for their users for as long as they may, and the oldest of those that are too many.
+    /// `seen` has since when they were seen to rest.
+    async fn end_lapsed(
+        &self,
+        seen: &mut HashMap<(TurnKey, Generation), Instant>,
+    ) -> Result<(), StoreError> {
+        let resting = self.0.store().unfinished(Some(RESTING)).await?;
+        let excess = resting.len().saturating_sub(MOST_RESTING);
+        let longest = self.0.setup().interrupt_time;
+        let before = std::mem::take(seen);
+        for (place, turn) in resting.into_iter().enumerate() {
+            let rest = (turn.key.clone(), turn.generation);
+            let since = before.get(&rest).copied();
+            let since = *seen
+                .entry(rest)
+                .or_insert(since.unwrap_or_else(Instant::now));
+            if place >= excess && since.elapsed() < longest {
+                continue;
+            }
+            let key = turn.key.clone();
+            tracing::info!(target: "stepwell", turn = %key, "a turn that waited for its user is cancelled: nobody came");
+            match self.0.adopt(turn, GoesOn::cancelled()).await {
+                Ok(active) => active.ended.cancelled().await,
+                Err(error) => {
+                    tracing::debug!(target: "stepwell", turn = %key, %error, "a turn that rests was not cancelled");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Goes on with the turns that no living host has, or this one and nobody drives, as far as there is room for them.
@@ -97,10 +147,8 @@ mod tests {
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;
     use stepwell_io::store::{
-        Claimed, Generation, Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
-        TurnKey,
+        Claimed, Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
     };
-    use tokio::time::Instant;
 
     /// A store that renews leases when the test says so.
     #[derive(Debug)]

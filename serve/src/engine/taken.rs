@@ -29,19 +29,18 @@ impl Driver {
 #[cfg(test)]
 mod tests {
     use crate::engine::take_over::LOOKED_EVERY;
-    use crate::engine::tests::{engine_on, new_turn};
+    use crate::engine::tests::{engine_on, new_turn, said};
     use crate::engine::{Engine, LocalEngine};
     use std::sync::Arc;
     use std::time::Duration;
     use stepwell_core::Timestamp;
-    use stepwell_core::event::Message;
     use stepwell_core::run::{Outcome, TurnStatus};
     use stepwell_io::store::{Generation, MemoryStore, PersistBatch, Store, TurnKey};
 
     /// Begins a turn that asks the user, and stops the clock while nobody answers.
     async fn asks(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {
         let mut new = new_turn();
-        new.message = Some(Message::user("m", "change"));
+        new.origin = said("change");
         let key = engine.start(new).await.unwrap();
         let mut changes = store.subscribe(&key.thread).await.unwrap();
         loop {

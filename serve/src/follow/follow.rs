@@ -4,16 +4,12 @@ use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
 use crate::engine::{Engine, TELLING_TIME};
 use crate::turn::ending::custom;
 use crate::turn::store_trouble::StoreTrouble;
-use crate::wire::Encoding;
-use bytes::Bytes;
-use futures::{Stream, stream};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::Event;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::RunId;
@@ -41,11 +37,12 @@ pub struct Follow {
     unread_since: Option<Instant>,
     longest: Duration,
     key: TurnKey,
+    scope: Scope,
     changes: Changes,
     /// The event that was read last.
     after: Option<u64>,
     page: VecDeque<LoggedEvent>,
-    /// What it holds of events: the page, or the frame that was made of its last event.
+    /// What it holds of events: the page, or what was made of its last event.
     held: Option<HeldPage>,
     followers: Followers,
     close: CancellationToken,
@@ -54,21 +51,26 @@ pub struct Follow {
     keep_alive: Duration,
     /// The server stops, and drives no turn any more.
     let_go: CancellationToken,
-    encoding: Encoding,
-    version: ClientVersion,
     is_over: bool,
+}
+
+/// What of a turn is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All of it.
+    Turn,
+    /// This run, which has not been read yet.
+    Begins(RunId),
+    /// The run under way.
+    Run,
 }
 
 /// How a reader follows a turn.
 #[derive(Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// The event that it had last.
     pub after: Option<u64>,
-    /// How the events are written.
-    pub encoding: Encoding,
-    /// The version of the protocol that it speaks.
-    pub version: ClientVersion,
-    /// How long it may hear nothing before a comment is sent.
+    /// How long it may hear nothing before it is told so.
     pub keep_alive: Duration,
     /// How long the store may be unreadable.
     pub store_timeout: Duration,
@@ -76,6 +78,17 @@ pub struct Reading {
     pub close: CancellationToken,
     /// The server stops, and drives no turn any more.
     pub let_go: CancellationToken,
+}
+
+/// What a reader hears.
+#[derive(Debug)]
+pub(crate) enum Followed {
+    /// The next event of the log.
+    Event(LoggedEvent),
+    /// Something that is no part of the log.
+    Notice(Event),
+    /// Nothing, for as long as it may be.
+    Silence,
 }
 
 /// Why a turn cannot be followed.
@@ -97,10 +110,11 @@ impl Follow {
     ///
     /// # Errors
     /// There is no such turn or event, or the store cannot be read.
-    pub async fn begin(
+    pub(crate) async fn begin(
         engine: Arc<dyn Engine>,
         followers: Followers,
         key: TurnKey,
+        scope: Scope,
         reading: Reading,
     ) -> Result<Self, FollowError> {
         let store = Arc::clone(engine.driver().store());
@@ -111,25 +125,12 @@ impl Follow {
         };
         let Reading {
             after,
-            encoding,
-            version,
             keep_alive,
             store_timeout,
             close,
             let_go,
         } = reading;
-        let is_over = match after {
-            Some(last) => {
-                let event = store.events(&key, last.checked_sub(1), 1).await?;
-                let event = event.first().filter(|event| event.index == last);
-                let event = event.ok_or_else(|| FollowError::NoEvent {
-                    turn: key.turn.clone(),
-                })?;
-                is_end(&event.data)
-            }
-            None => false,
-        };
-        Ok(Self {
+        let mut follow = Self {
             store,
             engine,
             trouble: None,
@@ -137,6 +138,7 @@ impl Follow {
             unread_since: None,
             longest: store_timeout,
             key,
+            scope,
             changes,
             after,
             page: VecDeque::new(),
@@ -146,37 +148,64 @@ impl Follow {
             has_ended: turn.status != TurnStatus::Streaming,
             keep_alive,
             let_go,
-            encoding,
-            version,
-            is_over,
-        })
+            is_over: false,
+        };
+        if let Some(last) = after.filter(|_| !matches!(follow.scope, Scope::Begins(_))) {
+            let (store, key) = (&follow.store, &follow.key);
+            let event = store.events(key, last.checked_sub(1), 1).await?;
+            let event = event.first().filter(|event| event.index == last);
+            let event = event.ok_or_else(|| FollowError::NoEvent {
+                turn: key.turn.clone(),
+            })?;
+            follow.is_over = follow.is_end(&Head::of(&event.data)).await;
+        }
+        Ok(follow)
     }
 
-    /// Returns the frames of an HTTP body.
-    pub fn frames(self) -> impl Stream<Item = Bytes> {
-        stream::unfold(self, |mut follow| async move {
-            let frame = follow.next().await?;
-            Some((frame, follow))
-        })
+    /// How long the reader may hear nothing before it is told so.
+    pub(crate) fn set_keep_alive(&mut self, keep_alive: Duration) {
+        self.keep_alive = keep_alive;
     }
 
-    async fn next(&mut self) -> Option<Bytes> {
+    /// The turn that is followed.
+    pub(crate) fn key(&self) -> &TurnKey {
+        &self.key
+    }
+
+    /// Where it is kept.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Returns the next event if it was read already.
+    pub(crate) async fn next_read(&mut self) -> Option<LoggedEvent> {
+        while let Some(event) = self.page.pop_front() {
+            self.after = Some(event.index);
+            let head = Head::of(&event.data);
+            if let Scope::Begins(run) = &self.scope {
+                if !head.begins(run) {
+                    continue;
+                }
+                self.scope = Scope::Run;
+            }
+            self.is_over = self.is_end(&head).await;
+            return Some(event);
+        }
+        None
+    }
+
+    /// Waits for what the reader hears next; nothing once that is all. Can be dropped and asked again: nothing is lost.
+    pub(crate) async fn next(&mut self) -> Option<Followed> {
         let mut is_silent = false;
         loop {
-            if let Some(event) = self.page.pop_front() {
-                self.after = Some(event.index);
-                self.is_over = self.page.is_empty() && is_end(&event.data);
-                match self.frame(event.index, &event.data) {
-                    Some(frame) => return Some(frame),
-                    // The client's version has no place for it.
-                    None => continue,
-                }
-            }
-            // What it had is sent.
-            self.held = None;
             if self.is_over {
                 return None;
             }
+            if let Some(event) = self.next_read().await {
+                return Some(Followed::Event(event));
+            }
+            // What it had is sent.
+            self.held = None;
             match self.read().await {
                 Ok(page) if !page.is_empty() => {
                     self.unread_since = None;
@@ -188,9 +217,7 @@ impl Follow {
                     if let Err(error) = self.engine.tell_end(&self.key).await {
                         tracing::warn!(target: "stepwell", turn = %self.key, %error, "the end of a turn cannot be told");
                     }
-                    if let Some(comment) = self.encoding.keep_alive() {
-                        return Some(comment);
-                    }
+                    return Some(Followed::Silence);
                 }
                 Ok(_) => self.unread_since = None,
                 // The turn is gone.
@@ -215,7 +242,7 @@ impl Follow {
             if self.let_go.is_cancelled() {
                 self.is_over = true;
                 // A turn begins with its first event: one that has nothing of it is told nothing.
-                return self.after.map(|_| self.encoding.notice(&stopping()));
+                return self.after.map(|_| Followed::Notice(stopping()));
             }
             let trouble = self.trouble();
             if let Some(notice) = self.tell(trouble) {
@@ -244,6 +271,22 @@ impl Follow {
         Ok(page)
     }
 
+    /// Whether nothing follows an event.
+    async fn is_end(&self, head: &Head<'_>) -> bool {
+        if !head.ends_run() {
+            return false;
+        }
+        if self.scope != Scope::Turn {
+            return true;
+        }
+        // A turn that is told in runs goes on after one that waits for somebody, or whose answers did not fit.
+        if head.is_success() {
+            return true;
+        }
+        let turn = self.store.turn(&self.key).await;
+        turn.is_ok_and(|turn| turn.is_none_or(|turn| turn.status != TurnStatus::Streaming))
+    }
+
     /// What keeps the turn from being stored, as far as it is known here.
     fn trouble(&mut self) -> Option<StoreTrouble> {
         if self.trouble.is_none() {
@@ -254,12 +297,12 @@ impl Follow {
 
     /// Tells the client, if it does not know yet. One that has nothing of the turn is told nothing: a turn begins with
     /// its first event.
-    fn tell(&mut self, trouble: Option<StoreTrouble>) -> Option<Bytes> {
+    fn tell(&mut self, trouble: Option<StoreTrouble>) -> Option<Followed> {
         if self.told == trouble || self.after.is_none() {
             return None;
         }
         self.told = trouble;
-        Some(self.encoding.notice(&trouble?.waiting()))
+        Some(Followed::Notice(trouble?.waiting()))
     }
 
     /// Waits until there may be something new.
@@ -281,29 +324,6 @@ impl Follow {
             () = self.let_go.cancelled() => {}
         }
     }
-
-    /// A logged event, unless the client's version has no place for it.
-    fn frame(&self, index: u64, json: &str) -> Option<Bytes> {
-        let adapted = match self.version {
-            ClientVersion::Before1_0 => adapted(json, self.version)?,
-            // What is logged is of 1.0.
-            _ => Cow::Borrowed(json),
-        };
-        let mut frame = Vec::new();
-        self.encoding
-            .write(&self.key.turn, index, adapted.as_bytes(), &mut frame);
-        Some(frame.into())
-    }
-}
-
-fn adapted(json: &str, version: ClientVersion) -> Option<Cow<'_, str>> {
-    let Ok(event) = serde_json::from_str::<Event>(json) else {
-        return Some(Cow::Borrowed(json));
-    };
-    Some(match version.adapt(&event)? {
-        Cow::Borrowed(_) => Cow::Borrowed(json),
-        Cow::Owned(event) => Cow::Owned(serde_json::to_string(&event).ok()?),
-    })
 }
 
 /// Why the stream of a turn comes to its end before the turn does.
@@ -315,13 +335,43 @@ fn stopping() -> Event {
     )
 }
 
-/// Whether nothing follows.
-fn is_end(json: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(borrow)]
-        r#type: std::borrow::Cow<'a, str>,
+/// What an event is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Head<'a> {
+    #[serde(borrow, default)]
+    r#type: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    run_id: Cow<'a, str>,
+    outcome: Option<Value>,
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn of(json: &'a str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
     }
-    serde_json::from_str::<Kind<'_>>(json)
-        .is_ok_and(|kind| matches!(&*kind.r#type, "RUN_FINISHED" | "RUN_ERROR"))
+
+    fn begins(&self, run: &RunId) -> bool {
+        self.r#type == "RUN_STARTED" && self.run_id == run.as_str()
+    }
+
+    pub(crate) fn ends_run(&self) -> bool {
+        matches!(&*self.r#type, "RUN_FINISHED" | "RUN_ERROR")
+    }
+
+    /// Whether the turn has ended well with the run.
+    fn is_success(&self) -> bool {
+        let waits = self.outcome.as_ref().is_some_and(|outcome| {
+            outcome["type"] == "interrupt" || outcome.get("pendingToolCallIds").is_some()
+        });
+        self.r#type == "RUN_FINISHED" && !waits
+    }
+
+    /// Whether it is for those alone who follow a turn of a thread.
+    pub(crate) fn is_of_turn(&self) -> bool {
+        let names = ["tool_status", "interrupt", "interrupt_answered"];
+        self.r#type == "CUSTOM" && names.contains(&&*self.name)
+    }
 }

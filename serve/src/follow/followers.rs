@@ -20,7 +20,7 @@ const READERS: usize = 8;
 
 /// All followers. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Followers {
+pub(crate) struct Followers {
     held: Arc<Mutex<Held>>,
     reading: Arc<Semaphore>,
     most: usize,
@@ -36,7 +36,7 @@ struct Held {
 
 /// A page that counts until it is dropped.
 #[derive(Debug)]
-pub struct HeldPage {
+pub(crate) struct HeldPage {
     held: Arc<Mutex<Held>>,
     number: u64,
 }
@@ -57,13 +57,13 @@ impl Followers {
     }
 
     /// Waits for the turn to read a page, which is held until it is counted.
-    pub async fn reads(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
+    pub(crate) async fn reads(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
         Arc::clone(&self.reading).acquire_owned().await
     }
 
     /// Counts a page of so many bytes, and has the connections closed that have held theirs longest where there is no
     /// room; `close` closes its own.
-    pub fn hold(&self, bytes: usize, close: &CancellationToken) -> HeldPage {
+    pub(crate) fn hold(&self, bytes: usize, close: &CancellationToken) -> HeldPage {
         let mut held = lock(&self.held);
         while held.bytes + bytes > self.most
             && let Some((_, (freed, close))) = held.pages.pop_first()

@@ -1,11 +1,13 @@
 //! What a client may say to the model beside the user's words. A browser is in the hands of its user: what it posts as a
 //! system message, as context or as state is no instruction of the app's.
 
-use crate::turn::shared_state::SharedState;
 use serde_json::Value;
 use std::fmt::Write;
 use stepwell_core::event::{Context, Message, RunAgentInput};
 use uuid::Uuid;
+
+/// What the ids of messages begin with that say what an untrusted client told of the situation.
+pub(crate) const CONTEXT_ID: &str = "context-";
 
 /// The longest state that the model is shown, in bytes of JSON.
 const MAX_SHOWN_STATE_BYTES: usize = 32 << 10;
@@ -44,35 +46,29 @@ pub(crate) fn messages(input: &RunAgentInput, trust: ClientTrust) -> Vec<Message
     messages.cloned().collect()
 }
 
-/// Returns the server's instructions, with the client's context and state where the client is trusted. What an untrusted
-/// client says of them is added to `messages`, before the user's last words.
+/// Returns what a trusted client adds to the server's instructions: its context and state. What an untrusted client says
+/// of them is added to `messages`, before the user's last words.
 pub(crate) fn instructions(
-    own: Option<String>,
     messages: &mut Vec<Message>,
     input: &RunAgentInput,
-    state: Option<&SharedState>,
+    state: Option<&Value>,
     trust: ClientTrust,
 ) -> Option<String> {
-    let Some(situation) = situation(input, state) else {
-        return own;
-    };
+    let situation = situation(input, state)?;
     match trust {
-        ClientTrust::Trusted => Some(match own {
-            Some(own) => format!("{own}\n\n{situation}"),
-            None => situation,
-        }),
+        ClientTrust::Trusted => Some(situation),
         ClientTrust::Untrusted => {
-            let id = format!("context-{}", Uuid::new_v4().simple());
+            let id = format!("{CONTEXT_ID}{}", Uuid::new_v4().simple());
             let is_user = |message: &Message| matches!(message, Message::User(_));
             let at = messages.iter().rposition(is_user).unwrap_or(0);
             messages.insert(at, Message::user(id, situation));
-            own
+            None
         }
     }
 }
 
 /// Describes the client's context and the shared state for a model.
-fn situation(input: &RunAgentInput, state: Option<&SharedState>) -> Option<String> {
+fn situation(input: &RunAgentInput, state: Option<&Value>) -> Option<String> {
     let mut text = String::new();
     let context: &[Context] = input.context.as_deref().unwrap_or_default();
     if !context.is_empty() {
@@ -81,8 +77,8 @@ fn situation(input: &RunAgentInput, state: Option<&SharedState>) -> Option<Strin
             let _ = write!(text, "\n- {}: {}", entry.description, entry.value);
         }
     }
-    let state = state.map(SharedState::value).filter(has_content);
-    let shown = state.map(|state| state.to_string());
+    let state = state.filter(|state| has_content(state));
+    let shown = state.map(Value::to_string);
     if let Some(shown) = shown.filter(|shown| shown.len() <= MAX_SHOWN_STATE_BYTES) {
         if !text.is_empty() {
             text.push_str("\n\n");

@@ -1,15 +1,10 @@
-//! Runs that are kept nowhere, each for the one client that waits for it.
+//! Runs, as clients post them.
 
-mod agent;
-mod drive;
-pub(crate) mod open_turn;
-mod places;
-mod resumed;
-#[allow(clippy::module_inception)]
-mod run;
+mod of_turn;
+mod prepared;
 mod server;
 mod writer;
 
-pub use places::Permit;
-pub use run::{AgUiRun, run_of};
-pub use server::{AgUiServer, Prepared, RunLimits};
+pub use of_turn::run_of;
+pub use prepared::PreparedRun;
+pub use server::{AgUiServer, Cursor, RunLimits};

@@ -35,10 +35,6 @@ impl RunWriter {
         self.log.room().await;
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        self.log.has_room()
-    }
-
     /// Appends an event, whether there is room or not.
     pub(crate) fn append(&mut self, event: Event) {
         if let Some(event) = self.lawful.admit(event)

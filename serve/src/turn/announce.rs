@@ -1,25 +1,37 @@
 //! How a turn begins in its log, and where its calls stand.
 
+use super::brought::RunTerms;
+use super::in_runs::started;
+use super::runs::{Open, Runs};
+use super::shared_state::SharedState;
 use crate::turn::call_labels::CallLabels;
-use crate::turn::ending::custom;
+use crate::turn::ending::{TOOL_STATUS, custom};
 use crate::turn::event_writer::{EventWriter, Written};
 use crate::turn::rounds::Rounds;
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use stepwell_core::conversation::{Conversation, LiveCall, shown_result};
 use stepwell_core::event::{
-    Event, Interrupt, Message, MessagesSnapshot, PROTOCOL_VERSION, ResumeStatus, RunStarted,
+    Event, Interrupt, Message, MessagesSnapshot, ResumeStatus, RunFinished, RunOutcome,
     ToolCallResult, ToolMessage, ToolRole,
 };
+use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::{SessionView, Turn, ViewOptions};
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{StoreError, TurnKey};
-use stepwell_io::{ToolCallStatus, ToolCallUpdate, ToolRegistry};
+use stepwell_io::{RunId, ToolCallStatus, ToolCallUpdate, ToolRegistry};
 
 /// Where a turn stands that a host begins to tell of.
 pub(crate) struct Stands<'a> {
     pub(crate) key: &'a TurnKey,
+    /// The run that begins, if none has.
+    pub(crate) head: RunHead<'a>,
+    /// The runs that were told.
+    pub(crate) runs: &'a Runs,
+    pub(crate) ids: &'a QuestionIds,
+    /// The state that is shared.
+    pub(crate) state: Option<&'a SharedState>,
     /// The conversation, if another owner had begun the turn.
     pub(crate) conversation: Option<&'a Conversation>,
     /// How its calls stand in the store.
@@ -31,16 +43,27 @@ pub(crate) struct Stands<'a> {
     pub(crate) tools: &'a ToolRegistry,
 }
 
+/// A run's id, and what its client asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct RunHead<'a> {
+    pub(crate) id: &'a RunId,
+    pub(crate) terms: Option<&'a RunTerms>,
+}
+
 /// Says that the turn begins; or, if another owner had begun it, where it stands. Gives the questions that the log has
-/// open, by their ids.
+/// open, by their ids, and the ids of those that it has open and that the turn asks no more.
 pub(crate) async fn announce(
     stands: Stands<'_>,
     writer: &mut EventWriter,
     rounds: &mut Rounds,
     labels: &mut CallLabels,
-) -> BTreeMap<String, Interrupt> {
+) -> (BTreeMap<String, Interrupt>, BTreeSet<String>) {
     let Stands {
         key,
+        head,
+        runs,
+        ids,
+        state,
         conversation,
         statuses,
         asks,
@@ -48,13 +71,7 @@ pub(crate) async fn announce(
         tools,
     } = stands;
     if written.next == 0 {
-        let started = RunStarted {
-            thread_id: key.thread.thread.clone(),
-            run_id: key.turn.clone(),
-            protocol_version: Some(PROTOCOL_VERSION.to_owned()),
-            ..RunStarted::default()
-        };
-        writer.append(started.into()).await;
+        writer.append(started(key, head.id, head.terms)).await;
     }
     for event in &written.events {
         labels.note(event);
@@ -64,10 +81,32 @@ pub(crate) async fn announce(
             _ => {}
         }
     }
-    writer.close_open_items().await;
+    for call in calls_left(&written.events) {
+        rounds.is_known(&call);
+    }
     let Some(conversation) = conversation else {
-        return BTreeMap::new();
+        return Default::default();
     };
+    let mut open = open_questions(&written.events);
+    let is_void = |id: &String| {
+        let asks_again = asks.iter().any(|asked| asked.id == *id);
+        let mut calls = conversation.calls().iter();
+        let is_of_call = calls.any(|call| match call.status {
+            ToolCallStatus::AwaitingApproval => *id == ids.of_call(&call.id),
+            // Its tool is run again, and may ask the same.
+            ToolCallStatus::Executing => statuses.may_ask(call, ids, id),
+            _ => false,
+        });
+        !asks_again && !is_of_call
+    };
+    if runs.open == Open::Between {
+        // All was told when the last run ended.
+        rounds.stand(conversation.calls());
+        let taken: BTreeSet<_> = open.keys().filter(|id| is_void(id)).cloned().collect();
+        open.retain(|id, _| !taken.contains(id));
+        return (open, taken);
+    }
+    writer.close_open_items().await;
     let begun = written.events.iter().filter_map(|event| match event {
         Event::ToolCallStart(start) => Some(start),
         _ => None,
@@ -84,6 +123,9 @@ pub(crate) async fn announce(
             writer.append(tool_status(call, name, &label, status)).await;
             rounds.is_known(call);
             told_now.push(call);
+            for change in state.map(SharedState::untold).into_iter().flatten() {
+                writer.append(change).await;
+            }
             writer.append(told(&result)).await;
         }
     }
@@ -120,18 +162,6 @@ pub(crate) async fn announce(
                 .await;
         }
     }
-    let mut open = open_questions(&written.events);
-    let is_void = |id: &String| {
-        let asks_again = asks.iter().any(|asked| asked.id == *id);
-        let mut calls = conversation.calls().iter();
-        let is_of_call = calls.any(|call| match call.status {
-            ToolCallStatus::AwaitingApproval => *id == question_id(&call.id),
-            // Its tool is run again, and may ask the same.
-            ToolCallStatus::Executing => statuses.may_ask(call, id),
-            _ => false,
-        });
-        !asks_again && !is_of_call
-    };
     for id in open.keys().filter(|id| is_void(id)) {
         let value = json!({ "interruptId": id, "status": ResumeStatus::Cancelled });
         writer.append(custom("interrupt_answered", value)).await;
@@ -140,7 +170,33 @@ pub(crate) async fn announce(
     for asked in asks.iter().filter(|asked| !open.contains_key(&asked.id)) {
         writer.append(custom("interrupt", json!(asked))).await;
     }
-    open
+    (open, BTreeSet::new())
+}
+
+/// The calls that earlier runs left to the client: what comes of them it knows.
+fn calls_left(events: &[Event]) -> Vec<ToolCallId> {
+    let begin = events
+        .iter()
+        .rposition(|event| matches!(event, Event::RunStarted(_)));
+    let before = events[..begin.unwrap_or(0)].iter();
+    let left = before.filter_map(|event| match event {
+        Event::Custom(custom) if custom.name == TOOL_STATUS => {
+            let is_deferred = custom.value["status"] == status_name(ToolCallStatus::Deferred);
+            custom.value["toolCallId"].as_str().filter(|_| is_deferred)
+        }
+        _ => None,
+    });
+    left.map(ToolCallId::from).collect()
+}
+
+/// The calls that a run left to its client.
+pub(crate) fn pending_calls(finished: &RunFinished) -> &[ToolCallId] {
+    match &finished.outcome {
+        Some(RunOutcome::Success {
+            pending_tool_call_ids: Some(calls),
+        }) => calls,
+        _ => &[],
+    }
 }
 
 /// A snapshot tells the results that are in it.
@@ -152,14 +208,44 @@ fn note_results(messages: &[Message], rounds: &mut Rounds) {
     }
 }
 
-/// The id of the question whether a call of a stored turn may run: the same after a restart.
-pub(crate) fn question_id(call: &ToolCallId) -> String {
-    format!("interrupt-{call}")
+/// The ids of a turn's questions: the same after a restart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QuestionIds {
+    /// What tells the turn from others, whose calls may have the same ids.
+    tag: String,
 }
 
-/// The id of a question that a running call of a stored turn asks: the same after a restart.
-pub(crate) fn tool_question_id(call: &ToolCallId, number: u32) -> String {
-    format!("question-{number}-{call}")
+impl QuestionIds {
+    /// Those of a turn. Answers to one that is told in runs do not name the turn: its questions do.
+    pub(crate) fn new(key: &TurnKey, is_told_in_runs: bool) -> Self {
+        if !is_told_in_runs {
+            return Self::default();
+        }
+        let ThreadKey {
+            server,
+            room,
+            thread,
+        } = &key.thread;
+        // FNV-1a, 64 bits: of another release and on another machine it is the same.
+        let parts = [&**server, &**room, thread.as_str(), key.turn.as_str()];
+        let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self {
+            tag: format!("{hash:016x}-"),
+        }
+    }
+
+    /// The question whether a call may run.
+    pub(crate) fn of_call(&self, call: &ToolCallId) -> String {
+        format!("interrupt-{}{call}", self.tag)
+    }
+
+    /// The question of this number that a running call asks.
+    pub(crate) fn of_tool(&self, call: &ToolCallId, number: u32) -> String {
+        format!("question-{number}-{}{call}", self.tag)
+    }
 }
 
 /// The results of the round under way that were told. They have their place in the history once the round is over.
@@ -263,13 +349,14 @@ impl Statuses {
     }
 
     /// Whether the question of this id is one that the call asks, and nobody has answered.
-    fn may_ask(&self, call: &LiveCall, id: &str) -> bool {
+    fn may_ask(&self, call: &LiveCall, ids: &QuestionIds, id: &str) -> bool {
         let question = id.strip_prefix("question-");
         let question = question.and_then(|question| question.split_once('-'));
-        let Some((number, of)) = question else {
+        let Some((number, _)) = question else {
             return false;
         };
-        let number = number.parse().ok().filter(|_| of == call.id.as_str());
+        let number = number.parse().ok();
+        let number = number.filter(|number| ids.of_tool(&call.id, *number) == id);
         number.is_some_and(|number| !self.answered.contains(&(call.key, number)))
     }
 
@@ -303,7 +390,7 @@ fn tool_status(call: &ToolCallId, name: &str, label: &str, status: ToolCallStatu
         "label": label,
         "status": status_name(status),
     });
-    custom("tool_status", value)
+    custom(TOOL_STATUS, value)
 }
 
 fn status_name(status: ToolCallStatus) -> &'static str {
@@ -318,6 +405,13 @@ fn status_name(status: ToolCallStatus) -> &'static str {
         ToolCallStatus::Cancelled => "cancelled",
         _ => "pending",
     }
+}
+
+/// The status of this name, if it is one that a call comes to.
+pub(crate) fn status_named(name: &str) -> Option<ToolCallStatus> {
+    use ToolCallStatus::{Cancelled, Completed, Denied, Failed};
+    let mut ends = [Completed, Failed, Denied, Cancelled].into_iter();
+    ends.find(|status| status_name(*status) == name)
 }
 
 fn result_of<'a>(conversation: &'a Conversation, call: &ToolCallId) -> Option<&'a ToolMessage> {
@@ -364,9 +458,18 @@ mod tests {
             calls: Vec::new(),
             answered: HashSet::from([(key, 0)]),
         };
-        assert!(statuses.may_ask(&call, &tool_question_id(&id, 1)));
-        assert!(!statuses.may_ask(&call, &tool_question_id(&id, 0)));
-        assert!(!statuses.may_ask(&call, &tool_question_id(&"a".into(), 1)));
-        assert!(!statuses.may_ask(&call, &question_id(&id)));
+        let key = TurnKey::new("t", "r");
+        let tagged = QuestionIds::new(&key, true);
+        let ids = QuestionIds::new(&key, false);
+        assert!(statuses.may_ask(&call, &ids, &ids.of_tool(&id, 1)));
+        assert!(statuses.may_ask(&call, &tagged, &tagged.of_tool(&id, 1)));
+        for other in [
+            ids.of_tool(&id, 0),
+            ids.of_tool(&"a".into(), 1),
+            ids.of_call(&id),
+            tagged.of_tool(&id, 1),
+        ] {
+            assert!(!statuses.may_ask(&call, &ids, &other), "{other}");
+        }
     }
 }

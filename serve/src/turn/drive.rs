@@ -1,32 +1,36 @@
-//! Drives a stored turn to its end, or until it is let go of. The runs of clients that wait for them are driven by
-//! `stepwell_io::serve`.
+//! Drives a turn to its end, or until it is let go of. A turn of a thread is told as one run, however often it waits for
+//! its user; one that a client has posted as a run is told in runs, each of which ends where the turn waits for somebody.
 
-use crate::engine::DriverSetup;
-use crate::engine::{Command, Told};
-use crate::turn::announce::{question_id, status_event, tool_question_id};
-use crate::turn::asking::Asking;
-use crate::turn::call_labels::CallLabels;
-use crate::turn::ending::{Ending, custom, tool_progress};
-use crate::turn::event_writer::EventWriter;
-use crate::turn::questions::{Asked, Questions};
-use crate::turn::rounds::Rounds;
-use crate::turn::run_clock::RunClock;
-use crate::turn::stop::Stop;
-use crate::turn::store_trouble::StoreTrouble;
-use crate::turn::store_waits::StoreWaits;
-use crate::turn::stored::{Fact, Stored};
-use crate::turn::told_progress::ToldProgress;
+use super::agent::TurnAgent;
+use super::announce::{QuestionIds, status_event};
+use super::asking::Asking;
+use super::call_labels::CallLabels;
+use super::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress};
+use super::event_writer::EventWriter;
+use super::in_runs::NextRun;
+use super::questions::{Asked, Questions};
+use super::reading::Reading;
+use super::rounds::Rounds;
+use super::run_clock::RunClock;
+use super::shared_state::SharedState;
+use super::stop::Stop;
+use super::store_trouble::StoreTrouble;
+use super::store_waits::StoreWaits;
+use super::stored::{Fact, Stored};
+use super::told_progress::ToldProgress;
+use crate::engine::{Command, Continued, DriverSetup, RunObserver, Told};
+use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stepwell_core::ToolCallId;
-use stepwell_core::conversation::LiveCall;
 use stepwell_core::event::{Event, Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
-use stepwell_core::run::ToolCallUpdate;
+use stepwell_core::run::{EffectId, ToolCallUpdate};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
-use stepwell_io::{Endpoint, RunEvent, ToolCallStatus, Turn, TurnHandle};
+use stepwell_io::store::TurnKey;
+use stepwell_io::{Endpoint, RunEvent, RunId, ToolCallStatus, Turn, TurnHandle};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::{mpsc, watch};
@@ -39,6 +43,8 @@ const AT_ONCE: u32 = 32;
 /// A turn, and what it is driven with.
 pub(crate) struct Drive<'a> {
     pub(crate) setup: &'a DriverSetup,
+    pub(crate) key: &'a TurnKey,
+    pub(crate) agent: &'a TurnAgent,
     /// Who answers.
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) turn: Turn,
@@ -48,6 +54,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) questions: Questions,
     pub(crate) asked: mpsc::UnboundedReceiver<Asking>,
     pub(crate) cancel: CancellationToken,
+    /// No more runs are taken here.
+    pub(crate) closing: CancellationToken,
     /// The turn is let go of: to go on another time, if it is stored.
     pub(crate) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
@@ -67,6 +75,42 @@ pub(crate) struct Drive<'a> {
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
     pub(crate) early: Vec<(Command, Told)>,
     pub(crate) progress: ToldProgress,
+    /// The ids of its questions.
+    pub(crate) ids: &'a QuestionIds,
+    /// The run under way; none while the turn waits for the next one.
+    pub(crate) run: Option<CurrentRun>,
+    /// Whether a run ends when the turn waits for somebody.
+    pub(crate) is_told_in_runs: bool,
+    /// The state that it shares with its client.
+    pub(crate) state: Option<SharedState>,
+    /// The owner in whose name the turn is stored while it rests, if it is let go of then.
+    pub(crate) resting: Option<&'static str>,
+    /// Whether a call has moved on, or something was asked, since it was last looked whether the turn waits.
+    pub(crate) has_moved: bool,
+    pub(crate) reading: Reading,
+    /// The run that it is to go on in, while what that answers is to be asked again.
+    pub(crate) next: Option<NextRun>,
+    /// Questions that the log has open, and whose answers the turn has.
+    pub(crate) taken: BTreeSet<String>,
+    /// What was asked no more between two runs.
+    pub(crate) postponed: Vec<EffectId>,
+}
+
+/// A run that a turn is told in.
+pub(crate) struct CurrentRun {
+    pub(crate) id: RunId,
+    /// What the turn had cost before, which earlier runs have reported.
+    pub(crate) before: TokenUsage,
+    /// Hears how it ends.
+    pub(crate) observer: Option<Box<dyn RunObserver>>,
+}
+
+/// A run that is over, and what the turn has cost by then.
+pub(crate) struct EndedRun {
+    pub(crate) id: RunId,
+    pub(crate) before: TokenUsage,
+    pub(crate) used: TokenUsage,
+    pub(crate) observer: Option<Box<dyn RunObserver>>,
 }
 
 /// How driving a turn ends.
@@ -74,7 +118,7 @@ pub(crate) struct Drive<'a> {
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Over {
     /// It has come to its end.
-    Ended(Ending, TokenUsage),
+    Ended(Ending, EndedRun),
     /// It goes on another time, or on another host.
     Left,
     /// It goes on when its user moves it on. Until then it is stored under this name.
@@ -89,43 +133,70 @@ enum Next {
     Waits(Option<StoreTrouble>),
     Lapsed,
     Progressed,
-    Rests(&'static str),
+    /// It may be that only the user or the client can move the turn on.
+    MayRest,
+    Read,
     Stopped(Stop),
     Left,
 }
 
+/// What a resting turn waits for.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    User,
+    Client(Vec<ToolCallId>),
+}
+
 /// A turn that waits for its model keeps no room for what happens seldom: such futures are boxed.
 impl Drive<'_> {
-    pub(crate) async fn run(mut self) -> Over {
+    pub(crate) async fn run(mut self, continued: Option<(Box<Continued>, Told)>) -> Over {
         let handle = self.turn.handle();
         let mut failed = self.writer.failed();
         let mut waits = StoreWaits::new(&handle, self.writer, self.setup.store_timeout);
         let mut clock = RunClock::new(self.setup.run_time);
         let mut stop = None;
+        let mut may_rest = true;
+        if let Some((continued, told)) = continued {
+            Box::pin(self.go_on(*continued, told, &handle)).await;
+        }
         loop {
             self.note_asks();
             let goes_on = self.questions.is_empty() && !self.rounds.awaits_client();
             clock.set(goes_on);
-            let elsewhere = self.setup.elsewhere.filter(|_| !goes_on && stop.is_none());
+            let is_told = self.run.is_some() || !self.is_told_in_runs || stop.is_some();
+            let looks = self.looks_for_rest() && stop.is_none();
+            let has_moved = looks && self.has_moved && self.questions.has_tools();
+            // Asked anew each time: that it rested before something else happened says nothing.
+            let mut rests = (looks && may_rest).then(|| rested(&handle));
             let next = tokio::select! {
                 biased;
                 () = &mut failed => Next::Left,
                 () = self.leave.cancelled() => Next::Left,
+                () = self.closing.cancelled(), if !is_told => match self.setup.is_durable {
+                    true => Next::Left,
+                    false => Next::Stopped(Stop::Cancelled),
+                },
                 () = self.cancel.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
                 () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
                 () = until(waits.deadline()), if stop.is_none() => Next::Stopped(Stop::StoreAway),
+                () = until(self.unread_until()), if stop.is_none() => {
+                    Next::Stopped(Stop::ClientLeft)
+                }
+                () = self.reading.changed(), if self.is_told_in_runs => Next::Read,
                 trouble = waits.changed() => Next::Waits(trouble),
                 Some((command, told)) = self.commands.recv() => Next::Told(command, told),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
                 () = until(self.questions.next_lapse()) => Next::Lapsed,
                 () = until(self.progress.deadline()) => Next::Progressed,
-                event = take(self.writer, &mut self.turn) => Next::Said(event),
-                elsewhere = async {
-                    let waits = (&self.questions, &self.rounds, &self.open);
-                    Box::pin(rests(&handle, waits, self.early.is_empty())).await;
-                    elsewhere
-                }, if elsewhere.is_some() => elsewhere.map_or(Next::Left, Next::Rests),
+                event = take(self.writer, &mut self.turn), if is_told => Next::Said(event),
+                () = std::future::ready(()), if has_moved => Next::MayRest,
+                () = async {
+                    if let Some(rests) = &mut rests {
+                        rests.await;
+                    }
+                }, if rests.is_some() => Next::MayRest,
             };
+            may_rest = !matches!(next, Next::MayRest);
             match next {
                 Next::Left => {
                     // The checkpoint of the last write is what the next owner goes on from.
@@ -133,25 +204,51 @@ impl Drive<'_> {
                     close(self.commands).await;
                     return Over::Left;
                 }
-                Next::Rests(_) if std::mem::take(&mut self.has_lapsed) => {
-                    Box::pin(self.lapse(&handle)).await;
-                }
-                Next::Rests(elsewhere) => {
-                    let _ = Box::pin(self.turn.suspend()).await;
-                    close(self.commands).await;
-                    return Over::Rests(elsewhere);
+                Next::Read => {}
+                Next::MayRest => {
+                    self.has_moved = false;
+                    let Some(rest) = Box::pin(self.rest(&handle)).await else {
+                        continue;
+                    };
+                    if std::mem::take(&mut self.has_lapsed) {
+                        Box::pin(self.lapse(&handle)).await;
+                        continue;
+                    }
+                    Box::pin(self.end_run(&rest, &handle)).await;
+                    let resting = self.resting.filter(|_| !self.questions.has_tools());
+                    if let Some(resting) = resting {
+                        let _ = Box::pin(self.turn.suspend()).await;
+                        close(self.commands).await;
+                        return Over::Rests(resting);
+                    }
                 }
                 Next::Stopped(why) => {
                     stop = Some(why);
+                    if self.run.is_none() {
+                        // Whoever follows the turn is told of its end.
+                        let id = format!("{}-end", self.key.turn);
+                        Box::pin(self.begin_run(id.into(), None, Vec::new(), &handle)).await;
+                    }
                     self.turn.cancel();
                 }
                 Next::Waits(trouble) => {
                     let before = self.trouble.send_replace(trouble);
-                    if let (None, Some(trouble)) = (before, trouble) {
+                    if let (None, Some(trouble)) = (before, trouble)
+                        && self.run.is_some()
+                    {
                         self.writer.append(trouble.warning()).await;
                     }
                 }
-                Next::Told(command, told) => Box::pin(self.obey(command, told, &handle)).await,
+                Next::Told(command, told) => {
+                    if !is_told {
+                        clock = RunClock::new(self.setup.run_time);
+                    }
+                    if !is_told && !matches!(command, Command::Continue(_)) {
+                        Box::pin(self.begin_unposted(&handle)).await;
+                    }
+                    Box::pin(self.obey(command, told, &handle)).await;
+                }
+                Next::Lapsed if self.run.is_none() => self.cancel.cancel(),
                 Next::Lapsed => {
                     let lapsed = self.questions.lapsed(Instant::now());
                     if let Err(error) = Box::pin(self.answer(&lapsed, &handle)).await {
@@ -161,7 +258,7 @@ impl Drive<'_> {
                 }
                 Next::Progressed => {
                     while let Some(progress) = self.progress.due(Instant::now()) {
-                        self.writer.append(tool_progress(&progress)).await;
+                        self.writer.append(progress).await;
                     }
                 }
                 Next::Said(None) => break,
@@ -185,14 +282,46 @@ impl Drive<'_> {
                 }
             }
         }
+        self.tell_state().await;
         let finished = Box::pin(self.turn.finish()).await;
         close(self.commands).await;
         let ending = Ending::of(&finished.outcome, stop, Some(self.endpoint));
-        Over::Ended(ending, finished.usage)
+        let run = self.run.unwrap_or_else(|| CurrentRun {
+            id: self.key.turn.clone(),
+            before: TokenUsage::default(),
+            observer: None,
+        });
+        let run = EndedRun {
+            id: run.id,
+            before: run.before,
+            used: finished.usage,
+            observer: run.observer,
+        };
+        Over::Ended(ending, run)
+    }
+
+    /// Whether it matters that the turn rests.
+    fn looks_for_rest(&self) -> bool {
+        let waits = !self.questions.is_empty() || self.rounds.awaits_client();
+        waits && (self.is_told_in_runs || self.resting.is_some())
+    }
+
+    /// When the turn will have been left alone for long enough.
+    fn unread_until(&self) -> Option<Instant> {
+        let waits = !self.questions.is_empty() || self.rounds.awaits_client();
+        match (self.is_told_in_runs, &self.run) {
+            (true, Some(_)) => self.reading.deadline(),
+            (true, None) if !waits => self.reading.gives_up(),
+            _ => None,
+        }
     }
 
     /// Nothing that the turn waits for comes any more.
     async fn lapse(&mut self, handle: &TurnHandle) {
+        if self.is_told_in_runs {
+            // Nobody is there to hear how it goes on.
+            return self.cancel.cancel();
+        }
         let asked = self.questions.to_vec().into_iter();
         let declined: Vec<_> = asked
             .map(|question| ResumeEntry {
@@ -222,7 +351,7 @@ impl Drive<'_> {
     }
 
     /// Says whether the turn waits for the user.
-    fn note_asks(&self) {
+    pub(crate) fn note_asks(&self) {
         let now = !self.questions.is_empty();
         let is_waiting = now || self.rounds.awaits_client();
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
@@ -235,6 +364,7 @@ impl Drive<'_> {
         for (command, told) in std::mem::take(&mut self.early) {
             Box::pin(self.obey(command, told, handle)).await;
         }
+        Box::pin(self.begin_next(handle)).await;
     }
 
     async fn say(&mut self, event: RunEvent, handle: &TurnHandle) {
@@ -242,6 +372,9 @@ impl Drive<'_> {
             RunEvent::AgUi(event) => {
                 if let Event::ToolCallResult(result) = &event {
                     self.rounds.is_known(&result.tool_call_id);
+                }
+                if let Some(state) = &self.state {
+                    state.follow(&event);
                 }
                 self.labels.note(&event);
                 self.writer.append(event).await;
@@ -259,9 +392,17 @@ impl Drive<'_> {
                 }
             }
             RunEvent::ToolProgress(progress) => {
-                if let Some(progress) = self.progress.say(progress, Instant::now()) {
-                    self.writer.append(tool_progress(&progress)).await;
-                }
+                let (call, event) = (progress.tool_call_id.clone(), tool_progress(&progress));
+                self.tell_progress(call, event).await;
+            }
+            RunEvent::ToolPartialResult(partial) => {
+                let value = json!({
+                    "toolCallId": partial.tool_call_id,
+                    "toolName": partial.name,
+                    "content": partial.output.content,
+                });
+                let event = custom(TOOL_PARTIAL_RESULT, value);
+                self.tell_progress(partial.tool_call_id, event).await;
             }
             RunEvent::Retrying {
                 attempt, delay_ms, ..
@@ -273,8 +414,16 @@ impl Drive<'_> {
         }
     }
 
+    /// Tells how far a call is, unless it has just said so.
+    async fn tell_progress(&mut self, call: ToolCallId, event: Event) {
+        if let Some(event) = self.progress.say(call, event, Instant::now()) {
+            self.writer.append(event).await;
+        }
+    }
+
     async fn tell_call(&mut self, update: ToolCallUpdate) {
-        let call = update.tool_call_id.clone();
+        let (key, call) = (update.call, update.tool_call_id.clone());
+        self.has_moved = true;
         if update.status.is_final() {
             self.progress.end(&call);
             // They have lapsed, or the user has stopped the call.
@@ -282,7 +431,7 @@ impl Drive<'_> {
                 self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
             }
         }
-        let label = self.labels.label(&update, &self.setup.tools);
+        let label = self.labels.label(&update, self.agent.tools());
         let event = status_event(&update, &label);
         let has_result = update.result.is_some();
         let result = self.rounds.update(update);
@@ -292,22 +441,25 @@ impl Drive<'_> {
         let fact = Fact::Result(call);
         self.writer.append_fact(event, fact.clone()).await;
         if let Some(result) = result {
+            let changes = self.state.as_ref().map(|state| state.untold_before(key));
+            for change in changes.into_iter().flatten() {
+                self.writer.append_fact(change, fact.clone()).await;
+            }
             self.writer.append_fact(result, fact).await;
         }
     }
 
     /// A tool asks, or asks no more.
     async fn ask(&mut self, asking: Asking) {
+        self.has_moved = true;
         // The ids are the same after a restart.
         let id = match &asking {
-            Asking::Call(invocation, _) => question_id(&invocation.tool_call_id),
-            Asking::Tool(asks, _) => tool_question_id(&asks.invocation.tool_call_id, asks.number),
-            Asking::Withdrawn(effect) => {
-                if let Some(id) = self.questions.withdraw(*effect) {
-                    self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
-                }
-                return;
+            Asking::Call(invocation, _) => self.ids.of_call(&invocation.tool_call_id),
+            Asking::Tool(asks, _) => self.ids.of_tool(&asks.invocation.tool_call_id, asks.number),
+            Asking::Withdrawn(effect) if self.run.is_none() => {
+                return self.postponed.push(*effect);
             }
+            Asking::Withdrawn(effect) => return self.withdraw(*effect).await,
         };
         let told = match self.open.remove(&id) {
             // The tool went another way than before the restart.
@@ -327,7 +479,7 @@ impl Drive<'_> {
         let asked = Asked { id, expires };
         let interrupt = match asking {
             Asking::Call(invocation, answer) => {
-                let tools = &self.setup.tools;
+                let tools = self.agent.tools();
                 self.questions.ask(*invocation, answer, tools, asked)
             }
             Asking::Tool(asks, answer) => self.questions.ask_for_tool(*asks, answer, asked),
@@ -337,6 +489,13 @@ impl Drive<'_> {
         self.note_asks();
         if told.is_none() {
             self.tell_question(&interrupt).await;
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) async fn withdraw(&mut self, effect: EffectId) {
+        if let Some(id) = self.questions.withdraw(effect) {
+            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
         }
     }
 
@@ -389,31 +548,15 @@ fn is_same(told: &Interrupt, asking: &Asking) -> bool {
         && told.response_schema == Some(asks.response_schema())
 }
 
-/// Waits until nobody but the user can move the turn on, and all that it asks them has been told. For ever, if that needs
-/// something else to happen first.
-async fn rests(
-    handle: &TurnHandle,
-    (questions, rounds, told): (&Questions, &Rounds, &BTreeMap<String, Interrupt>),
-    is_heard: bool,
-) {
-    if handle.rested().await.is_ok()
-        && let Ok(conversation) = handle.conversation().await
-    {
-        let calls = conversation.calls();
-        let mut open = calls.iter().filter(|call| !call.status.is_final());
-        let waits = |call: &LiveCall| match call.status {
-            ToolCallStatus::AwaitingApproval => questions.has(&call.id),
-            ToolCallStatus::Deferred => true,
-            // It may have begun since the turn came to rest.
-            _ => false,
-        };
-        let mut told = told.keys();
-        let is_asked = open.all(waits) && told.all(|id| questions.has_id(id));
-        if is_heard && is_asked && rounds.is_heard(calls) {
-            return;
+/// Waits until only the user or the client can move the turn on; for ever if it comes to its end instead.
+fn rested(handle: &TurnHandle) -> BoxFuture<'static, ()> {
+    let handle = handle.clone();
+    async move {
+        if handle.rested().await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
-    std::future::pending::<()>().await;
+    .boxed()
 }
 
 /// The next event, once there is room for it.

@@ -13,6 +13,9 @@ use stepwell_io::{Event, Failure, Outcome};
 /// The event that says, before the end, why the answer is not whole.
 pub(crate) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
 
+/// The event that says where a tool call stands, for who follows a turn of a thread.
+pub(crate) const TOOL_STATUS: &str = "tool_status";
+
 /// The event that says how far a running tool is.
 pub(crate) const TOOL_PROGRESS: &str = "tool_progress";
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{EventRef, Message};
 use stepwell_io::Event;
-use stepwell_io::StoredTurn;
 use stepwell_io::store::{Store, StoreError, StoreFuture, TurnKey};
+use stepwell_io::{RunId, StoredTurn};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -55,8 +55,8 @@ struct Entry {
     json: String,
     /// Whether it is written at once.
     is_urgent: bool,
-    /// It tells of this, and comes after that in the store.
-    of: Option<Fact>,
+    /// It tells of these, and comes after them in the store.
+    of: Vec<Fact>,
 }
 
 /// What the log has already, of an owner before.
@@ -68,6 +68,14 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Whether a run of this id was told.
+    pub(crate) fn has_run(&self, id: &RunId) -> bool {
+        self.events.iter().any(|event| match event {
+            Event::RunStarted(start) => start.run_id == *id,
+            _ => false,
+        })
+    }
+
     /// The messages that the events come to.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let mut fold = Conversation::default();
@@ -134,15 +142,20 @@ impl EventWriter {
 
     /// Appends an event, once there is room.
     pub(crate) async fn append(&mut self, event: Event) {
-        self.put(event, None).await;
+        self.put(event, Vec::new()).await;
     }
 
     /// As [`append`](Self::append), for what is told once it is stored.
     pub(crate) async fn append_fact(&mut self, event: Event, fact: Fact) {
-        self.put(event, Some(fact)).await;
+        self.put(event, vec![fact]).await;
     }
 
-    async fn put(&mut self, event: Event, of: Option<Fact>) {
+    /// As [`append_fact`](Self::append_fact), for what is told once all of these are stored.
+    pub(crate) async fn append_facts(&mut self, event: Event, facts: Vec<Fact>) {
+        self.put(event, facts).await;
+    }
+
+    async fn put(&mut self, event: Event, of: Vec<Fact>) {
         let is_urgent = !is_delta(&event);
         let Some(event) = self.lawful.admit(event) else {
             return;
@@ -244,7 +257,7 @@ impl Log {
         let mut may_write_at = Instant::now();
         let mut first = entries.recv().await;
         while let Some(entry) = first.take() {
-            if let Some(fact) = &entry.of {
+            for fact in &entry.of {
                 let is_stored = tokio::select! {
                     biased;
                     is_stored = self.stored.until(fact) => is_stored,
@@ -269,7 +282,7 @@ impl Log {
                 };
                 let Some(entry) = entry else { break };
                 let is_early = |fact: &Fact| !self.stored.has(fact);
-                if entry.of.as_ref().is_some_and(is_early) {
+                if entry.of.iter().any(is_early) {
                     // What is before it is not to wait for it.
                     first = Some(entry);
                     break;

@@ -1,18 +1,20 @@
 //! The log of a turn that is over, and whose host died before it could tell all of it.
 
 use crate::engine::DriverSetup;
-use crate::turn::announce::{Stands, Statuses, announce};
+use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
 use crate::turn::call_labels::CallLabels;
 use crate::turn::ending::{Ending, LIMIT_REACHED};
 use crate::turn::event_writer;
 use crate::turn::event_writer::{EventWriter, Log};
+use crate::turn::in_runs::started;
 use crate::turn::rounds::Rounds;
+use crate::turn::runs::{Open, Runs};
 use crate::turn::session_turn::input;
 use crate::turn::stored::watched;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{Event, Message};
+use stepwell_core::event::{Event, Message, RunOutcome};
 use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages};
 use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::StoredTurn;
@@ -32,7 +34,7 @@ pub(crate) async fn is_told(store: &Arc<dyn Store>, key: &TurnKey) -> Result<boo
     let events = store.events(key, last.checked_sub(1), 1).await?;
     let last = events.last();
     let event = last.and_then(|last| serde_json::from_str(&last.data).ok());
-    Ok(event.as_ref().is_some_and(is_end))
+    Ok(event.as_ref().is_some_and(is_turn_end))
 }
 
 /// Adds to the log what is stored of the turn and not told, and its end.
@@ -67,19 +69,36 @@ pub(crate) async fn tell(
         trouble: watch::Sender::default(),
     };
     let mut writer = EventWriter::stored(log, &written);
-    if written.events.last().is_some_and(is_end) {
+    if written.events.last().is_some_and(is_turn_end) {
         return writer.finish().await;
     }
     tracing::info!(target: "stepwell", turn = %key, "the end of a turn is told, which its host could not tell");
     let conversation = conversation(&path)?;
     let mut rounds = Rounds::new(key.turn.to_string());
+    let runs = Runs::of(&written.events, true);
+    let run = match &runs.open {
+        Open::None => key.turn.clone(),
+        Open::Run(run) => run.clone(),
+        Open::Between => format!("{}-end", key.turn).into(),
+    };
+    if runs.open == Open::Between {
+        writer.append(started(key, &run, None)).await;
+    }
+    let head = RunHead {
+        id: &run,
+        terms: None,
+    };
     let stands = Stands {
         key,
+        ids: &QuestionIds::default(),
+        head,
+        runs: &runs,
+        state: None,
         conversation: Some(&conversation),
         statuses: &Statuses::of_last(&path)?,
         asks: &[],
         written: &written,
-        tools: &setup.tools,
+        tools: &setup.tools(),
     };
     announce(stands, &mut writer, &mut rounds, &mut CallLabels::default()).await;
     let ending = Ending::of_turn(turn.status, turn.outcome.as_ref());
@@ -88,7 +107,7 @@ pub(crate) async fn tell(
     {
         writer.append(notice).await;
     }
-    writer.end(ending.event(&input(key), None)).await
+    writer.end(ending.event(&input(key, &run), None)).await
 }
 
 /// Ends a turn that cannot go on, with what is stored of it and what of an answer was shown.
@@ -166,6 +185,17 @@ fn is_limit(event: &Event) -> bool {
     matches!(event, Event::Custom(custom) if custom.name == LIMIT_REACHED)
 }
 
-fn is_end(event: &Event) -> bool {
-    matches!(event, Event::RunFinished(_) | Event::RunError(_))
+/// Whether a turn that is over has told all with this event. A run that waits for somebody is not the turn's end.
+fn is_turn_end(event: &Event) -> bool {
+    match event {
+        Event::RunError(_) => true,
+        Event::RunFinished(finished) => match &finished.outcome {
+            Some(RunOutcome::Interrupt { .. }) => false,
+            Some(RunOutcome::Success {
+                pending_tool_call_ids,
+            }) => pending_tool_call_ids.is_none(),
+            _ => true,
+        },
+        _ => false,
+    }
 }

@@ -1,6 +1,5 @@
 //! What becomes of a turn's tool calls: which results the client is told, and what is left open when the turn rests.
 
-use crate::run::open_turn::OpenTurn;
 use std::collections::{HashMap, HashSet};
 use stepwell_core::conversation::{LiveCall, shown_result};
 use stepwell_core::event::{ToolCallResult, ToolRole};
@@ -34,11 +33,6 @@ impl Rounds {
             prefix,
             told: Told::default(),
         }
-    }
-
-    /// Goes on where a turn stood that waited for the user.
-    pub(crate) fn go_on(&mut self, turn: &OpenTurn) {
-        self.told.clone_from(&turn.told);
     }
 
     /// The user has decided about a call.
@@ -134,11 +128,6 @@ impl Rounds {
                 || (call.status == ToolCallStatus::Pending && seen.is_none())
                 || (call.status.is_final() && self.told.reported.contains(&call.id))
         })
-    }
-
-    /// What is to be known when the user has answered.
-    pub(crate) fn into_told(self) -> Told {
-        self.told
     }
 }
 

@@ -5,6 +5,8 @@ use crate::turn::shared_state::{CHANGE_STATE, SharedState};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::Event;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
 use stepwell_core::tool::parse_arguments;
@@ -32,47 +34,77 @@ pub(crate) fn changes(store: &Arc<dyn Store>, turn: &TurnKey) -> impl ToolHandle
     }
 }
 
+/// Brings a state to where the run under way has changed it, as far as its client was told: what was changed beyond that is
+/// told yet.
+pub(crate) fn catch_up(state: &SharedState, told: &[Event], path: &[Turn]) {
+    let begin = told
+        .iter()
+        .rposition(|event| matches!(event, Event::RunStarted(_)));
+    let run = &told[begin.unwrap_or(0)..];
+    for event in run {
+        state.follow(event);
+    }
+    let is_told = |call: &ToolCallId| {
+        told.iter().any(|event| match event {
+            Event::ToolCallResult(result) => result.tool_call_id == *call,
+            _ => false,
+        })
+    };
+    for (id, change) in path.last().into_iter().flat_map(changes_of) {
+        if !is_told(&id) {
+            let _ = state.change(&change);
+        }
+    }
+}
+
 /// The state at the end of a path.
 fn of_path(path: &[Turn]) -> SharedState {
     let state = SharedState::new(json!({}));
-    for turn in path {
-        let mut calls = HashMap::new();
-        for block in turn.blocks.iter().map(|block| &block.block.content) {
-            match block {
-                BlockContent::ToolUse {
-                    call,
-                    tool_call_id,
-                    name,
-                    arguments,
-                    ..
-                } if name == CHANGE_STATE => {
-                    calls.insert(*call, (tool_call_id, arguments));
-                }
-                // In the order in which they were run.
-                BlockContent::ToolResult {
-                    call,
-                    is_error: false,
-                    ..
-                } => {
-                    let Some((tool_call_id, raw)) = calls.remove(call) else {
-                        continue;
-                    };
-                    let Ok(value) = parse_arguments(raw) else {
-                        continue;
-                    };
-                    // What was taken once is taken again.
-                    let _ = state.change(&ToolInvocation {
-                        call: *call,
-                        tool_call_id: tool_call_id.clone(),
-                        ..ToolInvocation::new(CHANGE_STATE, value)
-                    });
-                }
-                _ => {}
-            }
-        }
+    for (_, change) in path.iter().flat_map(changes_of) {
+        // What was taken once is taken again.
+        let _ = state.change(&change);
     }
     drop(state.untold());
     state
+}
+
+/// The calls of a turn that have changed the state, in the order in which they were run.
+fn changes_of(turn: &Turn) -> Vec<(ToolCallId, ToolInvocation)> {
+    let mut calls = HashMap::new();
+    let mut changes = Vec::new();
+    for block in turn.blocks.iter().map(|block| &block.block.content) {
+        match block {
+            BlockContent::ToolUse {
+                call,
+                tool_call_id,
+                name,
+                arguments,
+                ..
+            } if name == CHANGE_STATE => {
+                calls.insert(*call, (tool_call_id, arguments));
+            }
+            BlockContent::ToolResult {
+                call,
+                is_error: false,
+                ..
+            } => {
+                let Some((tool_call_id, raw)) = calls.remove(call) else {
+                    continue;
+                };
+                let Ok(value) = parse_arguments(raw) else {
+                    continue;
+                };
+                let change = ToolInvocation {
+                    call: *call,
+                    tool_call_id: tool_call_id.clone(),
+                    ..ToolInvocation::new(CHANGE_STATE, value)
+                };
+                changes.push((tool_call_id.clone(), change));
+            }
+            _ => {}
+        }
+    }
+    changes
 }
 
 #[cfg(test)]

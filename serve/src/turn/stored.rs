@@ -1,7 +1,7 @@
 //! Which results of a turn are stored, and which answers of its user. They are told once they are: after a kill the tool
 //! may not be run again, nor the user asked, and they would see otherwise than they were told.
 
-use crate::turn::kept::in_checkpoint;
+use crate::turn::brought::in_checkpoint;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-use crate::turn::ending::{TOOL_PARTIAL_RESULT, TOOL_PROGRESS};
+use crate::turn::announce::status_named;
+use crate::turn::ending::{TOOL_PARTIAL_RESULT, TOOL_PROGRESS, TOOL_STATUS};
 use crate::turn::interrupts::INPUT_REQUIRED;
 use serde::Serialize;
 use serde_json::Value;
@@ -245,6 +246,20 @@ impl UiMessageEncoder {
                 }
                 Ok(())
             }
+            Event::Custom(custom) if custom.name == TOOL_STATUS => {
+                let call = custom.value["toolCallId"].as_str();
+                let status = custom.value["status"].as_str();
+                if let (Some(call), Some(status)) = (call, status.and_then(status_named)) {
+                    self.note(&call.into(), status);
+                }
+                Ok(())
+            }
+            // What is asked is told at the end.
+            Event::Custom(custom)
+                if ["interrupt", "interrupt_answered"].contains(&&*custom.name) =>
+            {
+                Ok(())
+            }
             Event::Custom(custom) => {
                 let id = match custom.name.as_str() {
                     // Else every report would stay in the message.
@@ -424,9 +439,6 @@ impl UiMessageEncoder {
 }
 
 const DONE: &[u8] = b"data: [DONE]\n\n";
-
-/// Ends the stream of a run that is stopped.
-pub(crate) const ABORTED: &[u8] = b"data: {\"type\":\"abort\"}\n\ndata: [DONE]\n\n";
 
 fn is_assistant(role: Option<TextMessageRole>) -> bool {
     matches!(role, None | Some(TextMessageRole::Assistant))

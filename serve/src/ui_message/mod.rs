@@ -3,9 +3,9 @@
 
 pub(crate) mod encoder;
 mod request;
-mod streams;
+mod stream;
 mod tools;
 
 pub use encoder::UiMessageEncoder;
 pub use request::ChatRequest;
-pub use streams::{ChatStream, ChatStreams};
+pub use stream::ChatStream;

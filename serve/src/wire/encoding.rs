@@ -6,6 +6,10 @@ use http::{HeaderMap, header};
 use std::io::Write;
 use stepwell_core::event::{Event, protobuf};
 
+/// The header of a client that comes back, with the id of the event that it had last:
+/// <https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header>.
+pub const LAST_EVENT_ID: &str = "last-event-id";
+
 /// A way of writing events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -95,6 +99,21 @@ impl Encoding {
                     tracing::error!(target: "stepwell", reason, "an event cannot be written");
                 }
             }
+        }
+    }
+
+    /// One event by itself, as [`write`](Self::write) has it.
+    pub(crate) fn frame(self, run_id: &str, index: u64, json: &[u8]) -> Bytes {
+        let mut frame = Vec::with_capacity(json.len() + 64);
+        self.write(run_id, index, json, &mut frame);
+        frame.into()
+    }
+
+    /// One event that a client cannot come back to.
+    pub(crate) fn without_id(self, json: &str) -> Bytes {
+        match self {
+            Self::Sse | Self::UiMessages => format!("data: {json}\n\n").into(),
+            Self::Protobuf => self.frame("", 0, json.as_bytes()),
         }
     }
 

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::ToolCallId;
 use stepwell_io::{Event, ToolCallStatus};
 use tokio::sync::Notify;
-use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// So many bytes may be unread before the writer waits.
@@ -23,8 +22,6 @@ pub struct Entry {
     pub index: u64,
     /// The event as the run's [`Format`] has it.
     pub json: Vec<u8>,
-    /// When it was written into the log.
-    pub written: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -110,11 +107,7 @@ impl LogWriter {
         let index = unread.next;
         unread.next += 1;
         unread.bytes += json.len();
-        unread.entries.push_back(Entry {
-            index,
-            json,
-            written: Instant::now(),
-        });
+        unread.entries.push_back(Entry { index, json });
         drop(unread);
         self.shared.written.notify_one();
     }

@@ -13,13 +13,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 const AT_ONCE: usize = 16 << 10;
 
 /// A silence beyond what can be counted is none that ends: a year is as good.
-pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
-struct Frames<F> {
+struct Frames {
     encoding: Encoding,
     run_id: RunId,
     log: EventStream,
-    waited: F,
     keep_alive: Duration,
     /// When something was sent last.
     sent: Instant,
@@ -29,14 +28,13 @@ struct Frames<F> {
 }
 
 impl EventStream {
-    /// The frames of an HTTP body. After a silence of `keep_alive` comes a comment, where the encoding has one; `waited`
-    /// is told how long each event waited to be sent. A client that goes away drops the stream, which the run notices.
+    /// The frames of an HTTP body. After a silence of `keep_alive` comes a comment, where the encoding has one. A
+    /// client that goes away drops the stream, which the run notices.
     pub fn frames(
         self,
         encoding: Encoding,
         run_id: RunId,
         keep_alive: Duration,
-        waited: impl FnMut(Duration) + Send + 'static,
     ) -> impl Stream<Item = Bytes> + Send + 'static {
         let now = Instant::now();
         let keep_alive = keep_alive.min(LONGEST);
@@ -44,7 +42,6 @@ impl EventStream {
             encoding,
             run_id,
             log: self,
-            waited,
             keep_alive,
             sent: now,
             silence: Box::pin(sleep_until(now + keep_alive)),
@@ -56,7 +53,7 @@ impl EventStream {
     }
 }
 
-impl<F: FnMut(Duration)> Frames<F> {
+impl Frames {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             tokio::select! {
@@ -88,8 +85,7 @@ impl<F: FnMut(Duration)> Frames<F> {
         let mut frames = Vec::with_capacity(first.json.len() + 64);
         let mut next = Some(first);
         while let Some(entry) = next {
-            (self.waited)(self.sent - entry.written);
-            let Entry { index, json, .. } = entry;
+            let Entry { index, json } = entry;
             self.encoding.write(&self.run_id, index, &json, &mut frames);
             next = (frames.len() < AT_ONCE)
                 .then(|| self.log.next_unread())

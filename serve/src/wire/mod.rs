@@ -3,8 +3,8 @@
 mod encoding;
 pub(crate) mod event_log;
 pub(crate) mod format;
-pub(crate) mod frames;
+mod frames;
 
-pub use encoding::Encoding;
+pub use encoding::{Encoding, LAST_EVENT_ID};
 pub use event_log::{Entry, EventStream};
 pub use format::Format;

@@ -1,6 +1,6 @@
 //! What becomes of a running tool's question when its host is gone.
 
-use crate::engine::tests::{model, new_turn, setup_of};
+use crate::engine::tests::{model, new_turn, said, setup_of};
 use crate::engine::{Engine, EngineError, LocalEngine};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::Question;
 use stepwell_io::store::{MemoryStore, Store, TurnKey};
 use stepwell_io::{Tool, ToolContext};
@@ -95,7 +95,7 @@ fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
 /// Begins a turn whose tool asks, and lets go of it there.
 async fn left(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {
     let mut new = new_turn();
-    new.message = Some(Message::user("m", "order"));
+    new.origin = said("order");
     let key = engine.start(new).await.unwrap();
     asked(store, &key, 1).await;
     engine.close(Duration::ZERO).await;

@@ -5,13 +5,13 @@ mod begun_again;
 mod model;
 mod rests;
 
-use crate::engine::{DriverSetup, Engine, EngineError, LocalEngine, NewTurn, Parent};
+use crate::engine::{DriverSetup, Engine, EngineError, LocalEngine, NewTurn, Origin, Parent};
+use crate::turn::agent::TurnAgent;
+use crate::turn::brought::Brought;
 use crate::turn::ending::custom;
 use crate::turn::event_writer::{EventWriter, Log, Written};
-use crate::turn::shared_state::offered_by;
 use crate::turn::store_trouble::StoreTrouble;
 use crate::turn::stored::{Fact, watched};
-use crate::turn::turn_tools::TurnTools;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -147,11 +147,9 @@ fn setup_of(base: AgentBuilder, store: Arc<dyn Store>, store_timeout: Duration) 
     let time = Duration::from_secs(3_600);
     DriverSetup {
         store,
+        is_durable: true,
         owner: Uuid::new_v4().to_string(),
-        tools: base.registered_tools().clone(),
-        endpoint: base.endpoint().clone(),
-        base: offered_by(base),
-        instructions: None,
+        agent: Some(Arc::new(TurnAgent::new(base))),
         offered: Vec::new(),
         observer: None,
         journals: None,
@@ -159,6 +157,7 @@ fn setup_of(base: AgentBuilder, store: Arc<dyn Store>, store_timeout: Duration) 
         waiting: 100,
         run_time: time,
         interrupt_time: time,
+        linger: None,
         store_timeout,
         elsewhere: None,
     }
@@ -168,11 +167,16 @@ pub(crate) fn new_turn() -> NewTurn {
     NewTurn {
         thread: "t".into(),
         turn: "r".into(),
-        parent: Parent::Latest,
-        message: Some(Message::user("m", "What are the numbers?")),
-        model: None,
-        tools: None,
+        origin: said("What are the numbers?"),
+        agent: None,
+        base: None,
+        brought: Brought::default(),
     }
+}
+
+/// What the user says, after all that the thread has.
+pub(crate) fn said(text: &str) -> Origin {
+    Origin::Stored(Parent::Latest, Some(Box::new(Message::user("m", text))))
 }
 
 fn key() -> TurnKey {
@@ -321,11 +325,12 @@ async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
         description: "Of the app.".to_owned(),
         ..ToolDefinition::default()
     });
-    let setup = engine.0.setup();
-    let tools = TurnTools::new(&setup.base, &setup.tools, &tools).unwrap();
     let turn = NewTurn {
-        message: Some(Message::user("m", "Ask my app.")),
-        tools,
+        origin: said("Ask my app."),
+        brought: Brought {
+            client_tools: tools.to_vec(),
+            ..Brought::default()
+        },
         ..new_turn()
     };
     engine.start(turn).await.unwrap();

@@ -2,13 +2,12 @@
 
 use crate::engine::Command;
 use crate::engine::driver::Active;
-use crate::engine::tests::{model, new_turn, setup_of};
+use crate::engine::tests::{model, new_turn, said, setup_of};
 use crate::engine::{Driver, DriverSetup, GoesOn};
 use crate::engine::{EngineError, NewTurn};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::event::Message;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::store::{Generation, MemoryStore, Store, TurnKey, Unfinished};
 use stepwell_mock_llm::MockLlm;
@@ -26,7 +25,7 @@ async fn driver(store: &MemoryStore) -> (MockLlm, Driver) {
 /// Lays a turn down that asks its user.
 async fn lay(driver: &Driver) -> TurnKey {
     let new = NewTurn {
-        message: Some(Message::user("m", "change")),
+        origin: said("change"),
         ..new_turn()
     };
     let key = driver.admit(&new).await.unwrap();

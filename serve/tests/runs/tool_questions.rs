@@ -65,7 +65,8 @@ impl Client {
             input["resume"] = json!(resume);
         }
         let input = read_input(input.to_string().as_bytes()).expect("an input");
-        let mut stream = self.server.run(&self.agent, input).expect("it begins");
+        let stream = self.server.run(&self.agent, input);
+        let mut stream = stream.await.expect("it begins");
         let mut events = Vec::new();
         while let Some(event) = stream.next().await {
             events.push(serde_json::from_slice(&event.json).expect("JSON"));
@@ -334,9 +335,10 @@ async fn a_chat_is_asked_by_a_part_and_answers_with_its_body() {
         json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": "Ship it" }] });
     let parts = |body: Value| {
         let request = ChatRequest::read(body.to_string().as_bytes()).expect("a request");
-        let stream = client.server.chat(&client.agent, request);
-        let frames = stream.expect("it begins").frames(Duration::MAX);
+        let client = &client;
         async move {
+            let stream = client.server.chat(&client.agent, request).await;
+            let frames = stream.expect("it begins").frames();
             let frames: Vec<_> = frames.collect().await;
             let text = String::from_utf8(frames.concat()).expect("text");
             let data = text.lines().filter_map(|line| line.strip_prefix("data: "));

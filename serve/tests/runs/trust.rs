@@ -18,12 +18,12 @@ async fn sent(trust: Option<ClientTrust>, body: &Value) -> Vec<(String, String)>
     let body_text = body.to_string();
     if body["threadId"].is_null() {
         let chat = ChatRequest::read(body_text.as_bytes()).expect("a chat");
-        let stream = server.chat(&agent, chat).expect("it begins");
-        let frames = stream.frames(std::time::Duration::MAX);
+        let stream = server.chat(&agent, chat).await.expect("it begins");
+        let frames = stream.frames();
         frames.collect::<Vec<_>>().await;
     } else {
         let input = read_input(body_text.as_bytes()).expect("an input");
-        let mut events = server.run(&agent, input).expect("it begins");
+        let mut events = server.run(&agent, input).await.expect("it begins");
         while events.next().await.is_some() {}
     }
     let requests = model.requests();

@@ -10,8 +10,9 @@ use std::{collections::BTreeSet, fmt, fs, mem, path::Path};
 pub(super) const LANGUAGES: [&str; 6] = ["rust", "swift", "kotlin", "python", "flutter", "web"];
 
 /// The sources; the bindings are what uniffi gives to Swift, Kotlin and Python.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("io", ":(glob)io/src/**/*.rs"),
+    ("serve", ":(glob)serve/src/**/*.rs"),
     ("core", ":(glob)core/src/**/*.rs"),
     ("bindings", ":(glob)bindings/src/**/*.rs"),
     ("swift", ":(glob)bindings/swift/Sources/Stepwell/*.swift"),
@@ -79,7 +80,7 @@ impl Known {
                     }
                     match language {
                         "core" => known.put("rust", item.written("rust")),
-                        "io" => known.add_io(item),
+                        "io" | "serve" => known.add_io(item),
                         "bindings" => known.add_bindings(item, &config),
                         _ => known.put(language, item.written(language)),
                     }
@@ -208,7 +209,9 @@ fn declared(language: &str, text: &str) -> Vec<Item> {
         let is_public = match language {
             "swift" | "kotlin" => words.starts_with("public "),
             "python" => words.starts_with("def ") || words.starts_with("async def "),
-            "io" | "core" | "bindings" => words.starts_with("pub ") || depth > 0 && is_enum,
+            "io" | "serve" | "core" | "bindings" => {
+                words.starts_with("pub ") || depth > 0 && is_enum
+            }
             _ => true,
         };
         let mut add = |of: &str, name: &str| {

@@ -3,7 +3,8 @@
     app = AgUiApp(agent)        # uvicorn app:app
 
 It answers ``POST /agent`` as an AG-UI agent, and ``POST /api/chat`` and ``GET /api/chat/{id}/stream`` as the AI SDK's
-``DefaultChatTransport`` expects; ``DELETE`` of that stream stops the chat's run. It is a plain ASGI app: a server runs it by itself, and a framework mounts it
+``DefaultChatTransport`` expects; ``POST /agent/stop`` and ``POST /api/chat/{id}/stop`` stop a run. A client that has lost its
+connection posts its run again, with ``Last-Event-ID`` if it has a part of it. It is a plain ASGI app: a server runs it by itself, and a framework mounts it
 (``app.mount("/ai", AgUiApp(agent))``). For a handler of your own, ``to_ag_ui`` makes a run of a turn.
 """
 
@@ -47,8 +48,8 @@ class AgUiApp:
     the log, and its context and state reach the model as the user's words. ``trust_clients=True`` takes them as instructions:
     for clients that are back ends of your own, never for browsers.
 
-    Times are seconds: of a run, without the time that it waits for its user; of a question; of a chat's run that nobody
-    reads, so that a client may come back to it; and of what runs when the server stops.
+    Times are seconds: of a run, without the time that it waits for its user; of a question; of a run that nobody reads, so
+    that its client may come back to it; and of what runs when the server stops.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class AgUiApp:
         max_runs: int = 256,
         run_timeout: float = 600,
         interrupt_timeout: float = 3600,
-        resume_timeout: float = 15,
+        resume_timeout: float = 30,
         stop_timeout: float = 10,
         trust_clients: bool = False,
     ) -> None:
@@ -151,13 +152,15 @@ class AgUiApp:
                 method=scope["method"],
                 path=path,
                 content_type=headers.get(b"content-type"),
+                query=scope.get("query_string", b"").decode("latin-1"),
                 accept=headers.get(b"accept"),
+                last_event_id=headers.get(b"last-event-id"),
                 body=bytes(body),
             )
             agent = self._agent if self._agent_for is None else self._agent_for(scope)
             assert agent is not None
             here, _ = agent._here(agent._typed)
-            return self._server.answer(here, request)
+            return await self._server.answer(here, request)
         finally:
             self._held -= held
 

@@ -64,6 +64,7 @@ fn serving(store: Arc<dyn Store>) -> Serving {
             idle_timeout: minute,
             run_time: minute,
             interrupt_time: minute,
+            linger: Some(minute),
             store_timeout: minute,
             grace: minute,
         },

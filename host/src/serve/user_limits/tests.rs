@@ -71,7 +71,6 @@ async fn users_at_rest_take_no_memory() {
     let limits = limits(2, 60);
     let store = MemoryStore::new();
     let leave = limits.start(&user("runs"), &store, None).await.unwrap();
-    let run = leave.unwrap().posted();
     for number in 1..LOOK_FROM {
         limits.request(&user(&format!("user {number}"))).unwrap();
     }
@@ -80,11 +79,11 @@ async fn users_at_rest_take_no_memory() {
     let known: Vec<_> = lock(&limits.users).known.keys().cloned().collect();
     assert_eq!(known.len(), 2, "{known:?}");
     assert!(known.contains(&user("runs")) && known.contains(&user("asks")));
-    drop(run);
+    drop(leave);
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_and_posted_runs_count_together() {
+async fn unfinished_turns_count() {
     let limits = limits(2, 0);
     let store = MemoryStore::new();
     let (alice, bob) = (user("alice"), user("bob"));
@@ -98,14 +97,14 @@ async fn turns_and_posted_runs_count_together() {
         limits.start(user, &store, thread.as_ref()).await
     };
     begin(&alice, "one").await;
-    let run = start(&alice, None).await.unwrap().unwrap().posted();
+    begin(&alice, "two").await;
     assert_eq!(retry_after(start(&alice, None).await.unwrap_err()), 5);
     let other = start(&alice, Some("other")).await;
     assert_eq!(retry_after(other.unwrap_err()), 5);
     // The turn of its own thread is stopped for it.
     assert!(start(&alice, Some("one")).await.unwrap().is_some());
     assert!(start(&bob, Some("one")).await.unwrap().is_some());
-    drop(run);
+    store.delete_thread(&alice.thread("two")).await.unwrap();
     assert!(start(&alice, Some("other")).await.unwrap().is_some());
     begin(&alice, "other").await;
     start(&alice, None).await.unwrap_err();
@@ -123,10 +122,11 @@ async fn of_two_that_start_at_once_the_second_sees_the_first() {
     assert!((&mut second).now_or_never().is_none());
     let bob = user("bob");
     assert!(limits.start(&bob, &store, None).await.unwrap().is_some());
-    let run = first.posted();
+    let key = TurnKey::new(alice.thread("one"), "r");
+    let turn = NewTurn::new(key, "host", Timestamp(1));
+    store.begin_turn(&turn).await.unwrap();
+    drop(first);
     second.await.unwrap_err();
-    drop(run);
-    assert!(limits.start(&alice, &store, None).await.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use super::AnyStore;
 use super::support::{FIRST, batch, key, new_turn, texts, whole_turn};
 use crate::ThreadKey;
-use crate::store::{Generation, Lease, LeaseKey, StoreError};
+use crate::store::{Generation, Lease, LeaseKey, RESTING, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Timestamp;
@@ -142,6 +142,9 @@ pub async fn turns_without_a_lease_are_orphans(store: AnyStore) {
         store.begin_turn(&new).await.unwrap();
     }
     whole_turn(&*store, new_turn("d", "run", 0)).await;
+    let resting = new_turn("e", "run", 0);
+    store.begin_turn(&resting).await.unwrap();
+    store.claim(&resting.key, FIRST, RESTING).await.unwrap();
     assert_eq!(orphans().await, ["c", "b"]);
     store.claim(&key("b", "run"), FIRST, &here).await.unwrap();
     assert_eq!(orphans().await, ["c"]);

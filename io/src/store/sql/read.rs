@@ -2,7 +2,7 @@
 
 use super::database::{Row, Session, Value};
 use crate::store::record::{
-    EventLog, Generation, LoggedEvent, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    EventLog, Generation, LoggedEvent, RESTING, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 use crate::store::{LeaseKey, StoreError};
 use serde::de::DeserializeOwned;
@@ -245,7 +245,8 @@ pub(super) async fn orphans<S: Session>(session: &mut S) -> Result<Vec<Unfinishe
         false => format!(" OR s.owner IN ({})", places.join(", ")),
     };
     let is_orphan = format!(
-        " AND (NOT EXISTS (SELECT 1 FROM leases l WHERE l.owner = s.owner AND l.expires_at > {now}){is_of_dead})"
+        " AND s.owner <> '{RESTING}' \
+         AND (NOT EXISTS (SELECT 1 FROM leases l WHERE l.owner = s.owner AND l.expires_at > {now}){is_of_dead})"
     );
     unfinished_where::<S>(session, &is_orphan, &values).await
 }

@@ -184,6 +184,10 @@ impl Engine for RestateEngine {
         .boxed()
     }
 
+    fn resting(&self) -> &'static str {
+        ELSEWHERE
+    }
+
     fn refuses(&self) -> Option<EngineError> {
         None
     }

@@ -193,6 +193,11 @@ impl Work {
                 let mut blocks = path.iter().flat_map(|turn| &turn.blocks);
                 Ok(blocks.any(|stored| is_result(&stored.block.content, call, result)))
             }
+            Command::Continue(continued) => {
+                let written = event_writer::read(store, turn, &CancellationToken::new()).await?;
+                let run = continued.brought.run.as_ref();
+                Ok(run.is_some_and(|run| written.has_run(&run.id)))
+            }
             Command::CancelCall(call) => {
                 let statuses = Statuses::of_last(&store.path(turn).await?)?;
                 Ok(statuses.is_over(call))

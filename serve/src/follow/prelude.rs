@@ -1,0 +1,194 @@
+//! Where a run stands, for a client that joins it and has nothing of it: the messages that are whole, and each item that is
+//! open, from its beginning.
+
+use crate::turn::event_writer::Written;
+use std::collections::{BTreeMap, BTreeSet};
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{
+    Event, EventRef, Message, MessagesSnapshot, ReasoningMessageContent, StateSnapshot,
+    TextMessageContent, ToolCallArgs, ToolCallResult, ToolRole,
+};
+use stepwell_core::run::BlockContent;
+use stepwell_core::session::{MessageBuilder, SessionError, Turn};
+
+/// An item that has begun, and not ended.
+struct Open<'a> {
+    id: String,
+    start: &'a Event,
+    /// What it has so far.
+    text: String,
+}
+
+/// Returns the events that tell a client of a run where the run stands, at the end of what its turn's log has. What is open
+/// is in no snapshot: a client adds it as it adds what is new.
+///
+/// # Errors
+/// The path cannot be read as a conversation.
+pub(crate) fn prelude(mut path: Vec<Turn>, written: &Written) -> Result<Vec<Event>, SessionError> {
+    let mut brought = BTreeMap::new();
+    if let Some(turn) = path.last_mut() {
+        // The log has all of it that was shown: all but what the client's tools gave.
+        for stored in std::mem::take(&mut turn.blocks) {
+            if let BlockContent::ToolResult {
+                tool_call_id,
+                content,
+                message_id,
+                ..
+            } = stored.block.content
+            {
+                brought.insert(tool_call_id, (content, message_id));
+            }
+        }
+    }
+    for event in &written.events {
+        if let Event::ToolCallResult(result) = event {
+            brought.remove(&result.tool_call_id);
+        }
+    }
+    let mut started = None;
+    let mut open: Vec<Open<'_>> = Vec::new();
+    for event in &written.events {
+        if let Event::RunStarted(_) = event {
+            started = Some(event);
+            open.clear();
+        }
+        match part(event) {
+            Some((id, Part::Start)) => open.push(Open {
+                id,
+                start: event,
+                text: String::new(),
+            }),
+            Some((id, Part::Piece(piece))) => {
+                if let Some(open) = open.iter_mut().find(|open| open.id == id) {
+                    open.text.push_str(piece);
+                }
+            }
+            Some((id, Part::End)) => open.retain(|open| open.id != id),
+            None => {}
+        }
+    }
+    let mut fold = MessageBuilder::new().conversation(&path)?;
+    for event in &written.events {
+        if let Event::RunStarted(_) = event {
+            for call in calls_without_result(fold.messages()) {
+                if let Some((content, message_id)) = brought.remove(&call) {
+                    let message_id = message_id.unwrap_or_else(|| format!("{call}-result").into());
+                    let _ = fold.apply(EventRef::from(&Event::from(ToolCallResult {
+                        message_id,
+                        tool_call_id: call,
+                        content,
+                        role: Some(ToolRole::Tool),
+                        common: None,
+                    })));
+                }
+            }
+        }
+        let is_open = part(event).is_some_and(|(id, _)| open.iter().any(|open| open.id == id));
+        if !is_open {
+            // What it does not take, no client does.
+            let _ = fold.apply(EventRef::from(event));
+        }
+    }
+    let mut prelude: Vec<Event> = started.into_iter().cloned().collect();
+    let state = fold.shared_state();
+    if !state.is_null() && state.as_object().is_none_or(|fields| !fields.is_empty()) {
+        let snapshot = state.clone();
+        prelude.push(Event::from(StateSnapshot {
+            snapshot,
+            common: None,
+        }));
+    }
+    prelude.push(Event::from(MessagesSnapshot {
+        messages: fold.messages().to_vec(),
+        ..MessagesSnapshot::default()
+    }));
+    for open in open {
+        prelude.push(open.start.clone());
+        prelude.extend(piece_of(open.start, open.text));
+    }
+    Ok(prelude)
+}
+
+/// The calls of these messages that have no result there.
+fn calls_without_result(messages: &[Message]) -> Vec<ToolCallId> {
+    let answered: BTreeSet<_> = messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool(result) => Some(&result.tool_call_id),
+            _ => None,
+        })
+        .collect();
+    let asked = messages.iter().filter_map(|message| match message {
+        Message::Assistant(said) => Some(&said.tool_calls),
+        _ => None,
+    });
+    let calls = asked.flatten().map(|call| &call.id);
+    calls
+        .filter(|call| !answered.contains(call))
+        .cloned()
+        .collect()
+}
+
+/// What an event is to its item.
+enum Part<'a> {
+    Start,
+    Piece(&'a str),
+    End,
+}
+
+/// The item of an event.
+fn part(event: &Event) -> Option<(String, Part<'_>)> {
+    let item = |kind: &str, id: &str, part| Some((format!("{kind} {id}"), part));
+    match event {
+        Event::TextMessageStart(start) => item("text", start.message_id.as_str(), Part::Start),
+        Event::TextMessageContent(piece) => {
+            let part = Part::Piece(&piece.delta);
+            item("text", piece.message_id.as_str(), part)
+        }
+        Event::TextMessageEnd(end) => item("text", end.message_id.as_str(), Part::End),
+        Event::ReasoningStart(start) => item("span", start.message_id.as_str(), Part::Start),
+        Event::ReasoningEnd(end) => item("span", end.message_id.as_str(), Part::End),
+        Event::ReasoningMessageStart(start) => {
+            item("reasoning", start.message_id.as_str(), Part::Start)
+        }
+        Event::ReasoningMessageContent(piece) => {
+            let part = Part::Piece(&piece.delta);
+            item("reasoning", piece.message_id.as_str(), part)
+        }
+        Event::ReasoningMessageEnd(end) => item("reasoning", end.message_id.as_str(), Part::End),
+        Event::ToolCallStart(start) => item("call", start.tool_call_id.as_str(), Part::Start),
+        Event::ToolCallArgs(piece) => {
+            let part = Part::Piece(&piece.delta);
+            item("call", piece.tool_call_id.as_str(), part)
+        }
+        Event::ToolCallEnd(end) => item("call", end.tool_call_id.as_str(), Part::End),
+        Event::StepStarted(start) => item("step", &start.step_name, Part::Start),
+        Event::StepFinished(end) => item("step", &end.step_name, Part::End),
+        _ => None,
+    }
+}
+
+/// What an open item has so far, as one piece.
+fn piece_of(start: &Event, text: String) -> Option<Event> {
+    if text.is_empty() {
+        return None;
+    }
+    Some(match start {
+        Event::TextMessageStart(start) => Event::from(TextMessageContent {
+            message_id: start.message_id.clone(),
+            delta: text,
+            ..TextMessageContent::default()
+        }),
+        Event::ReasoningMessageStart(start) => Event::from(ReasoningMessageContent {
+            message_id: start.message_id.clone(),
+            delta: text,
+            ..ReasoningMessageContent::default()
+        }),
+        Event::ToolCallStart(start) => Event::from(ToolCallArgs {
+            tool_call_id: start.tool_call_id.clone(),
+            delta: text,
+            ..ToolCallArgs::default()
+        }),
+        _ => return None,
+    })
+}

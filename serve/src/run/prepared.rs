@@ -1,0 +1,178 @@
+//! What a client asks for with a run, made ready to be run.
+
+use crate::request::trust::{self, CONTEXT_ID, ClientTrust};
+use crate::request::{Refused, RefusedReason};
+use crate::turn::agent::{TurnAgent, UnusableTurnTools};
+use crate::turn::brought::{Brought, RunTerms};
+use crate::ui_message::ChatRequest;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use stepwell_core::dialect::{ClientVersion, Dialect};
+use stepwell_core::event::{Message, ResumeEntry, RunAgentInput, ToolMessage};
+use stepwell_core::{MessageId, ToolCallId};
+use stepwell_io::{AgentBuilder, RunId, ToolFailure, ToolOutput, ToolResult};
+
+/// A run that can begin, or go on with a turn that waits.
+#[derive(Debug)]
+pub struct PreparedRun {
+    pub(crate) agent: Arc<TurnAgent>,
+    /// What the turn's agent begins with: it has the client's tools.
+    pub(crate) base: AgentBuilder,
+    /// The conversation as the model is sent it.
+    pub(crate) history: Vec<Message>,
+    pub(crate) brought: Brought,
+    pub(crate) terms: RunTerms,
+    pub(crate) version: ClientVersion,
+    pub(crate) resume: Vec<ResumeEntry>,
+    /// What the client's tools gave since the user or the model spoke last.
+    pub(crate) results: Vec<(ToolCallId, ToolResult)>,
+    /// The user has said something new: nobody answers then what was asked before.
+    pub(crate) is_new: bool,
+}
+
+impl PreparedRun {
+    /// Reads what an AG-UI client asks for. `trust` says whether the client may give the model instructions.
+    ///
+    /// # Errors
+    /// A tool of the client's cannot be offered.
+    pub fn new(
+        agent: &Arc<TurnAgent>,
+        input: RunAgentInput,
+        trust: ClientTrust,
+    ) -> Result<Self, Refused> {
+        let state = agent
+            .can_share_state()
+            .then(|| input.state.clone().unwrap_or_else(|| json!({})));
+        Self::of(agent, input, state, None, trust)
+    }
+
+    /// Reads what a chat of the AI SDK asks for, which shares no state.
+    ///
+    /// # Errors
+    /// A tool of the client's cannot be offered.
+    pub fn chat(
+        agent: &Arc<TurnAgent>,
+        request: ChatRequest,
+        trust: ClientTrust,
+    ) -> Result<Self, Refused> {
+        let message = Some(MessageId::from(request.message_id));
+        let prepared = Self::of(agent, request.input, None, message, trust)?;
+        Ok(Self {
+            is_new: request.is_new,
+            ..prepared
+        })
+    }
+
+    fn of(
+        agent: &Arc<TurnAgent>,
+        input: RunAgentInput,
+        state: Option<Value>,
+        message: Option<MessageId>,
+        trust: ClientTrust,
+    ) -> Result<Self, Refused> {
+        let mut history = trust::messages(&input, trust);
+        let results = results(&history);
+        let is_ag_ui = agent.endpoint().dialect == Dialect::AgUi;
+        let situation = match is_ag_ui {
+            // It takes what the client says of itself as it is.
+            true => None,
+            false => trust::instructions(&mut history, &input, state.as_ref(), trust),
+        };
+        let client_tools = input.tools.unwrap_or_default();
+        let base = agent.with_tools(state.is_some(), &client_tools)?;
+        let forwarded = match input.forwarded_props {
+            Some(Value::Object(props)) => props,
+            _ => Default::default(),
+        };
+        let is_background = forwarded.get("background") == Some(&Value::Bool(true));
+        let (context, forwarded_props) = match is_ag_ui {
+            true => (input.context.unwrap_or_default(), forwarded),
+            false => Default::default(),
+        };
+        let terms = RunTerms {
+            id: input.run_id,
+            parent: input.parent_run_id,
+            message,
+            state,
+            situation,
+            context,
+            forwarded_props,
+            is_background,
+        };
+        Ok(Self {
+            agent: Arc::clone(agent),
+            base,
+            history,
+            brought: Brought {
+                client_tools,
+                ..Brought::default()
+            },
+            terms,
+            version: ClientVersion::declared(input.protocol_version.as_deref()),
+            resume: input.resume.unwrap_or_default(),
+            results,
+            is_new: false,
+        })
+    }
+
+    /// The run's id.
+    #[must_use]
+    pub fn run_id(&self) -> &RunId {
+        &self.terms.id
+    }
+
+    /// Whether the client asks to go on with a turn that waits.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.resume.is_empty() || !self.results.is_empty()
+    }
+
+    /// Whether these messages are those that the client sends.
+    pub(crate) fn is_of(&self, history: &[Message]) -> bool {
+        // What is added on the client's behalf has an id of its own each time.
+        let own = |messages: &[Message]| -> Vec<MessageId> {
+            let ids = messages.iter().map(Message::id);
+            let ids = ids.filter(|id| !id.as_str().starts_with(CONTEXT_ID));
+            ids.cloned().collect()
+        };
+        own(&self.history) == own(history)
+    }
+
+    /// What is kept with the turn.
+    pub(crate) fn brought(&self) -> Brought {
+        Brought {
+            run: Some(self.terms.clone()),
+            ..self.brought.clone()
+        }
+    }
+}
+
+/// What the tools gave whose results end the conversation.
+fn results(messages: &[Message]) -> Vec<(ToolCallId, ToolResult)> {
+    let last = messages.iter().rev().map_while(|message| match message {
+        Message::Tool(message) => Some((message.tool_call_id.clone(), result(message))),
+        _ => None,
+    });
+    let mut results: Vec<_> = last.collect();
+    results.reverse();
+    results
+}
+
+fn result(message: &ToolMessage) -> ToolResult {
+    match &message.error {
+        Some(error) => Err(ToolFailure::error(error)),
+        None => Ok(ToolOutput {
+            content: message.content.clone(),
+        }),
+    }
+}
+
+impl From<UnusableTurnTools> for Refused {
+    fn from(error: UnusableTurnTools) -> Self {
+        match error {
+            UnusableTurnTools::TooLong { .. } => {
+                Self::new(RefusedReason::InvalidInput, error.to_string())
+            }
+            UnusableTurnTools::Unusable(error) => Self::from(error),
+        }
+    }
+}

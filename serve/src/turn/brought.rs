@@ -1,0 +1,108 @@
+//! What a client brought to a turn, beside what is stored of every turn. It is kept with the turn's checkpoints, so that
+//! whoever goes on with the turn has it too.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use stepwell_core::MessageId;
+use stepwell_core::event::{Context, ToolDefinition};
+use stepwell_io::RunId;
+
+/// What a client brought to a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Brought {
+    /// Its tools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_tools: Vec<ToolDefinition>,
+    /// The name of the model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_model: Option<String>,
+    /// The run that the turn is told in, where a run ends when the turn waits for somebody.
+    // A checkpoint has a `run` of its own.
+    #[serde(rename = "client_run", skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunTerms>,
+}
+
+/// What a client asked for with a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunTerms {
+    /// The run's id.
+    pub id: RunId,
+    /// The run that it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
+    /// The message that a chat's answer belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+    /// The shared state as the client has it; absent if none is shared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
+    /// What a trusted client adds to the instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub situation: Option<String>,
+    /// What an AG-UI agent behind the server is told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<Context>,
+    /// What an AG-UI agent behind the server is handed on.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub forwarded_props: Map<String, Value>,
+    /// Whether the run goes on however long nobody reads it.
+    #[serde(default)]
+    pub is_background: bool,
+}
+
+impl Brought {
+    /// Reads what a checkpoint has. What is wrong with it is said by who goes on from it.
+    pub(crate) fn of_checkpoint(checkpoint: &str) -> Self {
+        serde_json::from_str(checkpoint).unwrap_or_default()
+    }
+
+    /// Returns the fields that [`in_checkpoint`] adds; nothing if there are none.
+    pub(crate) fn fields(&self) -> Option<Arc<str>> {
+        let json = serde_json::to_string(self).ok()?;
+        let fields = json.strip_prefix('{')?.strip_suffix('}')?;
+        (!fields.is_empty()).then(|| format!("{fields},").into())
+    }
+}
+
+/// Returns the checkpoint of a run with these fields in it. Whoever does not know of them reads it as it was.
+pub(crate) fn in_checkpoint(fields: &str, checkpoint: &str) -> String {
+    match checkpoint.strip_prefix('{') {
+        Some(rest) => format!("{{{fields}{rest}"),
+        // The turn is closed, and keeps nothing.
+        None => checkpoint.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_checkpoint_keeps_what_it_is_given_and_stays_what_it_is() {
+        let brought: Brought = serde_json::from_value(json!({
+            "client_tools": [{"name": "where", "description": "Where."}],
+            "chosen_model": "a/\"b\"",
+            "client_run": {"id": "r", "state": {"a": 1}, "is_background": true},
+        }))
+        .expect("it is read");
+        let fields = brought.fields().expect("something is kept");
+        let kept = in_checkpoint(&fields, r#"{"v":1,"state":"Idle"}"#);
+        assert_eq!(Brought::of_checkpoint(&kept), brought);
+        let mut whole: Value = serde_json::from_str(&kept).expect("JSON");
+        let own = whole.as_object_mut().expect("an object");
+        for field in ["client_tools", "chosen_model", "client_run"] {
+            assert!(own.remove(field).is_some(), "{field}");
+        }
+        assert_eq!(whole, json!({"v": 1, "state": "Idle"}));
+        assert_eq!(in_checkpoint(&fields, ""), "");
+    }
+
+    #[test]
+    fn a_turn_that_was_begun_with_nothing_keeps_nothing() {
+        assert_eq!(Brought::default().fields(), None);
+        assert_eq!(Brought::of_checkpoint(""), Brought::default());
+    }
+}

@@ -1,0 +1,274 @@
+//! A turn that is told in runs: where a run ends, and how the next one goes on.
+
+use super::answers::Unresumable;
+use super::brought::RunTerms;
+use super::drive::{CurrentRun, Drive, Rest};
+use super::ending::{Ending, usage_since};
+use super::session_turn::input;
+use super::stored::Fact;
+use crate::engine::{Continued, EngineError, Told};
+use serde_json::json;
+use stepwell_core::ToolCallId;
+use stepwell_core::conversation::LiveCall;
+use stepwell_core::event::{
+    Common, Event, PROTOCOL_VERSION, ResumeEntry, ResumeStatus, RunOutcome, RunStarted,
+};
+use stepwell_io::store::TurnKey;
+use stepwell_io::{RunId, ToolCallStatus, ToolResult, TurnHandle};
+use uuid::Uuid;
+
+/// The run that a turn is to go on in.
+pub(crate) struct NextRun {
+    terms: RunTerms,
+    resume: Vec<ResumeEntry>,
+    results: Vec<(ToolCallId, ToolResult)>,
+    /// Told once the run is about to begin.
+    told: Told,
+}
+
+impl Drive<'_> {
+    /// What the turn waits for, if only the user or the client can move it on and all that it has said was heard.
+    pub(crate) async fn rest(&self, handle: &TurnHandle) -> Option<Rest> {
+        let conversation = handle.conversation().await.ok()?;
+        let calls = conversation.calls();
+        let questions = &self.questions;
+        let asks =
+            |call: &LiveCall| call.status == ToolCallStatus::Executing && questions.has(&call.id);
+        let waits = |call: &LiveCall| match call.status {
+            ToolCallStatus::AwaitingApproval => questions.has(&call.id),
+            ToolCallStatus::Deferred => true,
+            // A turn that is told as one run has its host while its tools run.
+            ToolCallStatus::Executing => self.is_told_in_runs && asks(call),
+            // It begins when one that asks is over.
+            ToolCallStatus::Pending => self.is_told_in_runs && calls.iter().any(asks),
+            _ => false,
+        };
+        let mut open = calls.iter().filter(|call| !call.status.is_final());
+        // A tool may have begun since the turn came to rest. While an agent asks, none does.
+        let is_given = self.early.is_empty() && self.next.is_none();
+        let is_heard = is_given && self.rounds.is_heard(calls);
+        let asks_all = self.open.keys().all(|id| questions.has_id(id));
+        let rests = is_heard && asks_all && open.all(waits);
+        let agents_ask = self.is_told_in_runs && questions.has_agents();
+        if !rests && !agents_ask {
+            return None;
+        }
+        let with = |status| calls.iter().filter(move |call| call.status == status);
+        if !with(ToolCallStatus::AwaitingApproval).all(|call| questions.has(&call.id)) {
+            // It is about to ask, or was answered just now.
+            return None;
+        }
+        if !questions.is_empty() {
+            return Some(Rest::User);
+        }
+        let deferred = with(ToolCallStatus::Deferred).map(|call| call.id.clone());
+        let deferred: Vec<_> = deferred.collect();
+        (!deferred.is_empty()).then_some(Rest::Client(deferred))
+    }
+
+    /// Begins a run, of which its client is told once these are stored.
+    pub(crate) async fn begin_run(
+        &mut self,
+        id: RunId,
+        terms: Option<&RunTerms>,
+        facts: Vec<Fact>,
+        handle: &TurnHandle,
+    ) {
+        let started = started(self.key, &id, terms);
+        self.writer.append_facts(started, facts).await;
+        self.run = Some(CurrentRun {
+            id,
+            before: handle.usage().await.unwrap_or_default(),
+            observer: self.setup.observed(),
+        });
+        let linger = self.setup.linger;
+        let lingers = terms.is_none_or(|terms| !terms.is_background);
+        self.reading.begin(linger.filter(|_| lingers));
+    }
+
+    /// Begins a run that no client has posted: somebody who follows the turn moves it on.
+    pub(crate) async fn begin_unposted(&mut self, handle: &TurnHandle) {
+        let id = format!("{}-{}", self.key.turn, Uuid::new_v4().simple());
+        self.begin_run(id.into(), None, Vec::new(), handle).await;
+        self.reading.begin(None);
+    }
+
+    /// Ends the run under way, where the turn is told in runs.
+    pub(crate) async fn end_run(&mut self, rest: &Rest, handle: &TurnHandle) {
+        if !self.is_told_in_runs || self.run.is_none() {
+            return;
+        }
+        self.tell_state().await;
+        let ending = match rest {
+            Rest::Client(calls) => Ending::pending(calls.clone()),
+            Rest::User => {
+                let asked = self.questions.to_vec().into_iter();
+                let interrupts = asked.map(|question| question.interrupt).collect();
+                Ending::Finished(RunOutcome::Interrupt { interrupts })
+            }
+        };
+        self.tell_end(ending, handle).await;
+    }
+
+    async fn tell_end(&mut self, ending: Ending, handle: &TurnHandle) {
+        let Some(run) = self.run.take() else { return };
+        let used = handle.usage().await.unwrap_or_default();
+        let usage = usage_since(used, &run.before, Some(self.endpoint));
+        let event = ending.event(&input(self.key, &run.id), usage);
+        tracing::info!(target: "stepwell", turn = %self.key, run = %run.id, end = event.kind(), "a run is over, and its turn waits");
+        if let Some(observer) = run.observer {
+            observer.ended(&event);
+        }
+        self.writer.close_open_items().await;
+        self.writer.append(event).await;
+        self.note_asks();
+    }
+
+    /// Goes on in a new run, once what it answers was asked again.
+    pub(crate) async fn go_on(&mut self, continued: Continued, told: Told, handle: &TurnHandle) {
+        let Continued {
+            brought,
+            mut resume,
+            results,
+            ..
+        } = continued;
+        let is_free = self.run.is_none() && self.next.is_none();
+        let Some(terms) = brought.run.filter(|_| is_free) else {
+            let _ = told.send(Err(EngineError::Contended));
+            return;
+        };
+        // A host that took these answers is gone, and could not say so.
+        resume.retain(|entry| !self.taken.contains(&entry.interrupt_id));
+        self.next = Some(NextRun {
+            terms,
+            resume,
+            results,
+            told,
+        });
+        self.begin_next(handle).await;
+    }
+
+    /// Begins the run that the turn is to go on in, unless what it answers is to be asked again first. The client is told
+    /// that it begins once what it brought is stored. A run whose answers do not fit ends at once, and the turn waits on.
+    pub(crate) async fn begin_next(&mut self, handle: &TurnHandle) {
+        let Some(next) = self.next.take() else {
+            return;
+        };
+        if self.is_early(&next.resume) {
+            self.next = Some(next);
+            return;
+        }
+        let NextRun {
+            terms,
+            resume,
+            results,
+            told,
+        } = next;
+        let heard = match self.check_whole(&resume) {
+            Ok(()) => self.hand_on(&resume, handle).await,
+            Err(error) => Err(error),
+        };
+        let id = terms.id.clone();
+        let heard = match heard {
+            Ok(heard) => heard,
+            Err(error) => {
+                self.begin_run(id, Some(&terms), Vec::new(), handle).await;
+                let _ = told.send(Ok(()));
+                let ending = Ending::failed(error.code(), error.to_string());
+                self.tell_end(ending, handle).await;
+                self.has_moved = true;
+                return;
+            }
+        };
+        if let (Some(state), Some(own)) = (&terms.state, &self.state) {
+            own.replace(state.clone());
+        }
+        let mut facts: Vec<_> = heard.into_values().map(Fact::Answer).collect();
+        facts.extend(self.bring_results(results, handle).await);
+        self.begin_run(id, Some(&terms), facts, handle).await;
+        let _ = told.send(Ok(()));
+        for id in std::mem::take(&mut self.taken) {
+            self.tell_answered(&id, ResumeStatus::Resolved, None).await;
+        }
+        for entry in &resume {
+            self.tell_answered(&entry.interrupt_id, entry.status, None)
+                .await;
+        }
+        for effect in std::mem::take(&mut self.postponed) {
+            self.withdraw(effect).await;
+        }
+    }
+
+    /// Brings what the client's tools gave. Gives what is stored once it counts.
+    async fn bring_results(
+        &mut self,
+        results: Vec<(ToolCallId, ToolResult)>,
+        handle: &TurnHandle,
+    ) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        let Ok(stands) = handle.conversation().await else {
+            return facts;
+        };
+        for (call, result) in results {
+            let stands = stands.call_by_id(&call).map(|call| call.status);
+            if stands == Some(ToolCallStatus::Deferred) {
+                match handle.finish_call(call.clone(), result).await {
+                    Ok(()) => facts.push(Fact::Result(call.clone())),
+                    Err(error) => {
+                        tracing::debug!(target: "stepwell", turn = %self.key, %error, "a result was not taken");
+                    }
+                }
+            }
+            // A question is not answered by a result, nor is a tool of the server's.
+            let has_result = stands.is_some_and(|status| status.is_final());
+            if has_result || facts.last() == Some(&Fact::Result(call.clone())) {
+                self.rounds.is_known(&call);
+            }
+        }
+        facts
+    }
+
+    /// Checks that all that is asked has an answer, and nothing else.
+    fn check_whole(&self, resume: &[ResumeEntry]) -> Result<(), Unresumable> {
+        let is_asked = |id: &str| self.questions.has_id(id) || self.open.contains_key(id);
+        if let Some(other) = resume.iter().find(|entry| !is_asked(&entry.interrupt_id)) {
+            return Err(Unresumable::Unknown(other.interrupt_id.clone()));
+        }
+        let asked = self.questions.to_vec().into_iter();
+        let asked = asked.map(|question| question.interrupt.id);
+        let mut asked = asked.chain(self.open.keys().cloned());
+        let is_answered = |id: &String| resume.iter().any(|entry| entry.interrupt_id == *id);
+        match asked.find(|id| !is_answered(id)) {
+            Some(id) => Err(Unresumable::Unanswered(id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the client what has become of the state.
+    pub(crate) async fn tell_state(&mut self) {
+        let untold = self.state.as_ref().map(|state| state.untold());
+        for change in untold.into_iter().flatten() {
+            self.writer.append(change).await;
+        }
+    }
+}
+
+/// Says that a run begins.
+pub(crate) fn started(key: &TurnKey, run: &RunId, terms: Option<&RunTerms>) -> Event {
+    RunStarted {
+        thread_id: key.thread.thread.clone(),
+        run_id: run.clone(),
+        protocol_version: Some(PROTOCOL_VERSION.to_owned()),
+        parent_run_id: terms.and_then(|terms| terms.parent.clone()),
+        common: terms.and_then(|terms| {
+            let message = terms.message.as_ref()?;
+            let metadata = [("messageId".to_owned(), json!(message))];
+            Some(Box::new(Common {
+                metadata: Some(metadata.into_iter().collect()),
+                ..Common::default()
+            }))
+        }),
+        ..RunStarted::default()
+    }
+    .into()
+}
