@@ -175,6 +175,12 @@ struct Heard {
     last: Option<String>,
 }
 
+/// What is said of a call whose host was gone before it had stored the result, or all that it was to do.
+const UNKNOWN: [&str; 2] = [
+    "whether it did its work is not known",
+    "the answer that asked for it broke off",
+];
+
 /// So often a client comes back to a run.
 const MOST_RETURNS: u32 = 20;
 
@@ -187,7 +193,8 @@ impl Answered {
         let question = &self.question;
         let shown = &self.runs.last().unwrap().after;
         let answers = shown.messages.iter();
-        let answers = answers.filter(|message| message.role == "assistant");
+        // What a host that is gone had said in part stays, marked, and is said again.
+        let answers = answers.filter(|message| message.role == "assistant" && !message.is_cut);
         let words: String = answers
             .clone()
             .map(|message| message.text.as_str())
@@ -207,6 +214,7 @@ impl Answered {
                 ("ask", Decision::Edited) => text.ends_with(&format!("{call} edited is done")),
                 _ => *text == format!("{call} is done"),
             };
+            let is_right = is_right || UNKNOWN.iter().any(|why| text.contains(why));
             assert!(is_right, "{call}: {text}");
         }
     }

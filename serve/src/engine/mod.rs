@@ -231,7 +231,14 @@ pub trait Engine: Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<(), EngineError>> {
         async move {
             if let Some(active) = self.driver().find(turn) {
-                return active.tell(command).await;
+                match active.tell(command.clone()).await {
+                    // It may be about to rest: then it is told in its rest.
+                    Err(EngineError::Over) => {
+                        let ended = active.ended.cancelled();
+                        let _ = tokio::time::timeout(LONGEST_REQUEST, ended).await;
+                    }
+                    told => return told,
+                }
             }
             match self.driver().unfinished(turn).await? {
                 Some(unfinished) => self.pass_on(unfinished, command).await,

@@ -164,6 +164,8 @@ impl Drive<'_> {
             let goes_on = self.questions.is_empty() && !self.rounds.awaits_client();
             clock.set(goes_on);
             let is_told = self.run.is_some() || !self.is_told_in_runs || stop.is_some();
+            // The client is asked when the run ends, if it is too late too.
+            let is_asking = self.is_told_in_runs && self.run.is_some() && stop.is_none();
             let looks = self.looks_for_rest() && stop.is_none();
             let has_moved = looks && self.has_moved && self.questions.has_tools();
             // Asked anew each time: that it rested before something else happened says nothing.
@@ -186,7 +188,7 @@ impl Drive<'_> {
                 trouble = waits.changed() => Next::Waits(trouble),
                 Some((command, told)) = self.commands.recv() => Next::Told(command, told),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
-                () = until(self.questions.next_lapse()) => Next::Lapsed,
+                () = until(self.questions.next_lapse()), if !is_asking => Next::Lapsed,
                 () = until(self.progress.deadline()) => Next::Progressed,
                 event = take(self.writer, &mut self.turn), if is_told => Next::Said(event),
                 () = std::future::ready(()), if has_moved => Next::MayRest,
