@@ -143,6 +143,9 @@ impl Run {
 
 /// All events of a run.
 pub(crate) async fn events(response: Response) -> Vec<Value> {
+    if response.status() != 200 {
+        panic!("{}: {:?}", response.status(), response.text().await);
+    }
     Run::new(response).rest().await
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::event::Event;
 use stepwell_core::run::TurnStatus;
+use stepwell_core::session::Turn;
 use stepwell_io::RunId;
 use stepwell_io::store::{Changes, LoggedEvent, Store, StoreError, TurnKey};
 use tokio::sync::watch;
@@ -157,7 +158,7 @@ impl Follow {
             let event = event.ok_or_else(|| FollowError::NoEvent {
                 turn: key.turn.clone(),
             })?;
-            follow.is_over = follow.is_end(&Head::of(&event.data)).await;
+            follow.is_over = follow.is_end(last, &Head::of(&event.data)).await;
         }
         Ok(follow)
     }
@@ -188,7 +189,7 @@ impl Follow {
                 }
                 self.scope = Scope::Run;
             }
-            self.is_over = self.is_end(&head).await;
+            self.is_over = self.is_end(event.index, &head).await;
             return Some(event);
         }
         None
@@ -272,19 +273,25 @@ impl Follow {
     }
 
     /// Whether nothing follows an event.
-    async fn is_end(&self, head: &Head<'_>) -> bool {
+    async fn is_end(&self, index: u64, head: &Head<'_>) -> bool {
         if !head.ends_run() {
             return false;
         }
         if self.scope != Scope::Turn {
             return true;
         }
-        // A turn that is told in runs goes on after one that waits for somebody, or whose answers did not fit.
-        if head.is_success() {
-            return true;
+        if head.r#type == "RUN_FINISHED" {
+            // A turn that is told in runs goes on after one that waits for somebody.
+            return head.is_success();
         }
+        // It goes on after one whose answers did not fit, too.
         let turn = self.store.turn(&self.key).await;
-        turn.is_ok_and(|turn| turn.is_none_or(|turn| turn.status != TurnStatus::Streaming))
+        let is_closed = |turn: &Turn| turn.status != TurnStatus::Streaming;
+        if !turn.is_ok_and(|turn| turn.as_ref().is_none_or(is_closed)) {
+            return false;
+        }
+        let log = self.store.event_log(&self.key).await;
+        log.is_ok_and(|log| log.next == index + 1)
     }
 
     /// What keeps the turn from being stored, as far as it is known here.
