@@ -75,7 +75,8 @@ async fn what_a_tool_asks_is_declined_by_a_cancellation() {
 #[tokio::test]
 async fn what_a_tool_asks_lapses_and_blocks_nothing() {
     let server = Server::start(&["--interrupt-timeout", "0"]);
-    let (_, which) = run(&server, "one", json!([])).await;
+    let (asked, which) = run(&server, "one", json!([])).await;
+    assert_ne!(which, Value::Null, "{asked:#?}");
     let (late, _) = run(&server, "two", json!([answer(&which, &order())])).await;
     assert_eq!(late.last().expect("an end")["code"], "interrupt_expired");
     let mut input = asks("tea", "hello");

@@ -180,7 +180,10 @@ impl Follow {
 
     /// Returns the next event if it was read already.
     pub(crate) async fn next_read(&mut self) -> Option<LoggedEvent> {
-        while let Some(event) = self.page.pop_front() {
+        // What comes after a run is another one's.
+        while !self.is_over
+            && let Some(event) = self.page.pop_front()
+        {
             self.after = Some(event.index);
             let head = Head::of(&event.data);
             if let Scope::Begins(run) = &self.scope {
