@@ -25,7 +25,7 @@ use stepwell_io::{RunId, ToolCallStatus, ToolCallUpdate, ToolRegistry};
 /// Where a turn stands that a host begins to tell of.
 pub(crate) struct Stands<'a> {
     pub(crate) key: &'a TurnKey,
-    /// The run that begins, if none has.
+    /// The run that the turn is in, or was last.
     pub(crate) head: RunHead<'a>,
     /// The runs that were told.
     pub(crate) runs: &'a Runs,
@@ -48,6 +48,8 @@ pub(crate) struct Stands<'a> {
 pub(crate) struct RunHead<'a> {
     pub(crate) id: &'a RunId,
     pub(crate) terms: Option<&'a RunTerms>,
+    /// Whether the log is yet to be told that it begins.
+    pub(crate) begins: bool,
 }
 
 /// Says that the turn begins; or, if another owner had begun it, where it stands. Gives the questions that the log has
@@ -70,7 +72,8 @@ pub(crate) async fn announce(
         written,
         tools,
     } = stands;
-    if written.next == 0 {
+    let begins = head.begins;
+    if begins {
         writer.append(started(key, head.id, head.terms)).await;
     }
     for event in &written.events {
@@ -81,7 +84,7 @@ pub(crate) async fn announce(
             _ => {}
         }
     }
-    for call in calls_left(&written.events) {
+    for call in calls_left(&written.events, begins) {
         rounds.is_known(&call);
     }
     let Some(conversation) = conversation else {
@@ -99,12 +102,12 @@ pub(crate) async fn announce(
         });
         !asks_again && !is_of_call
     };
-    if runs.open == Open::Between {
+    if runs.open == Open::Between && !begins {
         // All was told when the last run ended.
         rounds.stand(conversation.calls());
-        let taken: BTreeSet<_> = open.keys().filter(|id| is_void(id)).cloned().collect();
-        open.retain(|id, _| !taken.contains(id));
-        return (open, taken);
+        let void: BTreeSet<_> = open.keys().filter(|id| is_void(id)).cloned().collect();
+        open.retain(|id, _| !void.contains(id));
+        return (open, void);
     }
     writer.close_open_items().await;
     let begun = written.events.iter().filter_map(|event| match event {
@@ -173,12 +176,17 @@ pub(crate) async fn announce(
     (open, BTreeSet::new())
 }
 
-/// The calls that earlier runs left to the client: what comes of them it knows.
-fn calls_left(events: &[Event]) -> Vec<ToolCallId> {
+/// The calls that earlier runs left to the client: what comes of them it knows. All runs are earlier than one that begins.
+fn calls_left(events: &[Event], begins: bool) -> Vec<ToolCallId> {
     let begin = events
         .iter()
         .rposition(|event| matches!(event, Event::RunStarted(_)));
-    let before = events[..begin.unwrap_or(0)].iter();
+    let end = if begins {
+        events.len()
+    } else {
+        begin.unwrap_or(0)
+    };
+    let before = events[..end].iter();
     let left = before.filter_map(|event| match event {
         Event::Custom(custom) if custom.name == TOOL_STATUS => {
             let is_deferred = custom.value["status"] == status_name(ToolCallStatus::Deferred);

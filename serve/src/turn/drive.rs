@@ -90,8 +90,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) reading: Reading,
     /// The run that it is to go on in, while what that answers is to be asked again.
     pub(crate) next: Option<NextRun>,
-    /// Questions that the log has open, and whose answers the turn has.
-    pub(crate) taken: BTreeSet<String>,
+    /// Questions that the log has open, and that the turn asks no more.
+    pub(crate) void: BTreeSet<String>,
     /// What was asked no more between two runs.
     pub(crate) postponed: Vec<EffectId>,
 }

@@ -133,12 +133,20 @@ impl Drive<'_> {
             ..
         } = continued;
         let is_free = self.run.is_none() && self.next.is_none();
-        let Some(terms) = brought.run.filter(|_| is_free) else {
-            let _ = told.send(Err(EngineError::Contended));
+        let Some(terms) = brought.run.as_ref().filter(|_| is_free) else {
+            let id = self.run.as_ref().map(|run| &run.id);
+            // The turn may have gone on in it by itself, with what an owner before had stored of it.
+            let is_it = id.is_some() && id == brought.run.as_ref().map(|run| &run.id);
+            let _ = told.send(if is_it {
+                Ok(())
+            } else {
+                Err(EngineError::Contended)
+            });
             return;
         };
-        // A host that took these answers is gone, and could not say so.
-        resume.retain(|entry| !self.taken.contains(&entry.interrupt_id));
+        let terms = terms.clone();
+        // They are asked no more.
+        resume.retain(|entry| !self.void.contains(&entry.interrupt_id));
         self.next = Some(NextRun {
             terms,
             resume,
@@ -187,8 +195,8 @@ impl Drive<'_> {
         facts.extend(self.bring_results(results, handle).await);
         self.begin_run(id, Some(&terms), facts, handle).await;
         let _ = told.send(Ok(()));
-        for id in std::mem::take(&mut self.taken) {
-            self.tell_answered(&id, ResumeStatus::Resolved, None).await;
+        for id in std::mem::take(&mut self.void) {
+            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
         }
         for entry in &resume {
             self.tell_answered(&entry.interrupt_id, entry.status, None)

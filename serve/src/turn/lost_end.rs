@@ -6,7 +6,6 @@ use crate::turn::call_labels::CallLabels;
 use crate::turn::ending::{Ending, LIMIT_REACHED};
 use crate::turn::event_writer;
 use crate::turn::event_writer::{EventWriter, Log};
-use crate::turn::in_runs::started;
 use crate::turn::rounds::Rounds;
 use crate::turn::runs::{Open, Runs};
 use crate::turn::session_turn::input;
@@ -81,12 +80,10 @@ pub(crate) async fn tell(
         Open::Run(run) => run.clone(),
         Open::Between => format!("{}-end", key.turn).into(),
     };
-    if runs.open == Open::Between {
-        writer.append(started(key, &run, None)).await;
-    }
     let head = RunHead {
         id: &run,
         terms: None,
+        begins: !matches!(runs.open, Open::Run(_)),
     };
     let stands = Stands {
         key,

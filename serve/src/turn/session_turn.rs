@@ -88,6 +88,8 @@ struct Begun {
     /// The turns up to this one, if an owner before had begun it.
     path: Vec<stepwell_core::session::Turn>,
     terms: Option<RunTerms>,
+    /// Whether an owner before had gone on with the turn in a run, and was gone before it could say so.
+    is_untold: bool,
     state: Option<SharedState>,
 }
 
@@ -117,6 +119,7 @@ impl SessionTurn {
             written,
             path,
             terms,
+            is_untold,
             state,
         } = begun;
         let (key, handle) = (self.key.clone(), turn.handle());
@@ -140,6 +143,7 @@ impl SessionTurn {
         let head = RunHead {
             id: terms.as_ref().map_or(&key.turn, |terms| &terms.id),
             terms: terms.as_ref(),
+            begins: is_untold || runs.open == Open::None,
         };
         let ids = QuestionIds::new(&key, terms.is_some());
         let stands = Stands {
@@ -154,7 +158,7 @@ impl SessionTurn {
             tools: agent.tools(),
             state: state.as_ref(),
         };
-        let (mut open, taken) = announce(stands, &mut writer, &mut rounds, &mut labels).await;
+        let (mut open, void) = announce(stands, &mut writer, &mut rounds, &mut labels).await;
         let mut questions = Questions::default();
         for interrupt in asks {
             open.remove(&interrupt.id);
@@ -162,9 +166,8 @@ impl SessionTurn {
         }
         let setup = Arc::clone(&self.setup);
         let run = match runs.open {
-            Open::None => Some(head.id.clone()),
-            Open::Between => None,
             Open::Run(id) => Some(id),
+            Open::None | Open::Between => head.begins.then(|| head.id.clone()),
         };
         let run = run.map(|id| CurrentRun {
             id,
@@ -207,7 +210,7 @@ impl SessionTurn {
             reading: Reading::new(self.readers, lingers.and(linger)),
             resting: setup.elsewhere.or(terms.is_some().then_some(RESTING)),
             next: None,
-            taken,
+            void,
             postponed: Vec::new(),
         };
         let (ending, run) = match drive.run(self.continued).await {
@@ -286,7 +289,14 @@ impl SessionTurn {
         let key = &self.key;
         let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
         let before = Brought::of_checkpoint(checkpoint);
-        let (brought, base) = match &self.continued {
+        let written = event_writer::read(&self.setup.store, key, &self.leave).await?;
+        let has_run = before
+            .run
+            .as_ref()
+            .is_none_or(|run| written.has_run(&run.id));
+        let is_untold = written.next > 0 && !has_run;
+        let continued = self.continued.as_ref().filter(|_| !is_untold);
+        let (brought, base) = match continued {
             Some((continued, _)) => (
                 Brought {
                     chosen_model: before.chosen_model,
@@ -296,7 +306,6 @@ impl SessionTurn {
             ),
             None => (before, None),
         };
-        let written = event_writer::read(&self.setup.store, key, &self.leave).await?;
         let path = self.setup.store.path(key).await?;
         let left = StoredTurn {
             key: key.clone(),
@@ -322,10 +331,12 @@ impl SessionTurn {
         if !self.stands(&turn).await {
             return Err(refusal(turn.handle().store_trouble().borrow().clone()));
         }
-        if let Some(state) = made.state.as_ref().filter(|_| self.continued.is_none()) {
+        if let Some(state) = made.state.as_ref().filter(|_| continued.is_none()) {
             session_state::catch_up(state, &written.events, &path);
         }
-        Ok(Some(made.begun(turn, written, path, brought.run)))
+        let mut begun = made.begun(turn, written, path, brought.run);
+        begun.is_untold = is_untold;
+        Ok(Some(begun))
     }
 
     /// Sets up the agent of the turn, and the store that it writes to. Nothing, if that cannot be.
@@ -472,6 +483,7 @@ impl Made {
             written,
             path,
             terms,
+            is_untold: false,
             state: self.state,
         }
     }

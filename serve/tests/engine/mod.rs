@@ -2,6 +2,7 @@
 
 mod asked_again;
 mod begun_again;
+mod gone_on;
 mod model;
 mod rests;
 

@@ -1,0 +1,196 @@
+//! A turn told in runs whose host is gone in the middle of going on: it has stored what a run brought, and did not say that
+//! the run begins.
+
+use crate::engine::tests::{model, setup_of};
+use crate::engine::{
+    Command, Continued, Engine, EngineError, GoesOn, LocalEngine, NewTurn, Origin,
+};
+use crate::turn::brought::{Brought, RunTerms};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use stepwell_core::event::Message;
+use stepwell_io::store::{
+    Generation, MemoryStore, Store, StoreFuture, StoreLayer, TurnKey, Unfinished,
+};
+use stepwell_mock_llm::MockLlm;
+use tokio::sync::oneshot;
+
+/// A store whose log stays as it is from a moment on, as if its host were gone.
+#[derive(Clone, Debug)]
+struct Mute(MemoryStore, Arc<AtomicBool>);
+
+impl StoreLayer for Mute {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        match self.1.load(Ordering::SeqCst) {
+            true => Box::pin(std::future::pending()),
+            false => self.0.append_events(turn, generation, first, events),
+        }
+    }
+}
+
+struct Host {
+    _model: MockLlm,
+    engine: LocalEngine,
+    is_mute: Arc<AtomicBool>,
+}
+
+async fn host(store: &MemoryStore) -> Host {
+    let (model, base) = model::with_numbers().await;
+    let is_mute = Arc::new(AtomicBool::default());
+    let mute = Mute(store.clone(), Arc::clone(&is_mute));
+    let engine = LocalEngine::new(setup_of(base, Arc::new(mute), Duration::ZERO));
+    Host {
+        _model: model,
+        engine,
+        is_mute,
+    }
+}
+
+fn terms(run: &str) -> Brought {
+    let terms: RunTerms = serde_json::from_value(json!({ "id": run })).unwrap();
+    Brought {
+        run: Some(terms),
+        ..Brought::default()
+    }
+}
+
+fn new_turn() -> NewTurn {
+    NewTurn {
+        thread: "t".into(),
+        turn: "r1".into(),
+        origin: Origin::History(vec![Message::user("m", "change")]),
+        agent: None,
+        base: None,
+        brought: terms("r1"),
+    }
+}
+
+fn goes_on(run: &str, question: &Value) -> Command {
+    let entry = json!({
+        "interruptId": question,
+        "status": "resolved",
+        "payload": { "approved": true },
+    });
+    Command::Continue(Box::new(Continued {
+        brought: terms(run),
+        resume: vec![serde_json::from_value(entry).unwrap()],
+        results: Vec::new(),
+        agent: None,
+        base: None,
+    }))
+}
+
+async fn events(store: &MemoryStore, key: &TurnKey) -> Vec<Value> {
+    let events = store.events(key, None, 1_000).await.unwrap().into_iter();
+    events
+        .map(|event| serde_json::from_str(&event.data).unwrap())
+        .collect()
+}
+
+/// Waits until the store holds this of the turn.
+async fn until(store: &MemoryStore, key: &TurnKey, holds: impl AsyncFn() -> bool) {
+    let mut changes = store.subscribe(&key.thread).await.unwrap();
+    while !holds().await {
+        changes.changed().await;
+    }
+}
+
+/// Begins a turn that waits for its user at the end of its first run, and gives the question's id.
+async fn asks(store: &MemoryStore, host: &Host) -> (TurnKey, Value) {
+    let key = host.engine.start(new_turn()).await.unwrap();
+    until(store, &key, async || {
+        let told = events(store, &key).await;
+        told.last()
+            .is_some_and(|last| last["type"] == "RUN_FINISHED")
+    })
+    .await;
+    let told = events(store, &key).await;
+    let question = told.last().unwrap()["outcome"]["interrupts"][0]["id"].clone();
+    (key, question)
+}
+
+/// A turn whose host has stored what `r2` answers, and what came of it, and is gone before it could say so: the turn as
+/// it was left, how many events its log has, and the question that was answered.
+async fn left(store: &MemoryStore) -> (Unfinished, usize, Value) {
+    let first = host(store).await;
+    let (key, question) = asks(store, &first).await;
+    first.is_mute.store(true, Ordering::SeqCst);
+    let told = {
+        let (engine, key) = (first.engine.clone(), key.clone());
+        let command = goes_on("r2", &question);
+        tokio::spawn(async move { engine.tell(&key, command).await })
+    };
+    until(store, &key, async || {
+        let turn = store.turn(&key).await.unwrap().unwrap();
+        serde_json::to_string(&turn)
+            .unwrap()
+            .contains("tool_result")
+    })
+    .await;
+    told.abort();
+    let log = events(store, &key).await.len();
+    let thread = store.thread(&key.thread).await.unwrap().unwrap();
+    (thread.unfinished.unwrap(), log, question)
+}
+
+#[tokio::test]
+async fn a_run_whose_answers_are_stored_is_told_by_the_next_host_with_all_that_came_of_them() {
+    let store = MemoryStore::new();
+    let (left, log, question) = left(&store).await;
+    let key = left.key.clone();
+    let second = host(&store).await;
+    let active = second.engine.0.adopt(left, GoesOn::default()).await;
+    active.unwrap().ended.cancelled().await;
+    let told = events(&store, &key).await.split_off(log);
+    assert_eq!(told[0]["type"], "RUN_STARTED", "{told:#?}");
+    assert_eq!(told[0]["runId"], "r2", "{told:#?}");
+    let count = |wanted: &dyn Fn(&&Value) -> bool| told.iter().filter(wanted).count();
+    let results = count(&|event| event["type"] == "TOOL_CALL_RESULT");
+    assert_eq!(results, 1, "{told:#?}");
+    let is_answer = |event: &&Value| event["name"] == "interrupt_answered";
+    let answers = count(&|event| is_answer(event) && event["value"]["interruptId"] == question);
+    assert_eq!(answers, 1, "{told:#?}");
+    assert_eq!(told.last().unwrap()["type"], "RUN_FINISHED", "{told:#?}");
+    let starts = count(&|event| event["type"] == "RUN_STARTED");
+    assert_eq!(starts, 1, "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_client_that_posts_the_run_again_comes_back_to_it_and_another_run_does_not_take_its_place()
+ {
+    for (run, goes) in [("r2", true), ("r3", false)] {
+        let store = MemoryStore::new();
+        let (left, log, question) = left(&store).await;
+        let key = left.key.clone();
+        let second = host(&store).await;
+        let (told, heard) = oneshot::channel();
+        let why = GoesOn {
+            command: Some((goes_on(run, &question), told)),
+            ..GoesOn::default()
+        };
+        let active = second.engine.0.adopt(left, why).await.unwrap();
+        match heard.await.unwrap() {
+            Ok(()) => assert!(goes, "{run}"),
+            Err(EngineError::Contended) => assert!(!goes, "{run}"),
+            Err(error) => panic!("{run}: {error}"),
+        }
+        active.ended.cancelled().await;
+        let told = events(&store, &key).await.split_off(log);
+        let runs = told.iter().filter(|event| event["type"] == "RUN_STARTED");
+        let runs: Vec<_> = runs.map(|event| event["runId"].clone()).collect();
+        assert_eq!(runs, ["r2"], "{told:#?}");
+        assert_eq!(told.last().unwrap()["type"], "RUN_FINISHED", "{told:#?}");
+    }
+}
