@@ -1,6 +1,7 @@
 //! Where a run stands, for a client that joins it and has nothing of it: the messages that are whole, and each item that is
 //! open, from its beginning.
 
+use crate::turn::announce::call_left;
 use crate::turn::event_writer::Written;
 use std::collections::{BTreeMap, BTreeSet};
 use stepwell_core::ToolCallId;
@@ -68,9 +69,15 @@ pub(crate) fn prelude(mut path: Vec<Turn>, written: &Written) -> Result<Vec<Even
         }
     }
     let mut fold = MessageBuilder::new().conversation(&path)?;
+    let mut left = BTreeSet::new();
     for event in &written.events {
+        left.extend(call_left(event));
         if let Event::RunStarted(_) = event {
             for call in calls_without_result(fold.messages()) {
+                // What came of a call of the server's own is yet to be told, where the log has nothing of it.
+                if !left.contains(&call) {
+                    continue;
+                }
                 if let Some((content, message_id)) = brought.remove(&call) {
                     let message_id = message_id.unwrap_or_else(|| format!("{call}-result").into());
                     let _ = fold.apply(EventRef::from(&Event::from(ToolCallResult {
@@ -191,4 +198,70 @@ fn piece_of(start: &Event, text: String) -> Option<Event> {
         }),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use stepwell_core::run::{Block, TurnStatus};
+    use stepwell_core::session::TurnBlock;
+    use stepwell_core::{CallKey, Timestamp};
+
+    /// A turn that has stored the results of these calls.
+    fn turn(calls: &[&str]) -> Turn {
+        let blocks = (0..).zip(calls).map(|(index, call)| TurnBlock {
+            block: Block {
+                sequence: u64::from(index),
+                hop: 0,
+                content: BlockContent::ToolResult {
+                    call: CallKey { hop: 0, index },
+                    tool_call_id: (*call).into(),
+                    content: "done".into(),
+                    is_error: false,
+                    message_id: None,
+                    failure: None,
+                    attached: Default::default(),
+                },
+            },
+            at: Timestamp(0),
+        });
+        Turn {
+            id: "r".into(),
+            parent: None,
+            history: None,
+            message: None,
+            status: TurnStatus::Streaming,
+            outcome: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+            blocks: blocks.collect(),
+        }
+    }
+
+    #[test]
+    fn a_result_of_the_clients_tool_is_in_the_snapshot_and_one_of_the_servers_is_told_later() {
+        let call = |id: &str| {
+            [
+                json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": "t", "parentMessageId": "m"}),
+                json!({"type": "TOOL_CALL_END", "toolCallId": id}),
+            ]
+        };
+        let mut events = vec![json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r1"})];
+        events.extend(call("ours"));
+        events.extend(call("theirs"));
+        events.extend([
+            json!({"type": "CUSTOM", "name": "tool_status", "value": {"toolCallId": "theirs", "status": "deferred"}}),
+            json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r1"}),
+            json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r2"}),
+        ]);
+        let next = events.len() as u64;
+        let events = serde_json::from_value(json!(events)).unwrap();
+        let told = prelude(vec![turn(&["ours", "theirs"])], &Written { events, next }).unwrap();
+        let snapshot = serde_json::to_value(told.last()).unwrap();
+        let messages = snapshot["messages"].as_array().unwrap();
+        let results = messages.iter().filter(|message| message["role"] == "tool");
+        let results: Vec<_> = results.map(|result| &result["toolCallId"]).collect();
+        assert_eq!(results, ["theirs"], "{snapshot}");
+    }
 }

@@ -186,15 +186,19 @@ fn calls_left(events: &[Event], begins: bool) -> Vec<ToolCallId> {
     } else {
         begin.unwrap_or(0)
     };
-    let before = events[..end].iter();
-    let left = before.filter_map(|event| match event {
+    events[..end].iter().filter_map(call_left).collect()
+}
+
+/// The call that this event says is left to the client, if it says so.
+pub(crate) fn call_left(event: &Event) -> Option<ToolCallId> {
+    match event {
         Event::Custom(custom) if custom.name == TOOL_STATUS => {
             let is_deferred = custom.value["status"] == status_name(ToolCallStatus::Deferred);
-            custom.value["toolCallId"].as_str().filter(|_| is_deferred)
+            let call = custom.value["toolCallId"].as_str();
+            call.filter(|_| is_deferred).map(ToolCallId::from)
         }
         _ => None,
-    });
-    left.map(ToolCallId::from).collect()
+    }
 }
 
 /// The calls that a run left to its client.
