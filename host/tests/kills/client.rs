@@ -171,7 +171,15 @@ impl Clients {
         for told in self.told() {
             let (thread, turn) = (&told.thread, told.turn());
             let url = format!("{}/threads/{thread}?turn={turn}", host.url);
-            let answer = self.0.client.get(url).send().await.unwrap();
+            // Its connections may have been ended just before.
+            let answer = loop {
+                let answer = self.0.client.get(&url).send().await.unwrap();
+                match answer.status() {
+                    StatusCode::OK => break answer,
+                    StatusCode::SERVICE_UNAVAILABLE => tokio::time::sleep(PAUSE).await,
+                    other => panic!("{url}: {other}"),
+                }
+            };
             views.insert(turn, answer.json().await.unwrap());
         }
         views

@@ -25,11 +25,19 @@ pub(crate) const CLIENT_CALLS: [&str; 3] = ["work", "where", "ask"];
 
 /// What it asks for, in order.
 pub(crate) fn calls(question: &str, names: &[&str]) -> Vec<String> {
-    let rounds = (0..ROUNDS).flat_map(|round| {
-        let names = names.iter().enumerate();
-        names.map(move |(index, name)| id(question, round, index, name))
-    });
+    let rounds = (0..ROUNDS).flat_map(|round| calls_of(question, round, names));
     rounds.collect()
+}
+
+/// What it asks for in a round: nothing in the last.
+pub(crate) fn calls_of(question: &str, round: usize, names: &[&str]) -> Vec<String> {
+    if round >= ROUNDS {
+        return Vec::new();
+    }
+    let names = names.iter().enumerate();
+    names
+        .map(|(index, name)| id(question, round, index, name))
+        .collect()
 }
 
 fn id(question: &str, round: usize, index: usize, name: &str) -> String {

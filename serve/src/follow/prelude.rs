@@ -1,7 +1,6 @@
 //! Where a run stands, for a client that joins it and has nothing of it: the messages that are whole, and each item that is
 //! open, from its beginning.
 
-use crate::turn::announce::call_left;
 use crate::turn::event_writer::Written;
 use std::collections::{BTreeMap, BTreeSet};
 use stepwell_core::ToolCallId;
@@ -11,6 +10,7 @@ use stepwell_core::event::{
 };
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
+use stepwell_io::ToolRegistry;
 
 /// An item that has begun, and not ended.
 struct Open<'a> {
@@ -21,11 +21,15 @@ struct Open<'a> {
 }
 
 /// Returns the events that tell a client of a run where the run stands, at the end of what its turn's log has. What is open
-/// is in no snapshot: a client adds it as it adds what is new.
+/// is in no snapshot: a client adds it as it adds what is new. `own` are the server's own tools.
 ///
 /// # Errors
 /// The path cannot be read as a conversation.
-pub(crate) fn prelude(mut path: Vec<Turn>, written: &Written) -> Result<Vec<Event>, SessionError> {
+pub(crate) fn prelude(
+    mut path: Vec<Turn>,
+    written: &Written,
+    own: &ToolRegistry,
+) -> Result<Vec<Event>, SessionError> {
     let mut brought = BTreeMap::new();
     if let Some(turn) = path.last_mut() {
         // The log has all of it that was shown: all but what the client's tools gave.
@@ -69,13 +73,11 @@ pub(crate) fn prelude(mut path: Vec<Turn>, written: &Written) -> Result<Vec<Even
         }
     }
     let mut fold = MessageBuilder::new().conversation(&path)?;
-    let mut left = BTreeSet::new();
     for event in &written.events {
-        left.extend(call_left(event));
         if let Event::RunStarted(_) = event {
-            for call in calls_without_result(fold.messages()) {
+            for (call, name) in calls_without_result(fold.messages()) {
                 // What came of a call of the server's own is yet to be told, where the log has nothing of it.
-                if !left.contains(&call) {
+                if own.get(&name).is_some() {
                     continue;
                 }
                 if let Some((content, message_id)) = brought.remove(&call) {
@@ -116,8 +118,8 @@ pub(crate) fn prelude(mut path: Vec<Turn>, written: &Written) -> Result<Vec<Even
     Ok(prelude)
 }
 
-/// The calls of these messages that have no result there.
-fn calls_without_result(messages: &[Message]) -> Vec<ToolCallId> {
+/// The calls of these messages that have no result there, with their tools.
+fn calls_without_result(messages: &[Message]) -> Vec<(ToolCallId, String)> {
     let answered: BTreeSet<_> = messages
         .iter()
         .filter_map(|message| match message {
@@ -129,10 +131,10 @@ fn calls_without_result(messages: &[Message]) -> Vec<ToolCallId> {
         Message::Assistant(said) => Some(&said.tool_calls),
         _ => None,
     });
-    let calls = asked.flatten().map(|call| &call.id);
+    let calls = asked.flatten();
     calls
-        .filter(|call| !answered.contains(call))
-        .cloned()
+        .filter(|call| !answered.contains(&call.id))
+        .map(|call| (call.id.clone(), call.function.name.clone()))
         .collect()
 }
 
@@ -206,6 +208,7 @@ mod tests {
     use serde_json::json;
     use stepwell_core::run::{Block, TurnStatus};
     use stepwell_core::session::TurnBlock;
+    use stepwell_core::tool::Tool;
     use stepwell_core::{CallKey, Timestamp};
 
     /// A turn that has stored the results of these calls.
@@ -243,7 +246,7 @@ mod tests {
     fn a_result_of_the_clients_tool_is_in_the_snapshot_and_one_of_the_servers_is_told_later() {
         let call = |id: &str| {
             [
-                json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": "t", "parentMessageId": "m"}),
+                json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": id, "parentMessageId": "m"}),
                 json!({"type": "TOOL_CALL_END", "toolCallId": id}),
             ]
         };
@@ -251,13 +254,15 @@ mod tests {
         events.extend(call("ours"));
         events.extend(call("theirs"));
         events.extend([
-            json!({"type": "CUSTOM", "name": "tool_status", "value": {"toolCallId": "theirs", "status": "deferred"}}),
             json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r1"}),
             json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r2"}),
         ]);
         let next = events.len() as u64;
         let events = serde_json::from_value(json!(events)).unwrap();
-        let told = prelude(vec![turn(&["ours", "theirs"])], &Written { events, next }).unwrap();
+        let written = Written { events, next };
+        let mut own = ToolRegistry::new();
+        own.add(Tool::new("ours", "Ours.")).unwrap();
+        let told = prelude(vec![turn(&["ours", "theirs"])], &written, &own).unwrap();
         let snapshot = serde_json::to_value(told.last()).unwrap();
         let messages = snapshot["messages"].as_array().unwrap();
         let results = messages.iter().filter(|message| message["role"] == "tool");

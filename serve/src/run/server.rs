@@ -504,9 +504,10 @@ impl AgUiServer {
         }
         let last = written.next.saturating_sub(1);
         let path = self.store().path(&turn).await?;
-        let told = prelude(path, &written).map_err(|error| StoreError::Damaged {
-            message: error.to_string(),
-        })?;
+        let told =
+            prelude(path, &written, run.agent.tools()).map_err(|error| StoreError::Damaged {
+                message: error.to_string(),
+            })?;
         let stream = self
             .stream_in(turn, run, Scope::Run, Some(last), close)
             .await?;

@@ -84,7 +84,7 @@ pub(crate) async fn announce(
             _ => {}
         }
     }
-    for call in calls_left(&written.events, begins) {
+    for call in calls_left(&written.events, begins, tools) {
         rounds.is_known(&call);
     }
     let Some(conversation) = conversation else {
@@ -176,8 +176,9 @@ pub(crate) async fn announce(
     (open, BTreeSet::new())
 }
 
-/// The calls that earlier runs left to the client: what comes of them it knows. All runs are earlier than one that begins.
-fn calls_left(events: &[Event], begins: bool) -> Vec<ToolCallId> {
+/// The calls of the client's tools that earlier runs left to the client: what comes of them it knows. All runs are earlier
+/// than one that begins. `own` are the server's own tools.
+fn calls_left(events: &[Event], begins: bool, own: &ToolRegistry) -> Vec<ToolCallId> {
     let begin = events
         .iter()
         .rposition(|event| matches!(event, Event::RunStarted(_)));
@@ -186,19 +187,13 @@ fn calls_left(events: &[Event], begins: bool) -> Vec<ToolCallId> {
     } else {
         begin.unwrap_or(0)
     };
-    events[..end].iter().filter_map(call_left).collect()
-}
-
-/// The call that this event says is left to the client, if it says so.
-pub(crate) fn call_left(event: &Event) -> Option<ToolCallId> {
-    match event {
-        Event::Custom(custom) if custom.name == TOOL_STATUS => {
-            let is_deferred = custom.value["status"] == status_name(ToolCallStatus::Deferred);
-            let call = custom.value["toolCallId"].as_str();
-            call.filter(|_| is_deferred).map(ToolCallId::from)
+    let left = events[..end].iter().filter_map(|event| match event {
+        Event::ToolCallStart(start) if own.get(&start.tool_call_name).is_none() => {
+            Some(start.tool_call_id.clone())
         }
         _ => None,
-    }
+    });
+    left.collect()
 }
 
 /// The calls that a run left to its client.

@@ -172,15 +172,23 @@ impl Drive<'_> {
             results,
             told,
         } = next;
+        let id = terms.id.clone();
+        let mut facts = Vec::new();
         let heard = match self.check_whole(&resume) {
-            Ok(()) => self.hand_on(&resume, handle).await,
+            Ok(()) => {
+                if let (Some(state), Some(own)) = (&terms.state, &self.state) {
+                    own.replace(state.clone());
+                }
+                // The answers come last: a host that is gone in between has left them open, and the client is asked again.
+                facts.extend(self.bring_results(results, handle).await);
+                self.hand_on(&resume, handle).await
+            }
             Err(error) => Err(error),
         };
-        let id = terms.id.clone();
         let heard = match heard {
             Ok(heard) => heard,
             Err(error) => {
-                self.begin_run(id, Some(&terms), Vec::new(), handle).await;
+                self.begin_run(id, Some(&terms), facts, handle).await;
                 let _ = told.send(Ok(()));
                 let ending = Ending::failed(error.code(), error.to_string());
                 self.tell_end(ending, handle).await;
@@ -188,11 +196,7 @@ impl Drive<'_> {
                 return;
             }
         };
-        if let (Some(state), Some(own)) = (&terms.state, &self.state) {
-            own.replace(state.clone());
-        }
-        let mut facts: Vec<_> = heard.into_values().map(Fact::Answer).collect();
-        facts.extend(self.bring_results(results, handle).await);
+        facts.extend(heard.into_values().map(Fact::Answer));
         self.begin_run(id, Some(&terms), facts, handle).await;
         let _ = told.send(Ok(()));
         for id in std::mem::take(&mut self.void) {
