@@ -82,8 +82,6 @@ codes! {
     CallNotWaiting = CONFLICT,
     /// The turn has come to its end.
     TurnOver = CONFLICT,
-    /// Another host has the turn.
-    TurnElsewhere = CONFLICT,
     /// The body is too long.
     BodyTooLarge = PAYLOAD_TOO_LARGE,
     /// The body is of another type.
@@ -276,9 +274,7 @@ impl From<EngineError> for Refusal {
             EngineError::Over => Code::TurnOver,
             EngineError::Contended => Code::TurnExists,
             EngineError::TooManyWaiting { .. } => Code::TooManyWaitingTurns,
-            EngineError::Elsewhere { .. } => Code::TurnElsewhere,
             EngineError::Answers(_) => Code::AnswerInvalid,
-            #[cfg(feature = "restate")]
             EngineError::AnswersElsewhere { .. } => Code::AnswerInvalid,
             EngineError::NoCall { .. } => Code::NoCall,
             EngineError::NotWaiting { .. } => Code::CallNotWaiting,

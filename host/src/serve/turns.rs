@@ -104,7 +104,7 @@ pub(super) async fn start(
             brought: Brought {
                 client_tools: tools,
                 chosen_model: model,
-                run: None,
+                ..Brought::default()
             },
         })
         .await?;

@@ -6,15 +6,15 @@ use super::life::Life;
 use super::world::{Which, World};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, MemoryStore, NewTurn,
-    PersistBatch, RESTING, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord,
-    TurnKey, Unfinished, Wakers,
+    Changes, Claimed, EventLog, Generation, Inbox, LeaseKey, LoggedEvent, MemoryStore, NewTurn,
+    PersistBatch, RESTING, SentCommand, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery,
+    ThreadRecord, TurnKey, Unfinished, Wakers,
 };
 
 /// How the store is at the moment.
@@ -153,6 +153,20 @@ impl FaultyStore {
             }
             done
         })
+    }
+
+    /// A call that writes something which is no thread's.
+    fn write<'a, T: Send + 'a>(
+        &'a self,
+        name: &'static str,
+        apply: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        static NONE: LazyLock<ThreadKey> = LazyLock::new(|| ThreadKey::new("", "", ""));
+        self.call(name, Some(&NONE), apply)
+    }
+
+    fn kept_inbox(&self) -> &dyn Inbox {
+        Store::inbox(self.memory())
     }
 
     fn memory(&self) -> &MemoryStore {
@@ -320,6 +334,10 @@ impl StoreLayer for FaultyStore {
         })
     }
 
+    fn inbox(&self) -> &dyn Inbox {
+        self
+    }
+
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
         self.call("turn", None, move || Store::turn(self.memory(), turn))
     }
@@ -379,6 +397,42 @@ impl StoreLayer for FaultyStore {
             followers.entry(thread.clone()).or_default().push(wakers);
             Box::pin(std::future::ready(Ok(changes)))
         })
+    }
+}
+
+impl Inbox for FaultyStore {
+    fn send<'a>(&'a self, command: &'a SentCommand) -> StoreFuture<'a, ()> {
+        self.write("send", move || self.kept_inbox().send(command))
+    }
+
+    fn waiting<'a>(&'a self, owner: &'a str, limit: usize) -> StoreFuture<'a, Vec<String>> {
+        self.call("waiting", None, move || {
+            self.kept_inbox().waiting(owner, limit)
+        })
+    }
+
+    fn command<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SentCommand>> {
+        self.call("command", None, move || self.kept_inbox().command(id))
+    }
+
+    fn reply<'a>(&'a self, id: &'a str, reply: &'a str) -> StoreFuture<'a, ()> {
+        self.write("reply", move || {
+            let what = format!("{} replies {reply}", self.life.name);
+            self.world.trace.note(what);
+            self.kept_inbox().reply(id, reply)
+        })
+    }
+
+    fn reply_to<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<String>> {
+        self.call("reply_to", None, move || self.kept_inbox().reply_to(id))
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()> {
+        self.write("remove", move || self.kept_inbox().remove(id))
+    }
+
+    fn subscribe<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Changes> {
+        self.call("subscribe", None, move || self.kept_inbox().subscribe(name))
     }
 }
 

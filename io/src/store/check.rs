@@ -2,6 +2,7 @@
 //! [`StoreError::Refused`] with the reason.
 
 use super::error::StoreError;
+use super::inbox::SentCommand;
 use super::record::{Generation, NewTurn, PersistBatch, TurnKey};
 use stepwell_core::RunId;
 use stepwell_core::registry::ThreadKey;
@@ -136,4 +137,22 @@ pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), St
 /// It is something else.
 pub fn events(events: &[String]) -> Result<(), StoreError> {
     events.iter().try_for_each(|event| plain("an event", event))
+}
+
+/// A command to an owner: names as others, and a text without a NUL.
+///
+/// # Errors
+/// It is something else.
+pub fn command(command: &SentCommand) -> Result<(), StoreError> {
+    name("the command's id", &command.id)?;
+    owner(&command.owner)?;
+    plain("a command", &command.command)
+}
+
+/// A reply to a command: any text without a NUL.
+///
+/// # Errors
+/// It is something else.
+pub fn reply(reply: &str) -> Result<(), StoreError> {
+    plain("a reply", reply)
 }

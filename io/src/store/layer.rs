@@ -1,8 +1,8 @@
 //! A store around another one.
 
 use super::{
-    Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, NewTurn, PersistBatch, Store,
-    StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    Changes, Claimed, EventLog, Generation, Inbox, LeaseKey, LoggedEvent, NewTurn, PersistBatch,
+    Store, StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 use std::fmt::Debug;
 use std::time::Duration;
@@ -79,6 +79,11 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
     /// As [`Store::orphans`].
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         self.inner().orphans()
+    }
+
+    /// As [`Store::inbox`].
+    fn inbox(&self) -> &dyn Inbox {
+        self.inner().inbox()
     }
 
     /// As [`Store::turn`].
@@ -211,6 +216,10 @@ impl<L: StoreLayer> Store for L {
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         StoreLayer::orphans(self)
+    }
+
+    fn inbox(&self) -> &dyn Inbox {
+        StoreLayer::inbox(self)
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {

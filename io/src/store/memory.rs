@@ -1,4 +1,5 @@
 use super::error::StoreError;
+use super::inbox::{Inbox, LocalInbox};
 use super::lease::{LeaseKey, Leases};
 use super::record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, ThreadQuery,
@@ -23,6 +24,7 @@ use stepwell_core::{RunId, Timestamp};
 pub struct MemoryStore {
     threads: Arc<Mutex<HashMap<ThreadKey, Thread>>>,
     leases: Arc<Leases>,
+    inbox: LocalInbox,
     wakers: Wakers,
 }
 
@@ -357,6 +359,10 @@ impl Store for MemoryStore {
         let is_orphan =
             |turn: &Unfinished| turn.owner != RESTING && !self.leases.are_held_by(&turn.owner);
         async move { Ok(unfinished.await?.into_iter().filter(is_orphan).collect()) }.boxed()
+    }
+
+    fn inbox(&self) -> &dyn Inbox {
+        &self.inbox
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {

@@ -16,6 +16,8 @@
 //! [orphans](Store::orphans), for any host to claim. A lease only says where a claim is worth trying: what keeps two
 //! owners apart is the generation alone.
 //!
+//! A host that is to tell a turn of another owner something sends it to the owner's [inbox](Store::inbox).
+//!
 //! Whoever watches needs no ownership: [`events`](Store::events) gives what was shown, from any place on, and
 //! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database.
 //! To follow a turn without gap or repeat: subscribe first, then read on from the last index until nothing comes, then
@@ -41,6 +43,7 @@ pub mod check;
 #[cfg(feature = "testing")]
 pub mod contract;
 mod error;
+mod inbox;
 mod layer;
 mod lease;
 mod memory;
@@ -51,6 +54,7 @@ mod sql;
 mod wake;
 
 pub use error::StoreError;
+pub use inbox::{Inbox, SentCommand};
 pub use layer::StoreLayer;
 pub(crate) use lease::TERM as LEASE_TERM;
 pub use lease::{Lease, LeaseKey};
@@ -69,6 +73,7 @@ pub use wake::{Changes, Wakers};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use inbox::LocalInbox;
 use lease::Leases;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -147,6 +152,13 @@ pub trait Store: Debug + Send + Sync + 'static {
                 .retain(|turn| turn.owner != RESTING && !Leases::here().are_held_by(&turn.owner));
             Ok(orphans)
         })
+    }
+
+    /// Returns the commands that the owners of turns send each other.
+    ///
+    /// The default is for a store that a single process uses: commands are kept in the process.
+    fn inbox(&self) -> &dyn Inbox {
+        LocalInbox::here()
     }
 
     /// A turn with its blocks; `None` if there is none.

@@ -34,10 +34,6 @@ pub enum Command {
 pub struct Continued {
     /// What the client brought to the run.
     pub(crate) brought: Brought,
-    /// What the user said to what was asked: to all of it.
-    pub(crate) resume: Vec<ResumeEntry>,
-    /// What the client's tools gave.
-    pub(crate) results: Vec<(ToolCallId, ToolResult)>,
     /// What runs the turn from here on, where that is known here.
     #[serde(skip)]
     pub(crate) agent: Option<Arc<TurnAgent>>,

@@ -148,17 +148,7 @@ pub(crate) struct Active {
     /// As it stands in the store, once it does.
     pub(crate) stands: Arc<OnceLock<StoredTurn>>,
     /// How many read it here.
-    readers: watch::Sender<usize>,
-}
-
-/// One reader of a turn that is driven here, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Reader(watch::Sender<usize>);
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.0.send_modify(|readers| *readers -= 1);
-    }
+    pub(crate) readers: watch::Sender<usize>,
 }
 
 /// Leave to begin one more turn, until it is dropped.
@@ -272,13 +262,6 @@ impl Driver {
             true => Err(EngineError::TooMany { most }),
             false => Ok(permit),
         }
-    }
-
-    /// Counts a reader of a turn, if it is driven here.
-    pub(crate) fn reader(&self, turn: &TurnKey) -> Option<Reader> {
-        let active = self.find(turn)?;
-        active.readers.send_modify(|readers| *readers += 1);
-        Some(Reader(active.readers))
     }
 
     /// Makes an unfinished turn this host's own, and goes on with it.
@@ -551,6 +534,11 @@ impl Active {
 
     fn is_waiting(&self) -> bool {
         self.is_waiting.load(Ordering::Relaxed)
+    }
+
+    /// Somebody reads the turn, at another host.
+    pub(crate) fn is_read(&self) {
+        self.readers.send_modify(|_| {});
     }
 
     /// Tells the turn something, and waits until it has heard it, and stored what it promises.

@@ -1,7 +1,9 @@
 //! The engine of hosts that need nothing but their store: a turn is driven where it began, and by another host once that
-//! one is gone.
+//! one is gone. What comes in for it at any host reaches the one that drives it.
 
 use crate::engine::Command;
+use crate::engine::done::is_done;
+use crate::engine::hosts::late;
 use crate::engine::{Driver, DriverSetup, GoesOn, LONGEST_REQUEST, LOOKS};
 use crate::engine::{Engine, EngineError, NewTurn};
 use futures::FutureExt;
@@ -9,6 +11,7 @@ use futures::future::BoxFuture;
 use std::time::Duration;
 use stepwell_io::store::{RESTING, StoreError, TurnKey, Unfinished};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 /// Drives turns where they begin. Clones are the same engine.
 #[derive(Clone, Debug)]
@@ -62,6 +65,27 @@ impl LocalEngine {
         let message = "the turn is stopped, and its end waits to be stored".to_owned();
         Err(StoreError::Unavailable { message }.into())
     }
+
+    /// Goes on with a turn that nobody drives, and tells it something.
+    async fn revive(&self, turn: Unfinished, command: Command) -> Result<(), EngineError> {
+        let (told, heard) = oneshot::channel();
+        let why = GoesOn {
+            command: Some((command, told)),
+            ..GoesOn::default()
+        };
+        match self.0.adopt(turn, why).await {
+            Ok(_) => {}
+            // Another host was given something for it at the same moment.
+            Err(EngineError::Store(error)) if error.is_lost() => {
+                return Err(EngineError::Contended);
+            }
+            Err(error) => return Err(error),
+        }
+        let heard = tokio::time::timeout(LONGEST_REQUEST, heard).await;
+        heard
+            .unwrap_or(Ok(Err(EngineError::Contended)))
+            .unwrap_or(Err(EngineError::Over))
+    }
 }
 
 impl Engine for LocalEngine {
@@ -100,27 +124,37 @@ impl Engine for LocalEngine {
         command: Command,
     ) -> BoxFuture<'_, Result<(), EngineError>> {
         async move {
-            if turn.owner != RESTING && turn.owner != self.0.setup().owner {
-                let owner = turn.owner;
-                return Err(EngineError::Elsewhere { owner });
-            }
-            let (told, heard) = oneshot::channel();
-            let why = GoesOn {
-                command: Some((command, told)),
-                ..GoesOn::default()
-            };
-            match self.0.adopt(turn, why).await {
-                Ok(_) => {}
-                // Another host was given something for it at the same moment.
-                Err(EngineError::Store(error)) if error.is_lost() => {
-                    return Err(EngineError::Contended);
+            let key = turn.key.clone();
+            let mut unfinished = Some(turn);
+            let mut is_again = false;
+            let until = Instant::now() + LONGEST_REQUEST;
+            while Instant::now() < until {
+                let Some(turn) = unfinished else {
+                    // It may have been done before the turn ended, and nobody been left to reply.
+                    let is_done = is_again && is_done(self.0.store(), &key, &command).await?;
+                    return if is_done {
+                        Ok(())
+                    } else {
+                        Err(EngineError::Over)
+                    };
+                };
+                if let Some(active) = self.0.find(&key) {
+                    match active.tell(command.clone()).await {
+                        Err(EngineError::Over) => active.ended.cancelled().await,
+                        told => return told,
+                    }
+                } else if turn.owner == RESTING || turn.owner == self.0.setup().owner {
+                    return self.revive(turn, command).await;
+                } else {
+                    let asked = self.0.ask_owner(&turn, &command, is_again, until).await?;
+                    if let Some(reply) = asked {
+                        return reply.heard(&key.turn);
+                    }
+                    is_again = true;
                 }
-                Err(error) => return Err(error),
+                unfinished = self.0.unfinished(&key).await?;
             }
-            let heard = tokio::time::timeout(LONGEST_REQUEST, heard).await;
-            heard
-                .unwrap_or(Ok(Err(EngineError::Contended)))
-                .unwrap_or(Err(EngineError::Over))
+            Err(late())
         }
         .boxed()
     }

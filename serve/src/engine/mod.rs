@@ -6,11 +6,15 @@
 //! reached that runs elsewhere. [`local`] drives turns where they begin; `restate` asks Restate, which many hosts share.
 
 mod commands;
+mod done;
 mod driver;
 mod forgotten;
+mod hosts;
 mod local;
 mod observer;
 mod own_lease;
+mod reader;
+mod reply;
 #[cfg(feature = "restate")]
 mod restate;
 mod take_over;
@@ -21,12 +25,12 @@ pub(crate) mod tests;
 
 pub(crate) use commands::Told;
 pub use commands::{Command, Continued};
-pub(crate) use driver::Reader;
 pub(crate) use driver::TELLING_TIME;
 pub use driver::{Driver, DriverSetup, Permit};
 pub(crate) use driver::{GoesOn, LONGEST_REQUEST, LOOKS};
 pub use local::LocalEngine;
 pub use observer::{Journals, Observer, RunObserver};
+pub(crate) use reader::Reader;
 #[cfg(all(feature = "restate", feature = "testing"))]
 pub use restate::seam;
 #[cfg(feature = "restate")]
@@ -94,12 +98,6 @@ pub enum EngineError {
     /// The turn has come to its end.
     #[error("the turn is over")]
     Over,
-    /// Another host drives it.
-    #[error("another host has the turn, `{owner}`: ask that one")]
-    Elsewhere {
-        /// Its name on the store.
-        owner: String,
-    },
     /// Others began, took or stopped turns of the thread all the while.
     #[error("other requests for the thread came in between: look at the thread, and try again")]
     Contended,
@@ -107,7 +105,6 @@ pub enum EngineError {
     #[error(transparent)]
     Answers(#[from] crate::Unresumable),
     /// The same, said by the host that drives the turn.
-    #[cfg(feature = "restate")]
     #[error("{message}")]
     AnswersElsewhere {
         /// What that host says of them.

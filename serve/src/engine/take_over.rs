@@ -37,6 +37,7 @@ impl LocalEngine {
         };
         let engine = self.clone();
         tokio::spawn(async move { engine.keep_looking().await });
+        tokio::spawn(self.0.clone().keep_hearing());
         Ok(count)
     }
 

@@ -9,6 +9,7 @@ use crate::follow::{Follow, FollowError, Followers, Reading, RunStream, Scope, p
 use crate::request::{ClientTrust, Refused};
 use crate::turn::agent::TurnAgent;
 use crate::turn::answers::Unresumable;
+use crate::turn::brought::{Brought, Given};
 use crate::turn::ending::Ending;
 use crate::turn::event_writer::{self, Written};
 use crate::turn::in_runs::started;
@@ -361,9 +362,13 @@ impl AgUiServer {
                 Found::Refused(error) => return Ok(refused(&turn, &run, &error)),
                 Found::Waits(waiting, next) => {
                     let command = Command::Continue(Box::new(Continued {
-                        brought: run.brought(),
-                        resume: run.resume.clone(),
-                        results: run.results.clone(),
+                        brought: Brought {
+                            given: Given {
+                                answers: run.resume.clone(),
+                                results: run.results.clone(),
+                            },
+                            ..run.brought()
+                        },
                         agent: Some(Arc::clone(&run.agent)),
                         base: Some(run.base.clone()),
                     }));

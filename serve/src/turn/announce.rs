@@ -20,7 +20,7 @@ use stepwell_core::run::BlockContent;
 use stepwell_core::session::{SessionView, Turn, ViewOptions};
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{StoreError, TurnKey};
-use stepwell_io::{RunId, ToolCallStatus, ToolCallUpdate, ToolRegistry};
+use stepwell_io::{RunId, ToolCallStatus, ToolCallUpdate, ToolRegistry, ToolResult};
 
 /// Where a turn stands that a host begins to tell of.
 pub(crate) struct Stands<'a> {
@@ -34,6 +34,8 @@ pub(crate) struct Stands<'a> {
     pub(crate) state: Option<&'a SharedState>,
     /// The conversation, if another owner had begun the turn.
     pub(crate) conversation: Option<&'a Conversation>,
+    /// The results of the client's tools that were brought to the run, and may not all be stored.
+    pub(crate) brought: &'a [(ToolCallId, ToolResult)],
     /// How its calls stand in the store.
     pub(crate) statuses: &'a Statuses,
     /// What the agent behind the server asks.
@@ -67,6 +69,7 @@ pub(crate) async fn announce(
         ids,
         state,
         conversation,
+        brought,
         statuses,
         asks,
         written,
@@ -145,6 +148,7 @@ pub(crate) async fn announce(
     // An answer that was cut has its mark here, and its calls have results: whoever watches begins anew from here.
     let mut messages = conversation.messages().to_vec();
     messages.extend(told_results(conversation, rounds));
+    messages.extend(brought_results(brought, conversation, rounds));
     note_results(&messages, rounds);
     let snapshot = MessagesSnapshot {
         messages,
@@ -264,6 +268,21 @@ fn told_results(conversation: &Conversation, rounds: &Rounds) -> Vec<Message> {
     results.map(Message::Tool).collect()
 }
 
+/// The results that the client has brought, and that are yet to be stored: the client has them, and a snapshot without them
+/// would take them away.
+fn brought_results(
+    brought: &[(ToolCallId, ToolResult)],
+    conversation: &Conversation,
+    rounds: &Rounds,
+) -> Vec<Message> {
+    let results = brought.iter().filter_map(|(id, result)| {
+        let call = conversation.call_by_id(id)?;
+        let is_awaited = call.status == ToolCallStatus::Deferred;
+        is_awaited.then(|| Message::Tool(result_message(call, result, rounds)))
+    });
+    results.collect()
+}
+
 /// What came of a call of the round under way.
 fn live_result(
     conversation: &Conversation,
@@ -272,13 +291,17 @@ fn live_result(
 ) -> Option<ToolMessage> {
     let call = conversation.call_by_id(call)?;
     let result = call.result.as_ref().filter(|_| call.status.is_final())?;
-    Some(ToolMessage {
+    Some(result_message(call, result, rounds))
+}
+
+fn result_message(call: &LiveCall, result: &ToolResult, rounds: &Rounds) -> ToolMessage {
+    ToolMessage {
         id: rounds.result_id(call.key),
         tool_call_id: call.id.clone(),
         content: shown_result(call, result),
         error: result.as_ref().err().map(|failure| failure.message.clone()),
         ..ToolMessage::default()
-    })
+    }
 }
 
 /// Whether questions of all these ids were told.

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use stepwell_core::MessageId;
-use stepwell_core::event::{Context, ToolDefinition};
-use stepwell_io::RunId;
+use stepwell_core::event::{Context, ResumeEntry, ToolDefinition};
+use stepwell_core::{MessageId, ToolCallId};
+use stepwell_io::{RunId, ToolResult};
 
 /// What a client brought to a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,28 @@ pub struct Brought {
     // A checkpoint has a `run` of its own.
     #[serde(rename = "client_run", skip_serializing_if = "Option::is_none")]
     pub run: Option<RunTerms>,
+    /// What it says to what the run before has left open. It is kept until all of it is stored: where only a part is, because
+    /// the host is gone, the next one goes on with the rest.
+    #[serde(rename = "client_given", skip_serializing_if = "Given::is_empty")]
+    pub given: Given,
+}
+
+/// What a client says to what a run has left open.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Given {
+    /// What the user said to what was asked: to all of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<ResumeEntry>,
+    /// What the client's tools gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<(ToolCallId, ToolResult)>,
+}
+
+impl Given {
+    fn is_empty(&self) -> bool {
+        self.answers.is_empty() && self.results.is_empty()
+    }
 }
 
 /// What a client asked for with a run.
@@ -58,6 +80,14 @@ impl Brought {
         serde_json::from_str(checkpoint).unwrap_or_default()
     }
 
+    /// Returns the same without what the client gave: it is stored.
+    pub(crate) fn with_given_stored(&self) -> Self {
+        Self {
+            given: Given::default(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the fields that [`in_checkpoint`] adds; nothing if there are none.
     pub(crate) fn fields(&self) -> Option<Arc<str>> {
         let json = serde_json::to_string(self).ok()?;
@@ -86,6 +116,7 @@ mod tests {
             "client_tools": [{"name": "where", "description": "Where."}],
             "chosen_model": "a/\"b\"",
             "client_run": {"id": "r", "state": {"a": 1}, "is_background": true},
+            "client_given": {"results": [["c", {"Ok": "done"}]]},
         }))
         .expect("it is read");
         let fields = brought.fields().expect("something is kept");
@@ -93,7 +124,7 @@ mod tests {
         assert_eq!(Brought::of_checkpoint(&kept), brought);
         let mut whole: Value = serde_json::from_str(&kept).expect("JSON");
         let own = whole.as_object_mut().expect("an object");
-        for field in ["client_tools", "chosen_model", "client_run"] {
+        for field in ["client_tools", "chosen_model", "client_run", "client_given"] {
             assert!(own.remove(field).is_some(), "{field}");
         }
         assert_eq!(whole, json!({"v": 1, "state": "Idle"}));

@@ -4,6 +4,7 @@
 use super::agent::TurnAgent;
 use super::announce::{QuestionIds, status_event};
 use super::asking::Asking;
+use super::brought::Given;
 use super::call_labels::CallLabels;
 use super::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress};
 use super::event_writer::EventWriter;
@@ -149,13 +150,18 @@ pub(crate) enum Rest {
 
 /// A turn that waits for its model keeps no room for what happens seldom: such futures are boxed.
 impl Drive<'_> {
-    pub(crate) async fn run(mut self, continued: Option<(Box<Continued>, Told)>) -> Over {
+    pub(crate) async fn run(
+        mut self,
+        given: Given,
+        continued: Option<(Box<Continued>, Told)>,
+    ) -> Over {
         let handle = self.turn.handle();
         let mut failed = self.writer.failed();
         let mut waits = StoreWaits::new(&handle, self.writer, self.setup.store_timeout);
         let mut clock = RunClock::new(self.setup.run_time);
         let mut stop = None;
         let mut may_rest = true;
+        Box::pin(self.give_rest(given, &handle)).await;
         if let Some((continued, told)) = continued {
             Box::pin(self.go_on(*continued, told, &handle)).await;
         }

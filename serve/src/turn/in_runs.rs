@@ -1,12 +1,12 @@
 //! A turn that is told in runs: where a run ends, and how the next one goes on.
 
 use super::answers::Unresumable;
-use super::brought::RunTerms;
+use super::brought::{Brought, Given, RunTerms};
 use super::drive::{CurrentRun, Drive, Rest};
 use super::ending::{Ending, usage_since};
 use super::session_turn::input;
 use super::stored::Fact;
-use crate::engine::{Continued, EngineError, Told};
+use crate::engine::{Command, Continued, EngineError, Told};
 use serde_json::json;
 use stepwell_core::ToolCallId;
 use stepwell_core::conversation::LiveCall;
@@ -15,13 +15,13 @@ use stepwell_core::event::{
 };
 use stepwell_io::store::TurnKey;
 use stepwell_io::{RunId, ToolCallStatus, ToolResult, TurnHandle};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 /// The run that a turn is to go on in.
 pub(crate) struct NextRun {
     terms: RunTerms,
-    resume: Vec<ResumeEntry>,
-    results: Vec<(ToolCallId, ToolResult)>,
+    brought: Brought,
     /// Told once the run is about to begin.
     told: Told,
 }
@@ -126,12 +126,7 @@ impl Drive<'_> {
 
     /// Goes on in a new run, once what it answers was asked again.
     pub(crate) async fn go_on(&mut self, continued: Continued, told: Told, handle: &TurnHandle) {
-        let Continued {
-            brought,
-            mut resume,
-            results,
-            ..
-        } = continued;
+        let Continued { mut brought, .. } = continued;
         let is_free = self.run.is_none() && self.next.is_none();
         let Some(terms) = brought.run.as_ref().filter(|_| is_free) else {
             let id = self.run.as_ref().map(|run| &run.id);
@@ -146,11 +141,11 @@ impl Drive<'_> {
         };
         let terms = terms.clone();
         // They are asked no more.
-        resume.retain(|entry| !self.void.contains(&entry.interrupt_id));
+        let answers = &mut brought.given.answers;
+        answers.retain(|entry| !self.void.contains(&entry.interrupt_id));
         self.next = Some(NextRun {
             terms,
-            resume,
-            results,
+            brought,
             told,
         });
         self.begin_next(handle).await;
@@ -162,32 +157,35 @@ impl Drive<'_> {
         let Some(next) = self.next.take() else {
             return;
         };
-        if self.is_early(&next.resume) {
+        if self.is_early(&next.brought.given.answers) {
             self.next = Some(next);
             return;
         }
         let NextRun {
             terms,
-            resume,
-            results,
+            brought,
             told,
         } = next;
+        // From here on each thing that is stored of it comes with the rest.
+        self.stored.keep(&brought);
+        let after = brought.with_given_stored();
+        let Given { answers, results } = brought.given;
         let id = terms.id.clone();
         let mut facts = Vec::new();
-        let heard = match self.check_whole(&resume) {
+        let heard = match self.check_whole(&answers) {
             Ok(()) => {
                 if let (Some(state), Some(own)) = (&terms.state, &self.state) {
                     own.replace(state.clone());
                 }
-                // The answers come last: a host that is gone in between has left them open, and the client is asked again.
                 facts.extend(self.bring_results(results, handle).await);
-                self.hand_on(&resume, handle).await
+                self.hand_on(&answers, handle).await
             }
             Err(error) => Err(error),
         };
         let heard = match heard {
             Ok(heard) => heard,
             Err(error) => {
+                self.stored.keep(&after);
                 self.begin_run(id, Some(&terms), facts, handle).await;
                 let _ = told.send(Ok(()));
                 let ending = Ending::failed(error.code(), error.to_string());
@@ -197,17 +195,35 @@ impl Drive<'_> {
             }
         };
         facts.extend(heard.into_values().map(Fact::Answer));
+        self.stored.keep_after(facts.clone(), &after);
         self.begin_run(id, Some(&terms), facts, handle).await;
         let _ = told.send(Ok(()));
         for id in std::mem::take(&mut self.void) {
             self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
         }
-        for entry in &resume {
+        for entry in &answers {
             self.tell_answered(&entry.interrupt_id, entry.status, None)
                 .await;
         }
         for effect in std::mem::take(&mut self.postponed) {
             self.withdraw(effect).await;
+        }
+    }
+
+    /// Goes on with what an owner before was given and has not stored all of.
+    pub(crate) async fn give_rest(&mut self, given: Given, handle: &TurnHandle) {
+        for (call, result) in given.results {
+            // What is stored is awaited no more.
+            let _ = handle.finish_call(call, result).await;
+        }
+        let mut answers = given.answers;
+        answers.retain(|entry| {
+            let id = &entry.interrupt_id;
+            self.open.contains_key(id) || self.questions.has_id(id)
+        });
+        if !answers.is_empty() {
+            let (told, _) = oneshot::channel();
+            Box::pin(self.obey(Command::Answer(answers), told, handle)).await;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::engine::DriverSetup;
 use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
+use crate::turn::brought::Brought;
 use crate::turn::call_labels::CallLabels;
 use crate::turn::ending::{Ending, LIMIT_REACHED};
 use crate::turn::event_writer;
@@ -55,7 +56,7 @@ pub(crate) async fn tell(
     let Err(StoreError::Stale { current, .. }) = nobody else {
         return nobody;
     };
-    let (_, stored) = watched(Arc::clone(store), key.clone(), None, None);
+    let (_, stored) = watched(Arc::clone(store), key.clone(), &Brought::default(), None);
     let written = event_writer::read(store, key, &leave).await?;
     let log = Log {
         store: Arc::clone(store),
@@ -92,6 +93,7 @@ pub(crate) async fn tell(
         runs: &runs,
         state: None,
         conversation: Some(&conversation),
+        brought: &[],
         statuses: &Statuses::of_last(&path)?,
         asks: &[],
         written: &written,

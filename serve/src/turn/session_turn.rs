@@ -4,7 +4,7 @@ use crate::engine::{Command, Continued, DriverSetup, EngineError, Origin, Parent
 use crate::turn::agent::TurnAgent;
 use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
 use crate::turn::asking::{Asking, approver};
-use crate::turn::brought::{Brought, RunTerms};
+use crate::turn::brought::{Brought, Given, RunTerms};
 use crate::turn::call_labels::CallLabels;
 use crate::turn::drive::{CurrentRun, Drive, Over};
 use crate::turn::ending::usage_since;
@@ -90,6 +90,8 @@ struct Begun {
     terms: Option<RunTerms>,
     /// Whether an owner before had gone on with the turn in a run, and was gone before it could say so.
     is_untold: bool,
+    /// What that owner was given, and may not have stored all of.
+    given: Given,
     state: Option<SharedState>,
 }
 
@@ -120,6 +122,7 @@ impl SessionTurn {
             path,
             terms,
             is_untold,
+            given,
             state,
         } = begun;
         let (key, handle) = (self.key.clone(), turn.handle());
@@ -152,6 +155,7 @@ impl SessionTurn {
             head,
             runs: &runs,
             conversation: handle.revived_from(),
+            brought: &given.results,
             statuses: &Statuses::of_last(&path)?,
             asks: &asks,
             written: &written,
@@ -213,7 +217,7 @@ impl SessionTurn {
             void,
             postponed: Vec::new(),
         };
-        let (ending, run) = match drive.run(self.continued).await {
+        let (ending, run) = match drive.run(given, self.continued).await {
             Over::Ended(ending, run) => (ending, run),
             Over::Left => return writer.finish().await,
             Over::Rests(resting) => {
@@ -296,6 +300,7 @@ impl SessionTurn {
             .is_none_or(|run| written.has_run(&run.id));
         let is_untold = written.next > 0 && !has_run;
         let continued = self.continued.as_ref().filter(|_| !is_untold);
+        let given = before.given.clone();
         let (brought, base) = match continued {
             Some((continued, _)) => (
                 Brought {
@@ -336,6 +341,7 @@ impl SessionTurn {
         }
         let mut begun = made.begun(turn, written, path, brought.run);
         begun.is_untold = is_untold;
+        begun.given = given;
         Ok(Some(begun))
     }
 
@@ -356,7 +362,7 @@ impl SessionTurn {
         let endpoint = endpoint.clone();
         let (asking, asked) = mpsc::unbounded_channel();
         let store = Arc::clone(&self.setup.store);
-        let (store, stored) = watched(store, key.clone(), brought.fields(), laid_for);
+        let (store, stored) = watched(store, key.clone(), brought, laid_for);
         let terms = brought.run.as_ref();
         let shares_state = terms.is_none_or(|terms| terms.state.is_some());
         let base = match base {
@@ -484,6 +490,7 @@ impl Made {
             path,
             terms,
             is_untold: false,
+            given: Given::default(),
             state: self.state,
         }
     }

@@ -1,10 +1,10 @@
 //! Which results of a turn are stored, and which answers of its user. They are told once they are: after a kill the tool
 //! may not be run again, nor the user asked, and they would see otherwise than they were told.
 
-use crate::turn::brought::in_checkpoint;
+use crate::turn::brought::{Brought, in_checkpoint};
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::event::Message;
 use stepwell_core::run::{Block, BlockContent, EffectId};
 use stepwell_core::{CallKey, ToolCallId};
@@ -40,8 +40,7 @@ impl Fact {
 struct WatchedStore {
     store: Arc<dyn Store>,
     key: TurnKey,
-    /// What is kept with the turn's checkpoints: the client's tools, say.
-    kept: Option<Arc<str>>,
+    kept: Kept,
     /// Who has the turn once it has begun, if that is all that is done with it here.
     laid_for: Option<&'static str>,
     laid: Arc<AtomicBool>,
@@ -52,7 +51,36 @@ struct WatchedStore {
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     facts: watch::Receiver<HashSet<Fact>>,
+    kept: Kept,
     laid: Arc<AtomicBool>,
+}
+
+/// What is kept with the turn's checkpoints: the client's tools, say.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<KeptFields>>);
+
+#[derive(Debug, Default)]
+struct KeptFields {
+    now: Option<Arc<str>>,
+    /// What takes their place once these are stored.
+    then: Option<(Vec<Fact>, Option<Arc<str>>)>,
+}
+
+impl Kept {
+    fn lock(&self) -> MutexGuard<'_, KeptFields> {
+        // Nothing is left half-done under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settle(&self, stored: &HashSet<Fact>) {
+        let mut kept = self.lock();
+        if let Some((_, fields)) = kept
+            .then
+            .take_if(|(facts, _)| facts.iter().all(|fact| fact.is_in(stored)))
+        {
+            kept.now = fields;
+        }
+    }
 }
 
 /// A store for one turn, which keeps with it what it was begun with; and what tells what of it is stored. With `laid_for` a
@@ -60,26 +88,42 @@ pub(crate) struct Stored {
 pub(crate) fn watched(
     store: Arc<dyn Store>,
     key: TurnKey,
-    kept: Option<Arc<str>>,
+    brought: &Brought,
     laid_for: Option<&'static str>,
 ) -> (Arc<dyn Store>, Stored) {
     let (stored, facts) = watch::channel(HashSet::new());
+    let kept = Kept::default();
+    kept.lock().now = brought.fields();
     let laid = Arc::new(AtomicBool::default());
     let store = Arc::new(WatchedStore {
         store,
         key,
-        kept,
+        kept: kept.clone(),
         laid_for,
         laid: Arc::clone(&laid),
         stored,
     });
-    (store, Stored { facts, laid })
+    (store, Stored { facts, kept, laid })
 }
 
 impl Stored {
     /// Whether the turn has begun in the store, for somebody else to drive.
     pub(crate) fn is_laid(&self) -> bool {
         self.laid.load(Ordering::Acquire)
+    }
+
+    /// Keeps this with the turn's checkpoints from now on.
+    pub(crate) fn keep(&self, brought: &Brought) {
+        *self.kept.lock() = KeptFields {
+            now: brought.fields(),
+            then: None,
+        };
+    }
+
+    /// Keeps this with the turn's checkpoints once these are stored.
+    pub(crate) fn keep_after(&self, facts: Vec<Fact>, brought: &Brought) {
+        self.kept.lock().then = Some((facts, brought.fields()));
+        self.kept.settle(&self.facts.borrow());
     }
 
     pub(crate) fn has(&self, fact: &Fact) -> bool {
@@ -125,9 +169,10 @@ impl StoreLayer for WatchedStore {
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
         let checkpoint = turn.checkpoint.as_ref();
+        let kept = self.kept.lock().now.clone();
         let kept = checkpoint
-            .zip(self.kept.as_ref())
-            .map(|(checkpoint, kept)| in_checkpoint(kept, checkpoint));
+            .zip(kept)
+            .map(|(checkpoint, kept)| in_checkpoint(&kept, checkpoint));
         if kept.is_none() && self.laid_for.is_none() {
             return self.store.begin_turn(turn);
         }
@@ -174,10 +219,11 @@ impl StoreLayer for WatchedStore {
         batch: &'a PersistBatch,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            match &self.kept {
+            let kept = self.kept.lock().now.clone();
+            match kept {
                 None => self.store.persist(turn, generation, batch).await?,
                 Some(kept) => {
-                    let checkpoint = in_checkpoint(kept, &batch.checkpoint);
+                    let checkpoint = in_checkpoint(&kept, &batch.checkpoint);
                     let batch = PersistBatch {
                         checkpoint,
                         ..batch.clone()
@@ -191,6 +237,7 @@ impl StoreLayer for WatchedStore {
                 stored.extend(facts);
                 stored.len() > before
             });
+            self.kept.settle(&self.stored.borrow());
             Ok(())
         })
     }

@@ -5,14 +5,17 @@ use crate::engine::tests::{model, setup_of};
 use crate::engine::{
     Command, Continued, Engine, EngineError, GoesOn, LocalEngine, NewTurn, Origin,
 };
-use crate::turn::brought::{Brought, RunTerms};
+use crate::turn::brought::{Brought, Given, RunTerms};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use stepwell_core::event::Message;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{Message, ToolDefinition};
+use stepwell_core::run::BlockContent;
+use stepwell_core::session::TurnBlock;
 use stepwell_io::store::{
-    Generation, MemoryStore, Store, StoreFuture, StoreLayer, TurnKey, Unfinished,
+    Generation, MemoryStore, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey, Unfinished,
 };
 use stepwell_mock_llm::MockLlm;
 use tokio::sync::oneshot;
@@ -40,6 +43,30 @@ impl StoreLayer for Mute {
     }
 }
 
+/// A store that takes so many more steps, as if its host were gone then.
+#[derive(Clone, Debug)]
+struct StopsAfter(MemoryStore, Arc<AtomicUsize>);
+
+impl StoreLayer for StopsAfter {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        let left = self.1.load(Ordering::SeqCst);
+        if left == 0 {
+            return Box::pin(std::future::pending());
+        }
+        self.1.store(left - 1, Ordering::SeqCst);
+        self.0.persist(turn, generation, batch)
+    }
+}
+
 struct Host {
     _model: MockLlm,
     engine: LocalEngine,
@@ -47,14 +74,19 @@ struct Host {
 }
 
 async fn host(store: &MemoryStore) -> Host {
-    let (model, base) = model::with_numbers().await;
     let is_mute = Arc::new(AtomicBool::default());
     let mute = Mute(store.clone(), Arc::clone(&is_mute));
-    let engine = LocalEngine::new(setup_of(base, Arc::new(mute), Duration::ZERO));
+    let host = host_on(Arc::new(mute)).await;
+    Host { is_mute, ..host }
+}
+
+async fn host_on(store: Arc<dyn Store>) -> Host {
+    let (model, base) = model::with_numbers().await;
+    let engine = LocalEngine::new(setup_of(base, store, Duration::ZERO));
     Host {
         _model: model,
         engine,
-        is_mute,
+        is_mute: Arc::default(),
     }
 }
 
@@ -84,9 +116,13 @@ fn goes_on(run: &str, question: &Value) -> Command {
         "payload": { "approved": true },
     });
     Command::Continue(Box::new(Continued {
-        brought: terms(run),
-        resume: vec![serde_json::from_value(entry).unwrap()],
-        results: Vec::new(),
+        brought: Brought {
+            given: Given {
+                answers: vec![serde_json::from_value(entry).unwrap()],
+                results: Vec::new(),
+            },
+            ..terms(run)
+        },
         agent: None,
         base: None,
     }))
@@ -193,4 +229,84 @@ async fn a_client_that_posts_the_run_again_comes_back_to_it_and_another_run_does
         assert_eq!(runs, ["r2"], "{told:#?}");
         assert_eq!(told.last().unwrap()["type"], "RUN_FINISHED", "{told:#?}");
     }
+}
+
+#[tokio::test]
+async fn a_run_of_which_a_part_is_stored_goes_on_with_the_rest_on_the_next_host() {
+    let store = MemoryStore::new();
+    let first = host(&store).await;
+    let tools = ["get_location", "set_theme"].map(|name| ToolDefinition {
+        name: name.to_owned(),
+        description: "Of the app.".to_owned(),
+        ..ToolDefinition::default()
+    });
+    let new = NewTurn {
+        origin: Origin::History(vec![Message::user("m", "Ask my app.")]),
+        brought: Brought {
+            client_tools: tools.to_vec(),
+            ..terms("r1")
+        },
+        ..new_turn()
+    };
+    let key = first.engine.start(new).await.unwrap();
+    let pending = async || {
+        let told = events(&store, &key).await;
+        let end = told.last().cloned().unwrap_or_default();
+        serde_json::from_value(end["outcome"]["pendingToolCallIds"].clone())
+    };
+    until(&store, &key, async || pending().await.is_ok()).await;
+    let calls: Vec<ToolCallId> = pending().await.unwrap();
+    assert_eq!(calls.len(), 2);
+    // Its host stores the first result, and no more.
+    let results = calls.iter().map(|call| (call.clone(), Ok("done".into())));
+    let brought = Brought {
+        client_tools: tools.to_vec(),
+        given: Given {
+            answers: Vec::new(),
+            results: results.collect(),
+        },
+        ..terms("r2")
+    };
+    let stops = StopsAfter(store.clone(), Arc::new(AtomicUsize::new(1)));
+    let second = host_on(Arc::new(stops)).await;
+    let told = {
+        let (engine, key) = (second.engine.clone(), key.clone());
+        let command = Command::Continue(Box::new(Continued {
+            brought,
+            agent: None,
+            base: None,
+        }));
+        tokio::spawn(async move { engine.tell(&key, command).await })
+    };
+    let results = async || {
+        let turn = store.turn(&key).await.unwrap().unwrap();
+        let blocks = turn.blocks.iter();
+        let is_result =
+            |block: &&TurnBlock| matches!(block.block.content, BlockContent::ToolResult { .. });
+        blocks.filter(is_result).count()
+    };
+    until(&store, &key, async || results().await == 1).await;
+    told.abort();
+    let thread = store.thread(&key.thread).await.unwrap().unwrap();
+    let third = host(&store).await;
+    let left = thread.unfinished.unwrap();
+    let active = third.engine.0.adopt(left, GoesOn::default()).await;
+    active.unwrap().ended.cancelled().await;
+    assert_eq!(results().await, 2);
+    let told = events(&store, &key).await;
+    let mut begun = told.iter().skip_while(|event| event["runId"] != "r2");
+    let snapshot = begun.find(|event| event["type"] == "MESSAGES_SNAPSHOT");
+    let snapshot = snapshot.unwrap()["messages"].to_string();
+    for call in &calls {
+        // Its client has both, and is not told of them again.
+        assert!(snapshot.contains(&format!("\"toolCallId\":\"{call}\"")));
+        let is_result = |event: &Value| {
+            event["type"] == "TOOL_CALL_RESULT" && event["toolCallId"] == call.as_str()
+        };
+        assert!(!begun.clone().any(is_result), "{told:#?}");
+    }
+    let last = told.last().unwrap();
+    assert_eq!(last["runId"], "r2", "{told:#?}");
+    assert_eq!(last["outcome"]["type"], "success", "{told:#?}");
+    assert_eq!(last["outcome"].get("pendingToolCallIds"), None, "{told:#?}");
 }

@@ -3,6 +3,7 @@
 mod asked_again;
 mod begun_again;
 mod gone_on;
+mod hosts;
 mod model;
 mod rests;
 
@@ -361,7 +362,7 @@ async fn what_a_turn_that_is_let_go_of_has_not_stored_is_not_told() {
     let new = stepwell_io::store::NewTurn::new(key(), "this host", Timestamp(1));
     let generation = memory.begin_turn(&new).await.unwrap();
     let store: Arc<dyn Store> = Arc::new(memory.clone());
-    let (of_turn, stored) = watched(Arc::clone(&store), key(), None, None);
+    let (of_turn, stored) = watched(Arc::clone(&store), key(), &Brought::default(), None);
     let leave = CancellationToken::new();
     let log = Log {
         store,

@@ -5,6 +5,7 @@
 // Rules are tests: what a store breaks is a panic.
 #![allow(missing_docs, clippy::missing_panics_doc, clippy::unwrap_used)]
 
+mod commands;
 mod events;
 mod limits;
 mod model;
@@ -15,6 +16,8 @@ pub mod support;
 mod threads;
 mod turns;
 
+#[doc(hidden)]
+pub use commands::*;
 #[doc(hidden)]
 pub use events::*;
 #[doc(hidden)]
@@ -71,6 +74,8 @@ macro_rules! store_contract {
             of_many_that_begin_at_once_one_wins
             unfinished_turns_are_listed_by_owner
             turns_without_a_lease_are_orphans
+            a_command_is_its_owners_until_it_has_a_reply
+            whoever_waits_for_commands_or_replies_is_woken
             a_path_goes_up_the_tree
             threads_are_listed_page_by_page
             a_thread_has_a_title

@@ -176,7 +176,7 @@ pub async fn turns_without_a_lease_are_orphans(store: AnyStore) {
 }
 
 /// A name that no other test has.
-fn uuid() -> String {
+pub(super) fn uuid() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("{:?}-{:?}", std::thread::current().id(), now.unwrap())
 }

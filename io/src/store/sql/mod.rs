@@ -2,6 +2,7 @@
 //! its connections, its errors and a few words.
 
 mod change;
+mod commands;
 mod database;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -21,7 +22,7 @@ use super::record::{
     TurnKey, Unfinished,
 };
 use super::wake::Changes;
-use super::{LeaseKey, Store, StoreError, StoreFuture, check};
+use super::{Inbox, LeaseKey, Store, StoreError, StoreFuture, check};
 use change::{Change, submit};
 use database::{Access, Database};
 use futures::FutureExt;
@@ -77,6 +78,7 @@ macro_rules! query {
         )
     }};
 }
+use query;
 
 impl<D: Database> Store for SqlStore<D> {
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
@@ -131,6 +133,10 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         query!(self, Statement, |session| read::orphans(session)).boxed()
+    }
+
+    fn inbox(&self) -> &dyn Inbox {
+        self
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {

@@ -37,9 +37,17 @@ impl Migration {
 }
 
 /// The migrations, in the order of their versions.
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    #[cfg(feature = "postgres")]
-    name: "turns",
-    sql: include_str!("../../../migrations/0001_turns.sql"),
-}];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        #[cfg(feature = "postgres")]
+        name: "turns",
+        sql: include_str!("../../../migrations/0001_turns.sql"),
+    },
+    Migration {
+        version: 2,
+        #[cfg(feature = "postgres")]
+        name: "commands",
+        sql: include_str!("../../../migrations/0002_commands.sql"),
+    },
+];

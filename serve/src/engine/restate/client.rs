@@ -1,7 +1,8 @@
 //! How a host asks Restate, over HTTP.
 
 use crate::engine::EngineError;
-use crate::engine::restate::protocol::{Invocation, Reply, Tell};
+use crate::engine::reply::Reply;
+use crate::engine::restate::protocol::{Invocation, Tell};
 use crate::engine::restate::services::{THREAD, TURN};
 use futures::FutureExt;
 use futures::future::BoxFuture;

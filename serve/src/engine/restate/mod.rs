@@ -25,8 +25,9 @@ use crate::engine::{Engine, EngineError, NewTurn};
 pub mod seam {
     pub use super::client::{Restate, RestateError};
     pub use super::listener::Door;
-    pub use super::protocol::{Invocation, Reply, Signal, Tell, Why};
+    pub use super::protocol::{Invocation, Signal, Tell, Why};
     pub use super::work::Work;
+    pub use crate::engine::reply::Reply;
 }
 
 use client::{Client, Restate, begun};
@@ -178,6 +179,7 @@ impl Engine for RestateEngine {
         async move {
             self.driver().leased().await?;
             self.door.open();
+            tokio::spawn(self.driver().clone().keep_hearing());
             tokio::spawn(keep_looking(Arc::clone(&self.work), self.over.clone()));
             Ok(())
         }

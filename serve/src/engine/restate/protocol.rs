@@ -1,12 +1,10 @@
 //! What hosts and Restate tell each other.
 
 use crate::engine::Command;
-use crate::engine::EngineError;
 use serde::{Deserialize, Serialize};
-use stepwell_core::ToolCallId;
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::RunId;
-use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
+use stepwell_io::store::{Generation, TurnKey, Unfinished};
 
 /// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
 /// it: that is in the store.
@@ -54,21 +52,6 @@ pub struct Tell {
     pub says: Says,
 }
 
-/// What became of a signal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    Done,
-    Over,
-    Gone,
-    NoCall(ToolCallId),
-    NotWaiting(ToolCallId),
-    /// The answers do not fit what is asked.
-    Unfit(String),
-    /// It could not be done yet.
-    Later(String),
-}
-
 impl Invocation {
     pub fn new(turn: &TurnKey, why: Why) -> Self {
         Self {
@@ -89,36 +72,5 @@ impl Invocation {
             Why::Lapsed(since) => turn.generation != Generation(since),
             Why::Told(_) => false,
         }
-    }
-}
-
-impl From<Result<(), EngineError>> for Reply {
-    fn from(result: Result<(), EngineError>) -> Self {
-        match result {
-            Ok(()) => Self::Done,
-            Err(EngineError::Over) => Self::Over,
-            Err(EngineError::NoCall { call }) => Self::NoCall(call),
-            Err(EngineError::NotWaiting { call }) => Self::NotWaiting(call),
-            Err(EngineError::Answers(error)) => Self::Unfit(error.to_string()),
-            Err(EngineError::Store(StoreError::NoTurn { .. } | StoreError::NoThread { .. })) => {
-                Self::Gone
-            }
-            Err(error) => Self::Later(error.to_string()),
-        }
-    }
-}
-
-impl Reply {
-    /// What whoever told the turn hears.
-    pub fn heard(self, turn: &RunId) -> Result<(), EngineError> {
-        Err(match self {
-            Self::Done => return Ok(()),
-            Self::Over => EngineError::Over,
-            Self::Gone => StoreError::NoTurn { turn: turn.clone() }.into(),
-            Self::NoCall(call) => EngineError::NoCall { call },
-            Self::NotWaiting(call) => EngineError::NotWaiting { call },
-            Self::Unfit(message) => EngineError::AnswersElsewhere { message },
-            Self::Later(message) => StoreError::Unavailable { message }.into(),
-        })
     }
 }

@@ -1,7 +1,8 @@
 //! The services that Restate calls. What they journal comes before a turn is driven, or is a signal that was received: never
 //! anything that depends on how far the turn came, which another attempt need not repeat.
 
-use crate::engine::restate::protocol::{Invocation, Reply, Signal, Tell, Why};
+use crate::engine::reply::Reply;
+use crate::engine::restate::protocol::{Invocation, Signal, Tell, Why};
 use crate::engine::restate::work::Work;
 use restate_sdk::prelude::*;
 use std::sync::Arc;

@@ -1,24 +1,19 @@
 //! What a host does of a turn that Restate gives it.
 
-use crate::engine::Command;
 use crate::engine::EngineError;
+use crate::engine::done::is_done;
 use crate::engine::driver::Active;
+use crate::engine::reply::Reply;
 use crate::engine::restate::ELSEWHERE;
 use crate::engine::restate::client::{Restate, lapsed};
-use crate::engine::restate::protocol::{Invocation, Reply, Says, Signal, Why};
+use crate::engine::restate::protocol::{Invocation, Says, Signal, Why};
 use crate::engine::{Driver, GoesOn, LOOKS};
-use crate::turn::announce::{Statuses, open_questions, were_asked};
-use crate::turn::event_writer;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use stepwell_core::ToolCallId;
-use stepwell_core::run::BlockContent;
-use stepwell_io::ToolResult;
 use stepwell_io::store::{StoreError, TurnKey, Unfinished};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 /// How much longer than its questions stand a turn rests before it is told that they have lapsed.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -173,34 +168,8 @@ impl Work {
         };
         match &signal.says {
             Says::Stop => Ok(false),
-            Says::Command(command) => self.is_stored(&invocation.key(), command).await,
-        }
-    }
-
-    /// Whether what a turn is told is in the store.
-    async fn is_stored(&self, turn: &TurnKey, command: &Command) -> Result<bool, Again> {
-        let store = self.driver.store();
-        match command {
-            Command::Answer(answers) => {
-                let written = event_writer::read(store, turn, &CancellationToken::new()).await?;
-                let ids = || answers.iter().map(|answer| &answer.interrupt_id);
-                let open = open_questions(&written.events);
-                let is_open = ids().any(|id| open.contains_key(id));
-                Ok(!is_open && were_asked(&written.events, ids()))
-            }
-            Command::BringResult(call, result) => {
-                let path = store.path(turn).await?;
-                let mut blocks = path.iter().flat_map(|turn| &turn.blocks);
-                Ok(blocks.any(|stored| is_result(&stored.block.content, call, result)))
-            }
-            Command::Continue(continued) => {
-                let written = event_writer::read(store, turn, &CancellationToken::new()).await?;
-                let run = continued.brought.run.as_ref();
-                Ok(run.is_some_and(|run| written.has_run(&run.id)))
-            }
-            Command::CancelCall(call) => {
-                let statuses = Statuses::of_last(&store.path(turn).await?)?;
-                Ok(statuses.is_over(call))
+            Says::Command(command) => {
+                Ok(is_done(self.driver.store(), &invocation.key(), command).await?)
             }
         }
     }
@@ -212,7 +181,9 @@ impl Work {
         };
         let is_done = match &signal.says {
             Says::Stop => true,
-            Says::Command(command) => self.is_stored(&invocation.key(), command).await?,
+            Says::Command(command) => {
+                is_done(self.driver.store(), &invocation.key(), command).await?
+            }
         };
         let reply = if is_done { Reply::Done } else { Reply::Over };
         self.reply_to(invocation, &reply).await
@@ -248,24 +219,6 @@ impl Work {
         sent.map_err(EngineError::from)?;
         Ok(true)
     }
-}
-
-/// Whether the block has this result of the call, and not one that somebody else has brought, or that the call gave itself.
-fn is_result(block: &BlockContent, call: &ToolCallId, brought: &ToolResult) -> bool {
-    let BlockContent::ToolResult {
-        tool_call_id,
-        content,
-        failure,
-        ..
-    } = block
-    else {
-        return false;
-    };
-    let is_same = match brought {
-        Ok(output) => failure.is_none() && *content == output.content,
-        Err(error) => failure.as_ref() == Some(error),
-    };
-    tool_call_id == call && is_same
 }
 
 impl Driven<'_> {
