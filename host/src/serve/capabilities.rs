@@ -10,6 +10,10 @@ use stepwell_serve::parts::models;
 use stepwell_serve::parts::tool;
 
 pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
+    Json(of(&server))
+}
+
+pub(super) fn of(server: &Server) -> Value {
     let backend = &server.backend;
     let mut tools = server.agent.tools().definitions().to_vec();
     tools.push(tool().definition);
@@ -32,7 +36,7 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
         "state": { "snapshots": true, "deltas": true, "memory": false, "persistentState": false },
         "execution": {
             "maxIterations": backend.limits.max_tool_rounds,
-            "maxExecutionTime": millis(&server),
+            "maxExecutionTime": millis(server),
         },
         "humanInTheLoop": {
             "supported": true,
@@ -47,14 +51,14 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
             "record": server.serving.record.name(),
         },
     });
-    if let Some(model) = model(&server) {
+    if let Some(model) = model(server) {
         capabilities["reasoning"] =
             json!({ "supported": model.reasoning, "streaming": model.reasoning });
         capabilities["multimodal"] = json!({
             "input": { "image": model.images, "audio": model.audio, "pdf": model.documents },
         });
     }
-    Json(capabilities)
+    capabilities
 }
 
 fn millis(server: &Server) -> u64 {

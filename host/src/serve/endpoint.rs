@@ -138,6 +138,6 @@ fn last_event(headers: &HeaderMap) -> Option<&str> {
     headers.get(LAST_EVENT_ID)?.to_str().ok()
 }
 
-fn closed_by(close: Option<Extension<CloseConnection>>) -> CancellationToken {
+pub(super) fn closed_by(close: Option<Extension<CloseConnection>>) -> CancellationToken {
     close.map_or_else(CancellationToken::new, |Extension(close)| close.0)
 }

@@ -10,6 +10,7 @@ mod authorization;
 mod backend;
 mod capabilities;
 mod connections;
+mod copilotkit;
 mod endpoint;
 mod extract;
 mod host_name;

@@ -5,7 +5,7 @@ use super::extract::Asker;
 use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
 use super::refusal::{Code, Refusal, as_text_for_chats};
 use super::{
-    Server, authorization, capabilities, endpoint, host_name, journals, page, sessions,
+    Server, authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
     turn_events, turns,
 };
 use crate::metrics::MEDIA_TYPE;
@@ -35,6 +35,7 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         )
         .route("/agent/stop", post(endpoint::stop_agent))
         .route("/api/chat/{chat}/stop", post(endpoint::stop_chat))
+        .nest("/api/copilotkit", copilotkit::routes())
         .route("/capabilities", get(capabilities::get))
         .route("/metrics", get(metrics))
         .route("/threads", get(sessions::list))

@@ -92,6 +92,38 @@ async fn a_run_in_the_background_outlives_its_connection() {
 }
 
 #[tokio::test]
+async fn who_reattaches_comes_back_to_the_run_it_names_or_to_the_latest() {
+    let model = HeldModel::start().await;
+    let server = Server::before_url(&model.url, &[]);
+    let mut first = Run::new(server.run(&asks("first", "?")).await);
+    first.until("RUN_STARTED").await;
+    let mut input = asks("another", "?");
+    input["threadId"] = asks("first", "?")["threadId"].clone();
+    input["messages"] = json!([]);
+    let mut wants = async |run: &str| {
+        input["forwardedProps"] = json!({"reattach": run});
+        server.run(&input).await
+    };
+    let mut joined = Vec::new();
+    for run in ["first", ""] {
+        let mut run = Run::new(wants(run).await);
+        assert_eq!(run.until("RUN_STARTED").await["runId"], "first");
+        joined.push(run);
+    }
+    assert_eq!(wants("none").await.status(), 404);
+    model.answer();
+    joined.push(first);
+    for mut run in joined {
+        assert_eq!(text(&run.rest().await), "At last.");
+    }
+    for run in ["first", ""] {
+        let again = events(wants(run).await).await;
+        assert_eq!(text(&again), "At last.");
+        assert_eq!(kinds(&again).last(), Some(&"RUN_FINISHED"));
+    }
+}
+
+#[tokio::test]
 async fn a_run_is_stopped_by_a_request_of_its_own() {
     let stalls = Hop::new().text("I wait.").stall();
     let model = MockLlm::start(Script::new().hop(stalls)).await;

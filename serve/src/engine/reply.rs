@@ -7,6 +7,8 @@ use stepwell_io::RunId;
 use stepwell_io::store::StoreError;
 
 /// What a host that drives a turn says to what the turn was told.
+// Tests of the engine behind Restate see it.
+#[allow(unreachable_pub)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -47,6 +49,7 @@ impl From<Result<(), EngineError>> for Reply {
 
 impl Reply {
     /// What whoever told the turn hears.
+    #[allow(unreachable_pub)]
     pub fn heard(self, turn: &RunId) -> Result<(), EngineError> {
         Err(match self {
             Self::Done => return Ok(()),

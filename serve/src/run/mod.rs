@@ -1,5 +1,6 @@
 //! Runs, as clients post them.
 
+mod attach;
 mod of_turn;
 mod prepared;
 mod server;

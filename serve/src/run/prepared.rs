@@ -26,6 +26,8 @@ pub struct PreparedRun {
     pub(crate) resume: Vec<ResumeEntry>,
     /// What the client's tools gave since the user or the model spoke last.
     pub(crate) results: Vec<(ToolCallId, ToolResult)>,
+    /// The run that the client comes back to, or the thread's latest if it is empty.
+    pub(crate) reattach: Option<RunId>,
     /// The user has said something new: nobody answers then what was asked before.
     pub(crate) is_new: bool,
 }
@@ -84,6 +86,8 @@ impl PreparedRun {
             Some(Value::Object(props)) => props,
             _ => Default::default(),
         };
+        let reattach = forwarded.get("reattach").and_then(Value::as_str);
+        let reattach = reattach.map(RunId::from);
         let is_background = forwarded.get("background") == Some(&Value::Bool(true));
         let (context, forwarded_props) = match is_ag_ui {
             true => (input.context.unwrap_or_default(), forwarded),
@@ -111,6 +115,7 @@ impl PreparedRun {
             version: ClientVersion::declared(input.protocol_version.as_deref()),
             resume: input.resume.unwrap_or_default(),
             results,
+            reattach,
             is_new: false,
         })
     }

@@ -1,11 +1,12 @@
 //! Runs agents for AG-UI clients and for chats of the AI SDK.
 
+use super::attach::Known;
 use super::prepared::PreparedRun;
 use crate::engine::{
     Command, Continued, Driver, DriverSetup, Engine, EngineError, LOOKS, LocalEngine, NewTurn,
     Origin, TELLING_TIME,
 };
-use crate::follow::{Follow, FollowError, Followers, Reading, RunStream, Scope, prelude};
+use crate::follow::{Follow, FollowError, Followers, Reading, RunStream, Scope};
 use crate::request::{ClientTrust, Refused};
 use crate::turn::agent::TurnAgent;
 use crate::turn::answers::Unresumable;
@@ -18,9 +19,9 @@ use crate::turn::session_turn::input;
 use crate::ui_message::{ChatRequest, ChatStream};
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::ThreadId;
 use stepwell_core::event::{Event, Interrupt, ResumeStatus, RunAgentInput};
 use stepwell_core::registry::ThreadKey;
-use stepwell_core::{MessageId, ThreadId};
 use stepwell_io::store::{MemoryStore, Store, StoreError, ThreadRecord, TurnKey};
 use stepwell_io::{Agent, RunId};
 use time::OffsetDateTime;
@@ -115,7 +116,7 @@ impl Cursor {
     }
 
     /// The event's place in the log, if it is one of the run.
-    fn of(&self, run: &RunId) -> Option<u64> {
+    pub(super) fn of(&self, run: &RunId) -> Option<u64> {
         let (of, index) = self.0.as_deref()?.trim().rsplit_once(':')?;
         (of == run.as_str()).then(|| index.parse().ok())?
     }
@@ -278,11 +279,11 @@ impl AgUiServer {
         self.driver().is_stopping()
     }
 
-    fn driver(&self) -> &Driver {
+    pub(super) fn driver(&self) -> &Driver {
         self.0.engine.driver()
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
         self.driver().store()
     }
 
@@ -307,7 +308,7 @@ impl AgUiServer {
         self.follow_in(turn, Scope::Turn, after, close).await
     }
 
-    async fn follow_in(
+    pub(super) async fn follow_in(
         &self,
         turn: TurnKey,
         scope: Scope,
@@ -338,6 +339,15 @@ impl AgUiServer {
         close: CancellationToken,
     ) -> Result<RunStream, EngineError> {
         self.open().await?;
+        if let Some(wanted) = &run.reattach {
+            let latest = wanted.is_empty();
+            let known = Known::of(&run);
+            let attached = self.attach(&thread, (!latest).then_some(wanted), known, cursor, close);
+            let no_run = || StoreError::NoTurn {
+                turn: wanted.clone(),
+            };
+            return Ok(attached.await?.ok_or_else(no_run)?);
+        }
         let mut turn = TurnKey::new(thread.clone(), run.run_id().clone());
         let mut is_new = false;
         let mut latest = None;
@@ -357,7 +367,8 @@ impl AgUiServer {
                     break;
                 }
                 Found::Run(turn, written) => {
-                    return self.come_back(turn, &run, written, cursor, close).await;
+                    let known = Known::of(&run);
+                    return self.come_back(turn, known, written, cursor, close).await;
                 }
                 Found::Refused(error) => return Ok(refused(&turn, &run, &error)),
                 Found::Waits(waiting, next) => {
@@ -482,41 +493,8 @@ impl AgUiServer {
         Ok(history.is_some_and(|history| run.is_of(&history.messages)))
     }
 
-    async fn read(&self, turn: &TurnKey) -> Result<Written, StoreError> {
+    pub(super) async fn read(&self, turn: &TurnKey) -> Result<Written, StoreError> {
         event_writer::read(self.store(), turn, &self.0.let_go).await
-    }
-
-    /// Comes back to a run of a turn.
-    async fn come_back(
-        &self,
-        turn: TurnKey,
-        run: &PreparedRun,
-        written: Written,
-        cursor: &Cursor,
-        close: CancellationToken,
-    ) -> Result<RunStream, EngineError> {
-        let id = run.run_id();
-        let is_under_way = Runs::of(&written.events, true).open == Open::Run(id.clone());
-        let after = cursor.of(id).filter(|after| *after < written.next);
-        if let Some(after) = after {
-            return self
-                .stream_in(turn, run, Scope::Run, Some(after), close)
-                .await;
-        }
-        if !is_under_way {
-            // All of it is there.
-            return self.stream(turn, run, None, close).await;
-        }
-        let last = written.next.saturating_sub(1);
-        let path = self.store().path(&turn).await?;
-        let told =
-            prelude(path, &written, run.agent.tools()).map_err(|error| StoreError::Damaged {
-                message: error.to_string(),
-            })?;
-        let stream = self
-            .stream_in(turn, run, Scope::Run, Some(last), close)
-            .await?;
-        Ok(stream.with_prelude(told, last))
     }
 
     async fn stream(
@@ -527,69 +505,8 @@ impl AgUiServer {
         close: CancellationToken,
     ) -> Result<RunStream, EngineError> {
         let scope = Scope::Begins(run.run_id().clone());
-        self.stream_in(turn, run, scope, after, close).await
-    }
-
-    async fn stream_in(
-        &self,
-        turn: TurnKey,
-        run: &PreparedRun,
-        scope: Scope,
-        after: Option<u64>,
-        close: CancellationToken,
-    ) -> Result<RunStream, EngineError> {
-        let reader = self.driver().reader(&turn);
-        let follow = self.follow_in(turn, scope, after, close).await;
-        let follow = follow.map_err(EngineError::from)?;
-        Ok(RunStream::new(
-            follow,
-            run.run_id().clone(),
-            run.version,
-            reader,
-        ))
-    }
-
-    /// The chat's run that is under way, or that ended while no client read it.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    #[doc(hidden)]
-    pub async fn latest_chat(
-        &self,
-        chat: &ThreadKey,
-        close: CancellationToken,
-    ) -> Result<Option<ChatStream>, EngineError> {
-        let Some(record) = self.store().thread(chat).await? else {
-            return Ok(None);
-        };
-        let Some(latest) = record.latest else {
-            return Ok(None);
-        };
-        let turn = TurnKey::new(chat.clone(), latest);
-        let log = self.store().event_log(&turn).await?;
-        let written = self.read(&turn).await?;
-        let started = written.events.iter().rev().find_map(|event| match event {
-            Event::RunStarted(start) => Some(start.clone()),
-            _ => None,
-        });
-        let Some(started) = started else {
-            return Ok(None);
-        };
-        let is_under_way = matches!(Runs::of(&written.events, true).open, Open::Run(_));
-        let was_read = log
-            .acknowledged
-            .is_some_and(|read| read + 1 >= written.next);
-        if !is_under_way && was_read {
-            return Ok(None);
-        }
-        let message = message_of(&started.common);
-        let reader = self.driver().reader(&turn);
-        let scope = Scope::Begins(started.run_id.clone());
-        let follow = self.follow_in(turn, scope, None, close).await?;
-        let version =
-            stepwell_core::dialect::ClientVersion::declared(started.protocol_version.as_deref());
-        let stream = RunStream::new(follow, started.run_id, version, reader);
-        Ok(Some(ChatStream::new(stream, message.to_string())))
+        self.stream_in(turn, Known::of(run), scope, after, close)
+            .await
     }
 
     /// Stops the thread's run, if it is this one or none is named. Returns whether one was under way.
@@ -634,15 +551,6 @@ fn key_of(agent: &Agent, thread: &ThreadId) -> ThreadKey {
         thread: thread.clone(),
         ..agent.thread_key().clone()
     }
-}
-
-/// The message that a chat's answer belongs to.
-fn message_of(common: &Option<Box<stepwell_core::event::Common>>) -> MessageId {
-    let metadata = common.as_ref().and_then(|common| common.metadata.as_ref());
-    let id = metadata.and_then(|metadata| metadata.get("messageId"));
-    let id = id.and_then(serde_json::Value::as_str);
-    id.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
-        .into()
 }
 
 /// Answers that are to nothing.

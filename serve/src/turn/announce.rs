@@ -305,7 +305,6 @@ fn result_message(call: &LiveCall, result: &ToolResult, rounds: &Rounds) -> Tool
 }
 
 /// Whether questions of all these ids were told.
-#[cfg(feature = "restate")]
 pub(crate) fn were_asked<'a>(events: &[Event], mut ids: impl Iterator<Item = &'a String>) -> bool {
     let asked = |id: &String| {
         events.iter().any(|event| match event {
@@ -391,7 +390,6 @@ impl Statuses {
     }
 
     /// Whether the call has come to its end.
-    #[cfg(feature = "restate")]
     pub(crate) fn is_over(&self, call: &ToolCallId) -> bool {
         self.of(call).is_some_and(|status| status.is_final())
     }

@@ -56,17 +56,20 @@ pub(super) const MCP: Suite = Suite {
 
 pub(super) const COPILOTKIT: Suite = Suite {
     name: "copilotkit",
-    about: "CopilotKit's runtime in front of `stepwell serve`",
+    about: "CopilotKit's runtime in front of `stepwell serve`, and its client without a runtime between",
     run: |context, log| {
         let project = context.root.join("tests/ag-ui-copilotkit");
         npm::ensure(log, &project)?;
         let (_server, url) = serve(context, log, "1")?;
-        log.run(
-            npm::script(&project, "runtime.mjs")
-                .arg(url)
-                .env("DO_NOT_TRACK", "1")
-                .env("COPILOTKIT_TELEMETRY_DISABLED", "true"),
-        )
+        let script = |name: &str| {
+            let mut script = npm::script(&project, name);
+            script.env("DO_NOT_TRACK", "1");
+            script.env("COPILOTKIT_TELEMETRY_DISABLED", "true");
+            script
+        };
+        log.run(script("runtime.mjs").arg(url))?;
+        let program = context.program(log, "stepwell")?;
+        log.run(script("client.mjs").arg(program))
     },
 };
 

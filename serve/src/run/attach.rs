@@ -1,0 +1,219 @@
+//! Clients that come back to a run, or to a conversation.
+
+use super::prepared::PreparedRun;
+use super::server::{AgUiServer, Cursor};
+use crate::engine::EngineError;
+use crate::follow::{RunStream, Scope, prelude};
+use crate::turn::event_writer::Written;
+use crate::turn::runs::{Open, Runs};
+use crate::ui_message::ChatStream;
+use stepwell_core::MessageId;
+use stepwell_core::dialect::ClientVersion;
+use stepwell_core::event::{Common, Event};
+use stepwell_core::registry::ThreadKey;
+use stepwell_io::store::{StoreError, TurnKey};
+use stepwell_io::{RunId, ToolRegistry};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// What is known of a client that comes back.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    run: &'a RunId,
+    version: ClientVersion,
+    /// The server's own tools.
+    own: &'a ToolRegistry,
+}
+
+impl<'a> Known<'a> {
+    pub(crate) fn of(run: &'a PreparedRun) -> Self {
+        Self {
+            run: run.run_id(),
+            version: run.version,
+            own: run.agent.tools(),
+        }
+    }
+}
+
+impl AgUiServer {
+    /// Comes back to the thread's conversation, for a client that has nothing of it: where it stands, and what its run says
+    /// from there on, if one is under way. The stream of a thread that has nothing is empty.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    #[doc(hidden)]
+    pub async fn connect(
+        &self,
+        thread: &ThreadKey,
+        run: &PreparedRun,
+        close: CancellationToken,
+    ) -> Result<RunStream, EngineError> {
+        let known = Known::of(run);
+        let Some((turn, written, latest)) = self.latest(thread, None).await? else {
+            let id = run.run_id().clone();
+            return Ok(RunStream::told(Vec::new(), id, known.version));
+        };
+        if Runs::of(&written.events, true).open == Open::Run(latest.clone()) {
+            let known = Known {
+                run: &latest,
+                ..known
+            };
+            let cursor = Cursor::default();
+            return self.come_back(turn, known, written, &cursor, close).await;
+        }
+        let mut told = self.stands(&turn, &written, known.own).await?;
+        told.extend(written.events.into_iter().next_back());
+        Ok(RunStream::told(told, latest, known.version))
+    }
+
+    /// Comes back to a run of the thread, to the latest if none is named; `None` if there is no such run.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) async fn attach(
+        &self,
+        thread: &ThreadKey,
+        run: Option<&RunId>,
+        known: Known<'_>,
+        cursor: &Cursor,
+        close: CancellationToken,
+    ) -> Result<Option<RunStream>, EngineError> {
+        let Some((turn, written, run)) = self.latest(thread, run).await? else {
+            return Ok(None);
+        };
+        let known = Known { run: &run, ..known };
+        let stream = self.come_back(turn, known, written, cursor, close);
+        Ok(Some(stream.await?))
+    }
+
+    /// The chat's run that is under way, or that ended while no client read it.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    #[doc(hidden)]
+    pub async fn latest_chat(
+        &self,
+        chat: &ThreadKey,
+        close: CancellationToken,
+    ) -> Result<Option<ChatStream>, EngineError> {
+        let Some((turn, written, run)) = self.latest(chat, None).await? else {
+            return Ok(None);
+        };
+        let is_under_way = matches!(Runs::of(&written.events, true).open, Open::Run(_));
+        let log = self.store().event_log(&turn).await?;
+        let read = log.acknowledged;
+        if !is_under_way && read.is_some_and(|read| read + 1 >= written.next) {
+            return Ok(None);
+        }
+        let started = written.events.iter().rev().find_map(|event| match event {
+            Event::RunStarted(start) => Some(start),
+            _ => None,
+        });
+        let Some(started) = started else {
+            return Ok(None);
+        };
+        let message = message_of(&started.common);
+        let known = Known {
+            run: &run,
+            version: ClientVersion::declared(started.protocol_version.as_deref()),
+            own: &ToolRegistry::new(),
+        };
+        let scope = Scope::Begins(run.clone());
+        let stream = self.stream_in(turn, known, scope, None, close).await?;
+        Ok(Some(ChatStream::new(stream, message.to_string())))
+    }
+
+    /// The thread's latest turn that has said something, with its latest run; or with this run, if it has that one.
+    async fn latest(
+        &self,
+        thread: &ThreadKey,
+        run: Option<&RunId>,
+    ) -> Result<Option<(TurnKey, Written, RunId)>, EngineError> {
+        let Some(record) = self.store().thread(thread).await? else {
+            return Ok(None);
+        };
+        let unfinished = record.unfinished.map(|unfinished| unfinished.key.turn);
+        let latest = unfinished.or(record.latest);
+        for turn in latest.iter().chain(run) {
+            let turn = TurnKey::new(thread.clone(), turn.clone());
+            let written = match self.read(&turn).await {
+                Err(StoreError::NoTurn { .. }) => continue,
+                written => written?,
+            };
+            let started = written.events.iter().rev().find_map(|event| match event {
+                Event::RunStarted(start) if run.is_none_or(|run| *run == start.run_id) => {
+                    Some(start.run_id.clone())
+                }
+                _ => None,
+            });
+            if let Some(run) = started {
+                return Ok(Some((turn, written, run)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Comes back to a run of a turn.
+    pub(super) async fn come_back(
+        &self,
+        turn: TurnKey,
+        known: Known<'_>,
+        written: Written,
+        cursor: &Cursor,
+        close: CancellationToken,
+    ) -> Result<RunStream, EngineError> {
+        let id = known.run;
+        let is_under_way = Runs::of(&written.events, true).open == Open::Run(id.clone());
+        let after = cursor.of(id).filter(|after| *after < written.next);
+        if after.is_some() {
+            return self.stream_in(turn, known, Scope::Run, after, close).await;
+        }
+        if !is_under_way {
+            // All of it is there.
+            let scope = Scope::Begins(id.clone());
+            return self.stream_in(turn, known, scope, None, close).await;
+        }
+        let last = written.next.saturating_sub(1);
+        let told = self.stands(&turn, &written, known.own).await?;
+        let stream = self.stream_in(turn, known, Scope::Run, Some(last), close);
+        Ok(stream.await?.with_prelude(told, last))
+    }
+
+    /// The events that tell where a turn stands at the end of its log.
+    async fn stands(
+        &self,
+        turn: &TurnKey,
+        written: &Written,
+        own: &ToolRegistry,
+    ) -> Result<Vec<Event>, EngineError> {
+        let path = self.store().path(turn).await?;
+        let told = prelude(path, written, own).map_err(|error| StoreError::Damaged {
+            message: error.to_string(),
+        })?;
+        Ok(told)
+    }
+
+    pub(super) async fn stream_in(
+        &self,
+        turn: TurnKey,
+        known: Known<'_>,
+        scope: Scope,
+        after: Option<u64>,
+        close: CancellationToken,
+    ) -> Result<RunStream, EngineError> {
+        let reader = self.driver().reader(&turn);
+        let follow = self.follow_in(turn, scope, after, close).await;
+        let follow = follow.map_err(EngineError::from)?;
+        let run = known.run.clone();
+        Ok(RunStream::new(follow, run, known.version, reader))
+    }
+}
+
+/// The message that a chat's answer belongs to.
+fn message_of(common: &Option<Box<Common>>) -> MessageId {
+    let metadata = common.as_ref().and_then(|common| common.metadata.as_ref());
+    let id = metadata.and_then(|metadata| metadata.get("messageId"));
+    let id = id.and_then(serde_json::Value::as_str);
+    id.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
+        .into()
+}
