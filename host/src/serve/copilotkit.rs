@@ -69,7 +69,7 @@ fn check_agent(agent: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = format!("there is no such agent here: the one there is is called `{AGENT}`");
-    Err(Refusal::new(Code::NotFound, message))
+    Err(Refusal::new(Code::NoAgent, message))
 }
 
 /// Takes a run, as at `/agent`.

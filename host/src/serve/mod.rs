@@ -31,6 +31,7 @@ mod simulation;
 mod store_health;
 mod thread_view;
 mod turn_events;
+mod turn_stream;
 mod turns;
 mod user_limits;
 

@@ -60,6 +60,8 @@ codes! {
     Forbidden = FORBIDDEN,
     /// There is nothing at the path.
     NotFound = NOT_FOUND,
+    /// There is no such agent.
+    NoAgent = NOT_FOUND,
     /// The store has no such thread.
     NoThread = NOT_FOUND,
     /// The store has no such turn.

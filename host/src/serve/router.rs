@@ -6,7 +6,7 @@ use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
 use super::refusal::{Code, Refusal, as_text_for_chats};
 use super::{
     Server, authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
-    turn_events, turns,
+    turn_events, turn_stream, turns,
 };
 use crate::metrics::MEDIA_TYPE;
 use axum::Json;
@@ -19,6 +19,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_serve::axum::durable_stream::EXPOSED;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -81,6 +82,7 @@ pub(super) fn router(server: Arc<Server>) -> Router {
 fn turn() -> Router<Arc<Server>> {
     Router::new()
         .route("/events", get(turn_events::get))
+        .route("/stream", get(turn_stream::get))
         .route("/journal", get(journals::get))
         .route("/cancel", post(turns::cancel))
         .route("/calls/{call}/cancel", post(turns::cancel_call))
@@ -105,9 +107,15 @@ fn cors(origins: &[String]) -> CorsLayer {
             header::ACCEPT,
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
+            header::IF_NONE_MATCH,
             HeaderName::from_static(stepwell_serve::LAST_EVENT_ID),
         ])
-        .expose_headers([header::RETRY_AFTER])
+        .expose_headers(
+            [header::RETRY_AFTER]
+                .into_iter()
+                .chain(EXPOSED)
+                .collect::<Vec<_>>(),
+        )
         .max_age(PREFLIGHT)
 }
 

@@ -103,7 +103,10 @@ fn cursor(user: &User, text: &str) -> Result<ThreadCursor, Refusal> {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Shown {
+    /// The turn whose path is shown.
     turn: Option<String>,
+    /// So many turns at the end of the path; all if absent.
+    limit: Option<usize>,
 }
 
 /// `GET /threads/{thread}`: the path to a turn, or to the last one.
@@ -126,7 +129,10 @@ pub(super) async fn view(
     let path = match turn {
         Some(turn) => {
             let key = TurnKey::new(key.clone(), turn);
-            let path = sessions.store.path(&key).await?;
+            let path = match shown.limit {
+                Some(limit) => sessions.store.path_end(&key, limit).await?,
+                None => sessions.store.path(&key).await?,
+            };
             if path
                 .last()
                 .is_some_and(|turn| turn.status != TurnStatus::Streaming)
@@ -138,7 +144,7 @@ pub(super) async fn view(
         }
         None => Vec::new(),
     };
-    let turns = sessions.store.turns(&key).await?;
+    let turns = sessions.store.outline(&key).await?;
     let keys = turns
         .iter()
         .map(|turn| TurnKey::new(key.clone(), turn.id.clone()));
@@ -151,6 +157,8 @@ pub(super) async fn view(
         json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at, "log": its })
     });
     let branches: Vec<_> = branches.collect();
+    // Where the page before ends.
+    let before = path.first().and_then(|turn| turn.parent.clone());
     let view = SessionView::of(&path, &sessions.view).map_err(|error| {
         tracing::error!(target: "stepwell", %thread, %error, "a session cannot be shown");
         Refusal::new(
@@ -164,7 +172,7 @@ pub(super) async fn view(
     let mut session = json!(view);
     session["turns"] = json!(shown);
     Ok(Json(
-        json!({ "thread": thread, "turns": branches, "session": session }),
+        json!({ "thread": thread, "turns": branches, "session": session, "before": before }),
     ))
 }
 

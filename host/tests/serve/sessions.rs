@@ -310,6 +310,37 @@ async fn an_edited_message_is_a_branch_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_thread_is_shown_in_pages() {
+    let server = Server::start(&[]);
+    for turn in ["one", "two", "three", "four", "five"] {
+        server.begin("t", turn, "hello").await;
+        events(server.follow("t", turn, None).await).await;
+    }
+    let mut pages = Vec::new();
+    let mut place = String::new();
+    loop {
+        let view = server.json(&format!("/threads/t?limit=2{place}")).await;
+        assert_eq!(view["turns"].as_array().expect("turns").len(), 5);
+        let session = &view["session"];
+        let turns = session["turns"].as_array().expect("turns").iter();
+        let turns: Vec<_> = turns.map(|turn| turn["id"].clone()).collect();
+        assert_eq!(
+            session["messages"].as_array().map(Vec::len),
+            Some(2 * turns.len())
+        );
+        pages.push(turns);
+        match view["before"].as_str() {
+            Some(before) => place = format!("&turn={before}"),
+            None => break,
+        }
+    }
+    assert_eq!(
+        json!(pages),
+        json!([["four", "five"], ["two", "three"], ["one"]])
+    );
+}
+
+#[tokio::test]
 async fn a_server_says_whether_its_sessions_outlive_it() {
     for (store, is_durable) in [(None, false), (Some("sqlite"), true)] {
         let file = File::new("durable");

@@ -2,7 +2,7 @@
 
 use super::{
     Changes, Claimed, EventLog, Generation, Inbox, LeaseKey, LoggedEvent, NewTurn, PersistBatch,
-    Store, StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    Store, StoreFuture, ThreadQuery, ThreadRecord, TurnKey, TurnOutline, Unfinished,
 };
 use std::fmt::Debug;
 use std::time::Duration;
@@ -94,6 +94,16 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
     /// As [`Store::path`].
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
         self.inner().path(turn)
+    }
+
+    /// As [`Store::path_end`].
+    fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
+        self.inner().path_end(turn, limit)
+    }
+
+    /// As [`Store::outline`].
+    fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
+        self.inner().outline(thread)
     }
 
     /// As [`Store::turns`].
@@ -228,6 +238,14 @@ impl<L: StoreLayer> Store for L {
 
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
         StoreLayer::path(self, turn)
+    }
+
+    fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
+        StoreLayer::path_end(self, turn, limit)
+    }
+
+    fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
+        StoreLayer::outline(self, thread)
     }
 
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {

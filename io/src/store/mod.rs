@@ -61,7 +61,7 @@ pub use lease::{Lease, LeaseKey};
 pub use memory::MemoryStore;
 pub use record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, ThreadCursor,
-    ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    ThreadQuery, ThreadRecord, TurnKey, TurnOutline, Unfinished,
 };
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use sql::SqlStore;
@@ -169,6 +169,34 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>>;
+
+    /// The last turns on the way to this one, itself included, oldest first: `limit` at most, and one at least. By itself a store reads the whole
+    /// path for them.
+    ///
+    /// # Errors
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
+        async move {
+            let mut path = self.path(turn).await?;
+            Ok(path.split_off(path.len().saturating_sub(limit.max(1))))
+        }
+        .boxed()
+    }
+
+    /// The tree of a thread's turns, in the order in which they began; empty if there is no such thread. By itself a store
+    /// reads the whole turns for it.
+    fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
+        async move {
+            let turns = self.turns(thread).await?.into_iter();
+            let outlines = turns.map(|turn| TurnOutline {
+                id: turn.id,
+                parent: turn.parent,
+                created_at: turn.created_at,
+            });
+            Ok(outlines.collect())
+        }
+        .boxed()
+    }
 
     /// All turns of a thread, in the order in which they began; none if there is no such thread.
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>>;

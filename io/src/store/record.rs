@@ -115,6 +115,17 @@ pub struct PersistBatch {
     pub at: Timestamp,
 }
 
+/// A turn as the tree of its thread has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnOutline {
+    /// The turn.
+    pub id: RunId,
+    /// The turn before it on its path.
+    pub parent: Option<RunId>,
+    /// When it began.
+    pub created_at: Timestamp,
+}
+
 /// A turn that now is the caller's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {

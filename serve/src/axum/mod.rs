@@ -20,6 +20,8 @@
 //! begun.
 
 mod body;
+#[doc(hidden)]
+pub mod durable_stream;
 mod refusal;
 mod requests;
 mod routes;

@@ -3,6 +3,8 @@
 #[allow(clippy::module_inception)]
 mod follow;
 mod followers;
+#[cfg(feature = "axum")]
+mod log_read;
 mod prelude;
 mod run_stream;
 mod turn_frames;
@@ -11,5 +13,7 @@ pub(crate) use follow::Reading;
 pub(crate) use follow::Scope;
 pub use follow::{Follow, FollowError};
 pub(crate) use followers::Followers;
+#[cfg(feature = "axum")]
+pub(crate) use log_read::{LogPart, LogRead};
 pub(crate) use prelude::prelude;
 pub use run_stream::RunStream;

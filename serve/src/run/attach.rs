@@ -2,7 +2,7 @@
 
 use super::prepared::PreparedRun;
 use super::server::{AgUiServer, Cursor};
-use crate::engine::EngineError;
+use crate::engine::{EngineError, LONGEST_REQUEST};
 use crate::follow::{RunStream, Scope, prelude};
 use crate::turn::event_writer::Written;
 use crate::turn::runs::{Open, Runs};
@@ -136,7 +136,7 @@ impl AgUiServer {
         let latest = unfinished.or(record.latest);
         for turn in latest.iter().chain(run) {
             let turn = TurnKey::new(thread.clone(), turn.clone());
-            let written = match self.read(&turn).await {
+            let written = match self.begun(&turn).await {
                 Err(StoreError::NoTurn { .. }) => continue,
                 written => written?,
             };
@@ -151,6 +151,26 @@ impl AgUiServer {
             }
         }
         Ok(None)
+    }
+
+    /// Reads the log of a turn. One that is under way and has said nothing is about to: that is waited for, not for long.
+    async fn begun(&self, turn: &TurnKey) -> Result<Written, StoreError> {
+        let mut changes = self.store().subscribe(&turn.thread).await?;
+        let begins = async {
+            loop {
+                let written = self.read(turn).await?;
+                let thread = self.store().thread(&turn.thread).await?;
+                let unfinished = thread.and_then(|thread| thread.unfinished);
+                if written.next > 0 || unfinished.is_none_or(|open| open.key != *turn) {
+                    return Ok(written);
+                }
+                changes.changed().await;
+            }
+        };
+        match tokio::time::timeout(LONGEST_REQUEST, begins).await {
+            Ok(begun) => begun,
+            Err(_) => self.read(turn).await,
+        }
     }
 
     /// Comes back to a run of a turn.

@@ -6,6 +6,8 @@ use crate::engine::{
     Command, Continued, Driver, DriverSetup, Engine, EngineError, LOOKS, LocalEngine, NewTurn,
     Origin, TELLING_TIME,
 };
+#[cfg(feature = "axum")]
+use crate::follow::LogRead;
 use crate::follow::{Follow, FollowError, Followers, Reading, RunStream, Scope};
 use crate::request::{ClientTrust, Refused};
 use crate::turn::agent::TurnAgent;
@@ -281,6 +283,17 @@ impl AgUiServer {
 
     pub(super) fn driver(&self) -> &Driver {
         self.0.engine.driver()
+    }
+
+    /// Reads the log of a turn.
+    #[cfg(feature = "axum")]
+    pub(crate) fn log(&self, turn: TurnKey) -> LogRead {
+        LogRead {
+            store: Arc::clone(self.store()),
+            turn,
+            followers: self.0.followers.clone(),
+            let_go: self.0.let_go.clone(),
+        }
     }
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {

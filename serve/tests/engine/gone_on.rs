@@ -6,19 +6,21 @@ use crate::engine::{
     Command, Continued, Engine, EngineError, GoesOn, LocalEngine, NewTurn, Origin,
 };
 use crate::turn::brought::{Brought, Given, RunTerms};
+use crate::{AgUiServer, ClientTrust};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::TurnBlock;
+use stepwell_core::{Timestamp, ToolCallId};
 use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey, Unfinished,
 };
 use stepwell_mock_llm::MockLlm;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 /// A store whose log stays as it is from a moment on, as if its host were gone.
 #[derive(Clone, Debug)]
@@ -309,4 +311,27 @@ async fn a_run_of_which_a_part_is_stored_goes_on_with_the_rest_on_the_next_host(
     assert_eq!(last["runId"], "r2", "{told:#?}");
     assert_eq!(last["outcome"]["type"], "success", "{told:#?}");
     assert_eq!(last["outcome"].get("pendingToolCallIds"), None, "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_chat_whose_run_has_begun_and_said_nothing_yet_is_one_under_way() {
+    let store = MemoryStore::new();
+    let key = TurnKey::new("t", "r1");
+    let new = stepwell_io::store::NewTurn::new(key.clone(), "host", Timestamp(1));
+    let generation = store.begin_turn(&new).await.unwrap();
+    let host = host(&store).await;
+    let time = Duration::from_secs(60);
+    let engine = Arc::new(host.engine.clone());
+    let server = AgUiServer::of_engine(engine, ClientTrust::default(), time, time);
+    let close = CancellationToken::new();
+    let comes = server.latest_chat(&key.thread, close);
+    let says = async {
+        tokio::task::yield_now().await;
+        let begins = json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r1"});
+        let said = [begins.to_string()];
+        let said = store.append_events(&key, generation, 0, &said).await;
+        said.unwrap();
+    };
+    let (stream, ()) = futures::join!(comes, says);
+    assert!(stream.unwrap().is_some());
 }

@@ -54,6 +54,7 @@ pub(crate) const ALL: &[Suite] = &[
     peers::AI_SDK,
     peers::AG_UI_BACKEND,
     peers::COPILOTKIT,
+    peers::DURABLE_STREAMS,
     threads::SUITE,
     peers::AG_UI_ORACLE,
     peers::REQUEST_TYPES,

@@ -73,6 +73,18 @@ pub(super) const COPILOTKIT: Suite = Suite {
     },
 };
 
+pub(super) const DURABLE_STREAMS: Suite = Suite {
+    name: "durable-streams",
+    about: "the log of a turn, by the reading cases of Durable Streams' own tests of servers",
+    run: |context, log| {
+        let project = context.root.join("tests/durable-streams");
+        npm::ensure(log, &project)?;
+        context.test(log, "durable_streams", &["--nocapture"], |tests| {
+            tests.env("STEPWELL_DURABLE_STREAMS", &project);
+        })
+    },
+};
+
 pub(super) const REQUEST_TYPES: Suite = Suite {
     name: "request-types",
     about: "the requests of all scenarios, and of every pair of providers, against the types of the providers' own \

@@ -33,8 +33,30 @@ pub async fn a_path_goes_up_the_tree(store: AnyStore) {
     let all = store.turns(&ThreadKey::from("t")).await.unwrap();
     assert_eq!(turn_ids(&all), ["1", "2", "3", "4", "5", "6"]);
     assert_eq!(store.turns(&ThreadKey::from("none")).await, Ok(Vec::new()));
-    let missing = store.path(&key("t", "7")).await;
-    assert_eq!(missing, Err(StoreError::NoTurn { turn: "7".into() }));
+    let end = async |turn, limit| {
+        let path = store.path_end(&key("t", turn), limit).await;
+        turn_ids(&path.unwrap())
+    };
+    assert_eq!(end("5", 2).await, ["4", "5"]);
+    assert_eq!(end("3", 9).await, ["1", "2", "3"]);
+    assert_eq!(end("3", 0).await, ["3"]);
+    let outline = store.outline(&ThreadKey::from("t")).await.unwrap();
+    let outline: Vec<_> = outline
+        .iter()
+        .map(|turn| (&*turn.id, turn.parent.as_deref(), turn.created_at.0))
+        .collect();
+    let expected = (0..)
+        .zip(parents)
+        .map(|(at, (turn, parent))| (turn, parent, at * 10));
+    assert_eq!(outline, expected.collect::<Vec<_>>());
+    let none = store.outline(&ThreadKey::from("none")).await;
+    assert_eq!(none, Ok(Vec::new()));
+    for missing in [
+        store.path(&key("t", "7")).await,
+        store.path_end(&key("t", "7"), 2).await,
+    ] {
+        assert_eq!(missing, Err(StoreError::NoTurn { turn: "7".into() }));
+    }
 }
 
 pub async fn threads_are_listed_page_by_page(store: AnyStore) {

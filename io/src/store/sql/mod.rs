@@ -19,7 +19,7 @@ pub use sqlite::{SqliteOptions, SqliteStore, SqliteSync};
 
 use super::record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadQuery, ThreadRecord,
-    TurnKey, Unfinished,
+    TurnKey, TurnOutline, Unfinished,
 };
 use super::wake::Changes;
 use super::{Inbox, LeaseKey, Store, StoreError, StoreFuture, check};
@@ -146,7 +146,22 @@ impl<D: Database> Store for SqlStore<D> {
 
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
         let turn = turn.clone();
-        query!(self, Snapshot, |session| read::path(session, &turn)).boxed()
+        query!(self, Snapshot, |session| read::path(session, &turn, None)).boxed()
+    }
+
+    fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
+        let turn = turn.clone();
+        query!(self, Snapshot, |session| read::path(
+            session,
+            &turn,
+            Some(limit)
+        ))
+        .boxed()
+    }
+
+    fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
+        let thread = thread.clone();
+        query!(self, Statement, |session| read::outline(session, &thread)).boxed()
     }
 
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {

@@ -2,7 +2,8 @@
 
 use super::database::{Row, Session, Value};
 use crate::store::record::{
-    EventLog, Generation, LoggedEvent, RESTING, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    EventLog, Generation, LoggedEvent, RESTING, ThreadQuery, ThreadRecord, TurnKey, TurnOutline,
+    Unfinished,
 };
 use crate::store::{LeaseKey, StoreError};
 use serde::de::DeserializeOwned;
@@ -185,15 +186,20 @@ pub(super) async fn turn<S: Session>(
 pub(super) async fn path<S: Session>(
     session: &mut S,
     key: &TurnKey,
+    limit: Option<usize>,
 ) -> Result<Vec<Turn>, StoreError> {
     // `place` goes down: the parents come first.
     let chosen = "up (id, thread_id, parent, place) AS ( \
                   SELECT t.id, t.thread_id, t.parent, 0 FROM turns t JOIN threads h ON h.id = t.thread_id \
                   WHERE h.server = ?1 AND h.room = ?2 AND h.thread = ?3 AND t.run_id = ?4 \
                   UNION ALL SELECT t.id, t.thread_id, t.parent, up.place - 1 \
-                  FROM up JOIN turns t ON t.thread_id = up.thread_id AND t.run_id = up.parent), \
+                  FROM up JOIN turns t ON t.thread_id = up.thread_id AND t.run_id = up.parent \
+                  WHERE up.place > 1 - ?5), \
                   chosen (id, place) AS (SELECT id, place FROM up)";
-    let turns = turns_of::<S>(session, chosen, &turn_values(key)).await?;
+    let [server, room, thread, turn] = turn_values(key);
+    let limit = limit.map_or(i64::MAX / 2, |limit| integer(limit as u64));
+    let values = [server, room, thread, turn, limit.into()];
+    let turns = turns_of::<S>(session, chosen, &values).await?;
     if turns.is_empty() {
         return Err(no_turn(&key.turn));
     }
@@ -207,6 +213,23 @@ pub(super) async fn turns<S: Session>(
     let chosen = "chosen (id, place) AS (SELECT t.id, t.id FROM turns t JOIN threads h ON h.id = t.thread_id \
                   WHERE h.server = ?1 AND h.room = ?2 AND h.thread = ?3)";
     turns_of::<S>(session, chosen, &thread_values(thread)).await
+}
+
+pub(super) async fn outline<S: Session>(
+    session: &mut S,
+    thread: &ThreadKey,
+) -> Result<Vec<TurnOutline>, StoreError> {
+    let sql = "SELECT t.run_id, t.parent, t.created_at FROM turns t JOIN threads h ON h.id = t.thread_id \
+               WHERE h.server = ?1 AND h.room = ?2 AND h.thread = ?3 ORDER BY t.id";
+    let rows = session.rows(sql, &thread_values(thread)).await?;
+    let outlines = rows.iter().map(|row| {
+        Ok(TurnOutline {
+            id: row.text(0)?.into(),
+            parent: row.maybe_text(1)?.map(Into::into),
+            created_at: timestamp(row, 2)?,
+        })
+    });
+    outlines.collect()
 }
 
 pub(super) async fn unfinished<S: Session>(
