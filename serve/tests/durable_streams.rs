@@ -176,6 +176,7 @@ async fn read(
         Err(error) => {
             let status = match error {
                 DurableReadError::Query(_) => StatusCode::BAD_REQUEST,
+                DurableReadError::Gone => StatusCode::GONE,
                 DurableReadError::Store(_) => StatusCode::NOT_FOUND,
             };
             return (status, [("x-content-type-options", "nosniff")]).into_response();

@@ -220,6 +220,7 @@ fn serving(
             body: settings.max_body,
             runs: settings.max_runs,
             user_runs: settings.user_runs,
+            user_threads: settings.user_threads,
             user_waiting: settings.user_waiting.get(),
             user_requests: settings.user_requests,
             user_streams: settings.user_streams,
@@ -229,6 +230,9 @@ fn serving(
             run_time: Duration::from_secs(settings.run_timeout),
             interrupt_time: Duration::from_secs(settings.interrupt_timeout),
             linger: Some(Duration::from_secs(settings.resume_timeout)),
+            keep_events: settings
+                .keep_events
+                .map(|hours| Duration::from_secs(hours.get().saturating_mul(3600))),
             store_timeout: Duration::from_secs(settings.store_timeout),
             grace: Duration::from_secs(settings.grace),
         },

@@ -11,6 +11,7 @@ mod backend;
 mod capabilities;
 mod connections;
 mod copilotkit;
+mod dropped_logs;
 mod endpoint;
 mod extract;
 mod host_name;
@@ -147,6 +148,10 @@ impl Host {
             }
         }));
         let store = Arc::clone(driver.store());
+        if let Some(kept) = serving.limits.keep_events {
+            let drops = dropped_logs::keep_dropping(Arc::clone(&store), kept);
+            tokio::spawn(runs.let_go().clone().run_until_cancelled_owned(drops));
+        }
         let view = ViewOptions {
             tools: tools.clone(),
             text: TextOptions::AS_WRITTEN,

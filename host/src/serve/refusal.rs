@@ -70,6 +70,8 @@ codes! {
     NoCall = NOT_FOUND,
     /// No journal of the turn is kept here, or none that may be shown.
     NoJournal = NOT_FOUND,
+    /// What is asked for of a turn's log is kept no more.
+    LogDropped = GONE,
     /// The path does not take the method.
     MethodNotAllowed = METHOD_NOT_ALLOWED,
     /// The answer cannot be had as the client wants it.
@@ -82,6 +84,8 @@ codes! {
     TurnExists = CONFLICT,
     /// No result of the call is awaited.
     CallNotWaiting = CONFLICT,
+    /// The user has as many threads as one may.
+    TooManyThreads = CONFLICT,
     /// The turn has come to its end.
     TurnOver = CONFLICT,
     /// The body is too long.

@@ -64,6 +64,8 @@ pub(crate) struct Limits {
     pub(crate) runs: usize,
     /// The most runs at once of one user.
     pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most threads of one user.
+    pub(crate) user_threads: Option<NonZeroUsize>,
     /// The most turns of one user that wait for them.
     pub(crate) user_waiting: usize,
     /// The most requests a minute of one user.
@@ -82,6 +84,8 @@ pub(crate) struct Limits {
     pub(crate) interrupt_time: Duration,
     /// How long a run goes on that nobody reads, unless its client wants it in the background: for ever if absent.
     pub(crate) linger: Option<Duration>,
+    /// How long the events of a turn that is over are kept: for ever if absent.
+    pub(crate) keep_events: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub(crate) store_timeout: Duration,
     /// How long runs may go on once the server is told to stop.

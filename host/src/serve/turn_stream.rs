@@ -50,6 +50,7 @@ async fn read(
     let open = server.user_limits.stream(user)?;
     let read = durable_stream(&server.runs, key, method, headers, asked, close, open);
     read.await.map_err(|error| match error {
+        DurableReadError::Gone => Refusal::new(Code::LogDropped, error.to_string()),
         DurableReadError::Query(message) => Refusal::new(Code::InvalidQuery, message),
         DurableReadError::Store(error) => error.into(),
     })

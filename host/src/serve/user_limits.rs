@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::store::{Store, StoreError};
+use stepwell_io::store::{Store, StoreError, ThreadQuery};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
@@ -28,6 +28,7 @@ const LOOK_FROM: usize = 1024;
 #[derive(Debug)]
 pub(super) struct UserLimits {
     runs: Option<NonZeroUsize>,
+    threads: Option<NonZeroUsize>,
     requests: Option<NonZeroU32>,
     streams: Option<NonZeroUsize>,
     /// How many streams a named user may have if no number is set.
@@ -68,6 +69,7 @@ impl UserLimits {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             runs: limits.user_runs,
+            threads: limits.user_threads,
             requests: limits.user_requests,
             streams: limits.user_streams,
             share: (limits.connections / 4).max(1),
@@ -119,8 +121,8 @@ impl UserLimits {
         Ok(open)
     }
 
-    /// Leave to start a run, if there is a limit. It counts the user's turns that are unfinished in the
-    /// store, but for that of `thread`: it is stopped where another one begins.
+    /// Leave to start a run, if there is a limit. The user's turns that are unfinished in the store count, but for that of
+    /// `thread`: it is stopped where another one begins. So do the user's threads, where that one is new.
     ///
     /// # Errors
     /// There are as many as there may be, or the store cannot be asked.
@@ -130,17 +132,25 @@ impl UserLimits {
         store: &dyn Store,
         thread: Option<&ThreadKey>,
     ) -> Result<Option<Leave>, Refusal> {
-        let Some(most) = self.runs else {
+        if self.runs.is_none() && self.threads.is_none() {
             return Ok(None);
-        };
+        }
         let usage = self.usage(user);
         // Of two that start at once the second is to see the first.
         let starting = Arc::clone(&usage.starting).lock_owned().await;
-        let turns = unfinished(user, store, thread).await?;
-        if turns >= most.get() {
+        if let Some(most) = self.runs
+            && unfinished(user, store, thread).await? >= most.get()
+        {
             let message =
                 format!("{most} runs at once are a user's: try again when one of them is over");
             return Err(Refusal::new(Code::TooManyUserRuns, message).retry_after(RUN_PAUSE));
+        }
+        if let (Some(most), Some(thread)) = (self.threads, thread)
+            && store.thread(thread).await?.is_none()
+            && has_threads(user, store, most.get()).await?
+        {
+            let message = format!("{most} threads are a user's: delete one of them first");
+            return Err(Refusal::new(Code::TooManyThreads, message));
         }
         Ok(Some(Leave {
             _usage: usage,
@@ -211,6 +221,17 @@ async fn unfinished(
     let its = unfinished.iter().map(|turn| &turn.key.thread);
     let its = its.filter(|thread| thread.server.is_empty() && thread.room == user.room());
     Ok(its.filter(|thread| Some(*thread) != except).count())
+}
+
+/// Whether the user has so many threads.
+async fn has_threads(user: &User, store: &dyn Store, count: usize) -> Result<bool, StoreError> {
+    let query = ThreadQuery {
+        server: Some(String::new()),
+        room: Some(user.room().to_owned()),
+        after: None,
+        limit: count,
+    };
+    Ok(store.threads(&query).await?.len() >= count)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -193,6 +193,9 @@ pub(crate) struct ServeFlags {
     /// The most runs at once of one user [default: no limit].
     #[arg(long, value_name = "N", help_heading = BOUNDS)]
     user_runs: Option<NonZeroUsize>,
+    /// The most threads of one user [default: no limit].
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
+    user_threads: Option<NonZeroUsize>,
     /// The most turns of one user that wait for an answer [default: 1000].
     #[arg(long, value_name = "N", help_heading = BOUNDS)]
     user_waiting: Option<NonZeroUsize>,
@@ -221,6 +224,10 @@ pub(crate) struct ServeFlags {
     /// How long a run goes on that nobody reads, so that its client may come back, in seconds [default: 30].
     #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     resume_timeout: Option<u64>,
+    /// How long the events of a turn that is over are kept, in hours: whoever follows it later is shown how it stands, and what
+    /// was said stays [default: for ever].
+    #[arg(long, value_name = "HOURS", help_heading = BOUNDS)]
+    keep_events: Option<NonZeroU64>,
     /// How long a turn waits for a store that is full, can only be read, or cannot be reached, before it fails, in
     /// seconds; 0 waits not at all [default: 60].
     #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]

@@ -121,6 +121,8 @@ pub(crate) struct Settings {
     pub(crate) max_runs: usize,
     /// The most runs at once of one user.
     pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most threads of one user.
+    pub(crate) user_threads: Option<NonZeroUsize>,
     /// The most turns of one user that wait for them.
     pub(crate) user_waiting: NonZeroUsize,
     /// The most requests a minute of one user.
@@ -139,6 +141,8 @@ pub(crate) struct Settings {
     pub(crate) interrupt_timeout: u64,
     /// How long a run goes on that nobody reads, in seconds.
     pub(crate) resume_timeout: u64,
+    /// How long the events of a turn that is over are kept, in hours; for ever if absent.
+    pub(crate) keep_events: Option<NonZeroU64>,
     /// How long a turn waits for a store that is full or out of reach, in seconds.
     pub(crate) store_timeout: u64,
     /// How long a stream may be silent before a comment is sent, in seconds.
@@ -202,6 +206,7 @@ impl Default for Settings {
             max_body: 16 << 20,
             max_runs: 1000,
             user_runs: None,
+            user_threads: None,
             user_waiting: NonZeroUsize::MIN.saturating_add(999),
             user_requests: None,
             user_streams: None,
@@ -211,6 +216,7 @@ impl Default for Settings {
             run_timeout: 600,
             interrupt_timeout: 3600,
             resume_timeout: 30,
+            keep_events: None,
             store_timeout: 60,
             keep_alive: NonZeroU64::MIN.saturating_add(14),
             offer: Vec::new(),

@@ -5,7 +5,9 @@ use super::{
     Store, StoreFuture, ThreadQuery, ThreadRecord, TurnKey, TurnOutline, Unfinished,
 };
 use std::fmt::Debug;
+use std::ops::Range;
 use std::time::Duration;
+use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
@@ -173,6 +175,11 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().event_log(turn)
     }
 
+    /// As [`Store::drop_logs`].
+    fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
+        self.inner().drop_logs(ended, limit)
+    }
+
     /// As [`Store::event_logs`].
     fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
         self.inner().event_logs(turns)
@@ -303,6 +310,10 @@ impl<L: StoreLayer> Store for L {
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         StoreLayer::event_log(self, turn)
+    }
+
+    fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
+        StoreLayer::drop_logs(self, ended, limit)
     }
 
     fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {

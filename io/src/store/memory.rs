@@ -10,8 +10,9 @@ use super::{Store, StoreFuture, check};
 use crate::threads::lock;
 use futures::FutureExt;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::ready;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
@@ -43,8 +44,48 @@ struct Stored {
     owner: String,
     generation: Generation,
     checkpoint: Option<String>,
-    events: Vec<String>,
+    log: Log,
     acknowledged: Option<u64>,
+}
+
+/// What was shown of a turn.
+#[derive(Debug, Default)]
+struct Log {
+    /// So many events were dropped.
+    dropped: u64,
+    events: VecDeque<String>,
+}
+
+impl Log {
+    fn next(&self) -> u64 {
+        self.dropped + self.events.len() as u64
+    }
+
+    /// The events from an index on, with theirs.
+    fn from(&self, first: u64) -> impl Iterator<Item = (u64, &String)> {
+        let first = index(first.saturating_sub(self.dropped));
+        let numbered = self.events.iter().enumerate().skip(first);
+        numbered.map(|(place, event)| (self.dropped + place as u64, event))
+    }
+
+    /// Returns the events that are not stored yet, if those that are stored are the same.
+    fn new_events<'a>(
+        &self,
+        turn: &RunId,
+        first: u64,
+        events: &'a [String],
+    ) -> Result<&'a [String], StoreError> {
+        let next = self.next();
+        check::follows(turn, first, next)?;
+        for (number, stored) in self.from(first) {
+            let event = events.get(index(number - first));
+            if event.is_some_and(|event| event != stored) {
+                let turn = turn.clone();
+                return Err(StoreError::Conflict { turn, number });
+            }
+        }
+        Ok(events.get(index(next - first)..).unwrap_or_default())
+    }
 }
 
 impl Stored {
@@ -156,7 +197,7 @@ impl MemoryStore {
             owner: new.owner.clone(),
             generation: Generation::FIRST,
             checkpoint: new.checkpoint.clone(),
-            events: Vec::new(),
+            log: Log::default(),
             acknowledged: None,
         });
         Ok(Generation::FIRST)
@@ -195,9 +236,12 @@ impl MemoryStore {
             }
             let events = match batch.events.is_empty() {
                 true => &[],
-                false => new_events(&turn.id, &stored.events, batch.first_event, &batch.events)?,
+                false => {
+                    let log = &stored.log;
+                    log.new_events(&turn.id, batch.first_event, &batch.events)?
+                }
             };
-            stored.events.extend(events.iter().cloned());
+            stored.log.events.extend(events.iter().cloned());
             if is_over {
                 return Ok(());
             }
@@ -230,8 +274,8 @@ impl MemoryStore {
         self.with(key, |stored| {
             let turn = &stored.turn.id;
             check::owned(turn, generation, stored.generation)?;
-            let new = new_events(turn, &stored.events, first, events)?;
-            stored.events.extend(new.iter().cloned());
+            let new = stored.log.new_events(turn, first, events)?;
+            stored.log.events.extend(new.iter().cloned());
             Ok(())
         })
     }
@@ -269,24 +313,6 @@ impl MemoryStore {
         }
         ready(result).boxed()
     }
-}
-
-/// Returns the events that are not stored yet, if those that are stored are the same.
-fn new_events<'a>(
-    turn: &RunId,
-    stored: &[String],
-    first: u64,
-    events: &'a [String],
-) -> Result<&'a [String], StoreError> {
-    check::follows(turn, first, stored.len() as u64)?;
-    let there = stored.get(index(first)..).unwrap_or_default();
-    for ((event, there), number) in events.iter().zip(there).zip(first..) {
-        if event != there {
-            let turn = turn.clone();
-            return Err(StoreError::Conflict { turn, number });
-        }
-    }
-    Ok(events.get(there.len()..).unwrap_or_default())
 }
 
 /// Where a number lies in a list.
@@ -443,8 +469,8 @@ impl Store for MemoryStore {
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         let first = after.map_or(0, |after| after.saturating_add(1));
         let events = self.with(turn, |stored| {
-            let events = stored.events.iter().skip(index(first)).take(limit);
-            let events = events.zip(first..).map(|(data, index)| LoggedEvent {
+            let events = stored.log.from(first).take(limit);
+            let events = events.map(|(index, data)| LoggedEvent {
                 index,
                 data: data.clone(),
             });
@@ -463,13 +489,13 @@ impl Store for MemoryStore {
         let first = after.map_or(0, |after| after.saturating_add(1));
         let mut read = 0;
         let events = self.with(turn, |stored| {
-            let events = stored.events.iter().skip(index(first)).take(limit);
-            let events = events.take_while(|data| {
+            let events = stored.log.from(first).take(limit);
+            let events = events.take_while(|(_, data)| {
                 let is_first = read == 0;
                 read += data.len();
                 is_first || read <= bytes
             });
-            let events = events.zip(first..).map(|(data, index)| LoggedEvent {
+            let events = events.map(|(index, data)| LoggedEvent {
                 index,
                 data: data.clone(),
             });
@@ -481,16 +507,34 @@ impl Store for MemoryStore {
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         let log = self.with(turn, |stored| {
             Ok(EventLog {
-                next: stored.events.len() as u64,
+                next: stored.log.next(),
                 acknowledged: stored.acknowledged,
             })
         });
         ready(log).boxed()
     }
 
+    fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
+        let mut threads = lock(&self.threads);
+        let turns = threads.values_mut().flat_map(|thread| &mut thread.turns);
+        let ended = turns.filter(|stored| {
+            let is_whole = stored.log.dropped == 0 && stored.log.events.len() > 1;
+            !stored.is_open() && is_whole && ended.contains(&stored.turn.updated_at)
+        });
+        let mut count = 0;
+        for stored in ended.take(limit) {
+            let log = &mut stored.log;
+            log.dropped = log.next() - 1;
+            log.events.drain(..log.events.len() - 1);
+            log.events.shrink_to_fit();
+            count += 1;
+        }
+        ready(Ok(count)).boxed()
+    }
+
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         let acknowledged = self.with(turn, |stored| {
-            let next = stored.events.len() as u64;
+            let next = stored.log.next();
             check::acknowledged(&turn.turn, index, next)?;
             stored.acknowledged = stored.acknowledged.max(Some(index));
             Ok(())

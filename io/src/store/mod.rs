@@ -76,7 +76,9 @@ use futures::future::BoxFuture;
 use inbox::LocalInbox;
 use lease::Leases;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::time::Duration;
+use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
@@ -273,6 +275,13 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog>;
+
+    /// Drops the logs of turns that have ended, by the time of their last write, but for the last event of each: what is left
+    /// has its number, and whoever follows such a turn is shown how it stands. Returns how many logs were dropped: `limit` at
+    /// most. By itself a store keeps them.
+    fn drop_logs(&self, _ended: Range<Timestamp>, _limit: usize) -> StoreFuture<'_, usize> {
+        Box::pin(std::future::ready(Ok(0)))
+    }
 
     /// The logs of several turns, in the order of `turns`; `None` for one that there is not. A list of threads asks for
     /// many at once: a store that can answer in one query does.

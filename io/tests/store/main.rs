@@ -2,6 +2,7 @@
 //! server. `cargo xtask test store-postgres` starts one.
 #![allow(clippy::unwrap_used)]
 
+mod dropped;
 mod leases;
 mod open;
 #[cfg(feature = "postgres")]

@@ -324,3 +324,29 @@ async fn a_file_without_a_folder_is_refused() {
     let error = SqliteStore::open(":memory:").await.unwrap_err();
     assert!(matches!(error, StoreError::Refused { .. }), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn space_of_deleted_turns_is_given_back() {
+    let directory = Directory::new("given_back");
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    let long = "x".repeat(100_000);
+    for number in 0..60 {
+        let new = new_turn(&format!("t{number}"), "a", 1);
+        store.begin_turn(&new).await.unwrap();
+        let step = batch(0, &[&long], 2);
+        store.persist(&new.key, FIRST, &step).await.unwrap();
+    }
+    store.close().await;
+    let size = || std::fs::metadata(directory.file()).unwrap().len();
+    let full = size();
+    assert!(full > 6_000_000, "{full}");
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    for number in 0..55 {
+        let thread = key(&format!("t{number}"), "a").thread;
+        assert_eq!(store.delete_thread(&thread).await, Ok(true));
+    }
+    store.close().await;
+    assert!(size() < full / 3, "{} of {full}", size());
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    assert_eq!(texts(&store, &key("t59", "a")).await, [long]);
+}

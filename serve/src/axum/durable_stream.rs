@@ -65,6 +65,9 @@ pub enum DurableReadError {
     /// The query is none of the protocol's.
     #[error("{0}")]
     Query(&'static str),
+    /// What follows the offset was dropped.
+    #[error("what follows this `offset` is kept no more: read on from `now`, or see the thread")]
+    Gone,
     /// There is no such turn, or the store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -104,7 +107,9 @@ pub async fn durable_stream(
         Some("long-poll") => long_poll(&log, from, read, &close).await,
         Some("sse") => {
             // What is refused is refused before the stream begins.
-            log.end().await?;
+            if log.part(from, &close).await?.is_gone {
+                return Err(DurableReadError::Gone);
+            }
             Ok(events(log, from, read, close, guard))
         }
         Some(_) => Err(DurableReadError::Query("`live` is `long-poll` or `sse`")),
@@ -127,6 +132,9 @@ async fn catch_up(
     close: &CancellationToken,
 ) -> Result<Response, DurableReadError> {
     let part = log.part(from, close).await?;
+    if part.is_gone {
+        return Err(DurableReadError::Gone);
+    }
     // The end is another one soon.
     let cached = match read.offset.as_deref() {
         Some("now") => "no-store",
@@ -152,6 +160,9 @@ async fn long_poll(
     close: &CancellationToken,
 ) -> Result<Response, DurableReadError> {
     let part = log.wait(from, read.long_poll, close).await?;
+    if part.is_gone {
+        return Err(DurableReadError::Gone);
+    }
     let mut response = match part.is_empty {
         true => response(StatusCode::NO_CONTENT, Body::empty(), "no-store"),
         false => response(StatusCode::OK, Body::from(part.json.clone()), "no-store"),

@@ -1,6 +1,7 @@
 //! One reader of a turn's events: what the turn has said so far, and then what it says.
 
 use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
+use super::prelude;
 use crate::engine::{Engine, TELLING_TIME};
 use crate::turn::ending::custom;
 use crate::turn::store_trouble::StoreTrouble;
@@ -43,6 +44,8 @@ pub struct Follow {
     /// The event that was read last.
     after: Option<u64>,
     page: VecDeque<LoggedEvent>,
+    /// What is told in the place of events that were dropped.
+    stands: VecDeque<Event>,
     /// What it holds of events: the page, or what was made of its last event.
     held: Option<HeldPage>,
     followers: Followers,
@@ -143,6 +146,7 @@ impl Follow {
             changes,
             after,
             page: VecDeque::new(),
+            stands: VecDeque::new(),
             held: None,
             followers,
             close,
@@ -154,11 +158,12 @@ impl Follow {
         if let Some(last) = after.filter(|_| !matches!(follow.scope, Scope::Begins(_))) {
             let (store, key) = (&follow.store, &follow.key);
             let event = store.events(key, last.checked_sub(1), 1).await?;
-            let event = event.first().filter(|event| event.index == last);
-            let event = event.ok_or_else(|| FollowError::NoEvent {
+            let event = event.first().ok_or_else(|| FollowError::NoEvent {
                 turn: key.turn.clone(),
             })?;
-            follow.is_over = follow.is_end(last, &Head::of(&event.data)).await;
+            // It may have been dropped, with others after it.
+            follow.is_over =
+                event.index == last && follow.is_end(last, &Head::of(&event.data)).await;
         }
         Ok(follow)
     }
@@ -205,6 +210,9 @@ impl Follow {
             if self.is_over {
                 return None;
             }
+            if let Some(event) = self.stands.pop_front() {
+                return Some(Followed::Notice(event));
+            }
             if let Some(event) = self.next_read().await {
                 return Some(Followed::Event(event));
             }
@@ -213,6 +221,10 @@ impl Follow {
             match self.read().await {
                 Ok(page) if !page.is_empty() => {
                     self.unread_since = None;
+                    if let Err(error) = self.bridge(&page).await {
+                        tracing::error!(target: "stepwell", turn = %self.key, %error, "a turn whose log was dropped cannot be shown");
+                        return None;
+                    }
                     self.page = page.into();
                     continue;
                 }
@@ -258,6 +270,34 @@ impl Follow {
             };
             is_silent = tokio::time::timeout(silence, self.moved()).await.is_err();
         }
+    }
+
+    /// Tells how the turn stands, where what would follow was dropped: of such a log the last event alone is left.
+    async fn bridge(&mut self, page: &[LoggedEvent]) -> Result<(), StoreError> {
+        let expected = self.after.map_or(0, |after| after + 1);
+        let Some(last) = page.first().filter(|event| event.index > expected) else {
+            return Ok(());
+        };
+        let head = Head::of(&last.data);
+        if let Scope::Begins(run) = &self.scope {
+            // An error does not name its run.
+            if !head.run_id.is_empty() && head.run_id != run.as_str() {
+                self.is_over = true;
+                return Ok(());
+            }
+            self.scope = Scope::Run;
+        }
+        let run = match head.run_id.is_empty() {
+            true => self.key.turn.clone(),
+            false => RunId::from(&*head.run_id),
+        };
+        let path = self.store.path(&self.key).await?;
+        let stands = prelude::dropped(&self.key, &run, &path);
+        let stands = stands.map_err(|error| StoreError::Damaged {
+            message: error.to_string(),
+        })?;
+        self.stands = stands.into();
+        Ok(())
     }
 
     /// Reads the next page, and counts it.
@@ -354,7 +394,7 @@ pub(crate) struct Head<'a> {
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(borrow, default)]
-    run_id: Cow<'a, str>,
+    pub(crate) run_id: Cow<'a, str>,
     outcome: Option<Value>,
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct LogPart {
     pub(crate) is_up_to_date: bool,
     /// Whether the log has no more, and never will.
     pub(crate) is_closed: bool,
+    /// Whether events before them were dropped.
+    pub(crate) is_gone: bool,
     _held: Option<HeldPage>,
 }
 
@@ -67,7 +69,8 @@ impl LogRead {
         let bytes: usize = events.iter().map(|event| event.data.len()).sum();
         let held = (bytes > 0).then(|| self.followers.hold(bytes, close));
         drop(reads);
-        let next = from + events.len() as u64;
+        let is_gone = events.first().is_some_and(|first| first.index > from);
+        let next = events.last().map_or(from, |last| last.index + 1);
         let is_up_to_date = next >= self.end().await?;
         let ends = match events.last() {
             Some(last) => Head::of(&last.data).ends_run(),
@@ -80,6 +83,7 @@ impl LogRead {
             next,
             is_up_to_date,
             is_closed: is_up_to_date && !is_open && ends,
+            is_gone,
             _held: held,
         })
     }

@@ -15,5 +15,5 @@ pub use follow::{Follow, FollowError};
 pub(crate) use followers::Followers;
 #[cfg(feature = "axum")]
 pub(crate) use log_read::{LogPart, LogRead};
-pub(crate) use prelude::prelude;
+pub(crate) use prelude::{dropped, prelude};
 pub use run_stream::RunStream;

@@ -2,6 +2,7 @@
 //! open, from its beginning.
 
 use crate::turn::event_writer::Written;
+use crate::turn::in_runs::started;
 use std::collections::{BTreeMap, BTreeSet};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{
@@ -10,7 +11,8 @@ use stepwell_core::event::{
 };
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
-use stepwell_io::ToolRegistry;
+use stepwell_io::store::TurnKey;
+use stepwell_io::{RunId, ToolRegistry};
 
 /// An item that has begun, and not ended.
 struct Open<'a> {
@@ -116,6 +118,23 @@ pub(crate) fn prelude(
         prelude.extend(piece_of(open.start, open.text));
     }
     Ok(prelude)
+}
+
+/// Returns the events that tell where a turn stood at its end, of which the log has nothing any more.
+///
+/// # Errors
+/// The path cannot be read as a conversation.
+pub(crate) fn dropped(
+    turn: &TurnKey,
+    run: &RunId,
+    path: &[Turn],
+) -> Result<[Event; 2], SessionError> {
+    let fold = MessageBuilder::new().conversation(path)?;
+    let messages = MessagesSnapshot {
+        messages: fold.messages().to_vec(),
+        ..MessagesSnapshot::default()
+    };
+    Ok([started(turn, run, None), messages.into()])
 }
 
 /// The calls of these messages that have no result there, with their tools.

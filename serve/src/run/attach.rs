@@ -3,7 +3,7 @@
 use super::prepared::PreparedRun;
 use super::server::{AgUiServer, Cursor};
 use crate::engine::{EngineError, LONGEST_REQUEST};
-use crate::follow::{RunStream, Scope, prelude};
+use crate::follow::{RunStream, Scope, dropped, prelude};
 use crate::turn::event_writer::Written;
 use crate::turn::runs::{Open, Runs};
 use crate::ui_message::ChatStream;
@@ -11,6 +11,7 @@ use stepwell_core::MessageId;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{Common, Event};
 use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::SessionError;
 use stepwell_io::store::{StoreError, TurnKey};
 use stepwell_io::{RunId, ToolRegistry};
 use tokio_util::sync::CancellationToken;
@@ -61,7 +62,14 @@ impl AgUiServer {
             let cursor = Cursor::default();
             return self.come_back(turn, known, written, &cursor, close).await;
         }
-        let mut told = self.stands(&turn, &written, known.own).await?;
+        let mut told = match is_dropped(&written) {
+            true => {
+                let path = self.store().path(&turn).await?;
+                let told = dropped(&turn, &latest, &path).map_err(|error| damaged(&error))?;
+                told.to_vec()
+            }
+            false => self.stands(&turn, &written, known.own).await?,
+        };
         told.extend(written.events.into_iter().next_back());
         Ok(RunStream::told(told, latest, known.version))
     }
@@ -146,6 +154,11 @@ impl AgUiServer {
                 }
                 _ => None,
             });
+            // Its end alone may be left.
+            let started = started.or_else(|| {
+                let ended = ended_run(&turn, &written)?;
+                run.is_none_or(|run| *run == ended).then_some(ended)
+            });
             if let Some(run) = started {
                 return Ok(Some((turn, written, run)));
             }
@@ -207,10 +220,7 @@ impl AgUiServer {
         own: &ToolRegistry,
     ) -> Result<Vec<Event>, EngineError> {
         let path = self.store().path(turn).await?;
-        let told = prelude(path, written, own).map_err(|error| StoreError::Damaged {
-            message: error.to_string(),
-        })?;
-        Ok(told)
+        Ok(prelude(path, written, own).map_err(|error| damaged(&error))?)
     }
 
     pub(super) async fn stream_in(
@@ -226,6 +236,28 @@ impl AgUiServer {
         let follow = follow.map_err(EngineError::from)?;
         let run = known.run.clone();
         Ok(RunStream::new(follow, run, known.version, reader))
+    }
+}
+
+/// Whether the log of a turn that is over was dropped.
+fn is_dropped(written: &Written) -> bool {
+    let first = written.events.first();
+    let begins = first.is_none_or(|first| matches!(first, Event::RunStarted(_)));
+    !begins && written.next > written.events.len() as u64
+}
+
+/// The run that has ended in a log that was dropped.
+fn ended_run(turn: &TurnKey, written: &Written) -> Option<RunId> {
+    match written.events.last().filter(|_| is_dropped(written))? {
+        Event::RunFinished(finished) => Some(finished.run_id.clone()),
+        Event::RunError(_) => Some(turn.turn.clone()),
+        _ => None,
+    }
+}
+
+fn damaged(error: &SessionError) -> StoreError {
+    StoreError::Damaged {
+        message: error.to_string(),
     }
 }
 

@@ -8,6 +8,7 @@ use stepwell_io::store::{MemoryStore, NewTurn, TurnKey};
 fn limits(runs: usize, requests: u32) -> UserLimits {
     UserLimits {
         runs: NonZeroUsize::new(runs),
+        threads: None,
         requests: NonZeroU32::new(requests),
         streams: None,
         share: 2,
@@ -110,6 +111,33 @@ async fn unfinished_turns_count() {
     start(&alice, None).await.unwrap_err();
     store.delete_thread(&alice.thread("one")).await.unwrap();
     assert!(start(&alice, None).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_threads() {
+    let limits = UserLimits {
+        threads: NonZeroUsize::new(2),
+        ..limits(0, 0)
+    };
+    let store = MemoryStore::new();
+    let (alice, bob) = (user("alice"), user("bob"));
+    let start = async |user: &User, thread: &str| {
+        let thread = user.thread(thread);
+        limits.start(user, &store, Some(&thread)).await
+    };
+    for thread in ["one", "two"] {
+        assert!(start(&alice, thread).await.unwrap().is_some());
+        let key = TurnKey::new(alice.thread(thread), "r");
+        let turn = NewTurn::new(key, "host", Timestamp(1));
+        store.begin_turn(&turn).await.unwrap();
+    }
+    let refused = start(&alice, "three").await.unwrap_err().into_response();
+    assert_eq!(refused.status(), StatusCode::CONFLICT);
+    // There is room in those that there are, and others have their own.
+    assert!(start(&alice, "one").await.unwrap().is_some());
+    assert!(start(&bob, "three").await.unwrap().is_some());
+    store.delete_thread(&alice.thread("two")).await.unwrap();
+    assert!(start(&alice, "three").await.unwrap().is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,8 +3,9 @@
 use super::AnyStore;
 use super::support::{FIRST, batch, key, last, new_turn};
 use crate::ThreadKey;
-use crate::store::{EventLog, StoreError};
+use crate::store::{EventLog, PersistBatch, StoreError};
 use futures::FutureExt;
+use stepwell_core::Timestamp;
 
 fn events(range: std::ops::Range<u64>) -> Vec<String> {
     range.map(|number| format!("{{\"n\":{number}}}")).collect()
@@ -46,6 +47,61 @@ pub async fn events_are_read_from_any_place_on(store: AnyStore) {
         .await
         .unwrap();
     assert_eq!(read(Some(9), 3).await, [10]);
+}
+
+/// A store may keep what it is to drop.
+pub async fn a_log_that_was_dropped_keeps_its_end(store: AnyStore) {
+    // Ended at 2 and 5, one with a single event, and one under way.
+    for (turn, at, count) in [("a", 1, 4), ("b", 1, 1), ("c", 4, 3)] {
+        let thread = format!("t{turn}");
+        let mut new = new_turn(&thread, turn, at);
+        new.at = Timestamp(at);
+        store.begin_turn(&new).await.unwrap();
+        let end = PersistBatch {
+            events: events(0..count),
+            ..last(0, &[], at + 1)
+        };
+        store.persist(&new.key, FIRST, &end).await.unwrap();
+    }
+    let open = new_turn("to", "o", 1);
+    store.begin_turn(&open).await.unwrap();
+    let logged = events(0..2);
+    let logged = store.append_events(&open.key, FIRST, 0, &logged);
+    logged.await.unwrap();
+    let left = async |turn: &str, after| {
+        let turn = key(&format!("t{turn}"), turn);
+        let read = store.events(&turn, after, 10).await.unwrap().into_iter();
+        read.map(|event| event.index).collect::<Vec<_>>()
+    };
+    let drop = async |from, to| {
+        let ended = Timestamp(from)..Timestamp(to);
+        store.drop_logs(ended, 10).await.unwrap()
+    };
+    let dropped = drop(0, 5).await;
+    if dropped == 0 {
+        assert_eq!(left("a", None).await, [0, 1, 2, 3]);
+        return;
+    }
+    assert_eq!(dropped, 1);
+    assert_eq!(left("a", None).await, [3]);
+    assert_eq!(left("a", Some(1)).await, [3]);
+    assert_eq!(left("a", Some(3)).await, [0; 0]);
+    for (turn, expected) in [("b", 1), ("c", 3), ("o", 2)] {
+        assert_eq!(left(turn, None).await.len(), expected, "{turn}");
+    }
+    let turn = key("ta", "a");
+    let log = store.event_log(&turn).await.unwrap();
+    assert_eq!((log.next, log.acknowledged), (4, None));
+    store.acknowledge(&turn, 2).await.unwrap();
+    // What is sent again changes nothing, and what is new follows.
+    store
+        .append_events(&turn, FIRST, 2, &events(2..5))
+        .await
+        .unwrap();
+    assert_eq!(left("a", None).await, [3, 4]);
+    assert_eq!(drop(0, 5).await, 0, "once is enough");
+    assert_eq!(drop(5, 6).await, 1);
+    assert_eq!(left("c", None).await, [2]);
 }
 
 pub async fn events_are_read_up_to_so_many_bytes(store: AnyStore) {

@@ -82,6 +82,7 @@ macro_rules! store_contract {
             a_deleted_thread_leaves_nothing
             events_are_read_from_any_place_on
             events_are_read_up_to_so_many_bytes
+            a_log_that_was_dropped_keeps_its_end
             a_store_that_is_well_says_so
             events_that_do_not_follow_are_refused
             many_logs_are_asked_for_at_once

@@ -27,8 +27,10 @@ use change::{Change, submit};
 use database::{Access, Database};
 use futures::FutureExt;
 use std::future::ready;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
@@ -238,6 +240,21 @@ impl<D: Database> Store for SqlStore<D> {
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         let turn = turn.clone();
         query!(self, Statement, |session| read::event_log(session, &turn)).boxed()
+    }
+
+    fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
+        async move {
+            let turns = query!(self, Statement, |session| read::logs_to_drop(
+                session, &ended, limit
+            ));
+            let turns = turns.await?;
+            let count = turns.len();
+            if count > 0 {
+                self.change(Ok(write::DropLogs { turns })).await?;
+            }
+            Ok(count)
+        }
+        .boxed()
     }
 
     fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {

@@ -8,6 +8,7 @@ use crate::store::record::{
 use crate::store::{LeaseKey, StoreError};
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{Turn, TurnBlock};
@@ -451,6 +452,27 @@ async fn logged<S: Session>(
         })
     });
     events.collect()
+}
+
+/// Returns the numbers of turns that ended in this time and whose logs were not dropped.
+pub(super) async fn logs_to_drop<S: Session>(
+    session: &mut S,
+    ended: &Range<Timestamp>,
+    limit: usize,
+) -> Result<Vec<i64>, StoreError> {
+    // A log that was dropped does not begin at its beginning.
+    let sql = "SELECT s.turn_id FROM turn_states s \
+               WHERE s.status <> 'streaming' AND s.updated_at >= ?1 AND s.updated_at < ?2 \
+               AND EXISTS (SELECT 1 FROM events e WHERE e.turn_id = s.turn_id AND e.position = 0) \
+               AND EXISTS (SELECT 1 FROM events e WHERE e.turn_id = s.turn_id AND e.position = 1) \
+               ORDER BY s.updated_at LIMIT ?3";
+    let values = [
+        integer(ended.start.0).into(),
+        integer(ended.end.0).into(),
+        integer(limit as u64).into(),
+    ];
+    let rows = session.rows(sql, &values).await?;
+    rows.iter().map(|row| row.integer(0)).collect()
 }
 
 pub(super) async fn event_log<S: Session>(

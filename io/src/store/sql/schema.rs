@@ -50,4 +50,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "commands",
         sql: include_str!("../../../migrations/0002_commands.sql"),
     },
+    Migration {
+        version: 3,
+        #[cfg(feature = "postgres")]
+        name: "ended turns",
+        sql: include_str!("../../../migrations/0003_ended_turns.sql"),
+    },
 ];

@@ -13,6 +13,15 @@ use stepwell_core::registry::ThreadKey;
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
 
+/// So many pages stay for what comes next.
+const MIN_FREE_PAGES: i64 = 256;
+
+/// So many pages are given back in one transaction.
+const PAGES_AT_ONCE: i64 = 1024;
+
+/// How SQLite names the kind of file whose space can be given back bit by bit.
+const INCREMENTAL: i64 = 2;
+
 /// A connection. Its statements run where they are called: off the async workers.
 #[derive(Debug)]
 pub struct SqliteSession {
@@ -44,6 +53,30 @@ impl SqliteSession {
             .connection
             .pragma_query_value(None, "data_version", |row| row.get(0));
         version.ok()
+    }
+
+    /// Gives some of the space back that the file does not need. Returns whether there is more to give back.
+    pub(super) fn give_back(&self) -> bool {
+        let count = |name: &str| {
+            let count = self
+                .connection
+                .pragma_query_value(None, name, |row| row.get(0));
+            count.unwrap_or(0_i64)
+        };
+        let is_much = || {
+            let free = count("freelist_count");
+            free >= MIN_FREE_PAGES && free >= count("page_count") / 4
+        };
+        if self.file.is_none() || count("auto_vacuum") != INCREMENTAL || !is_much() {
+            return false;
+        }
+        let give = format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})");
+        if let Err(error) = self.connection.execute_batch(&give) {
+            // Another process writes, say.
+            tracing::debug!(target: "stepwell", %error, "space is not given back yet");
+            return false;
+        }
+        is_much()
     }
 
     /// Brings the write-ahead log into the file, and closes the connection.

@@ -6,7 +6,7 @@ use crate::store::StoreError;
 use crate::store::sql::change::{Job, MAX_GROUP, commit_together};
 use crate::store::wake::Wakers;
 use futures::executor::block_on;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -65,7 +65,23 @@ struct Thread {
 impl Thread {
     fn run(self, mut session: SqliteSession) {
         let mut version = session.data_version();
-        while let Some(order) = self.next(&session, &mut version) {
+        let mut gives_back = false;
+        loop {
+            // Nobody waits for the space.
+            let order = match gives_back {
+                true => match self.orders.try_recv() {
+                    Ok(order) => order,
+                    Err(TryRecvError::Disconnected) => return,
+                    Err(TryRecvError::Empty) => {
+                        gives_back = session.give_back();
+                        continue;
+                    }
+                },
+                false => match self.next(&session, &mut version) {
+                    Some(order) => order,
+                    None => return,
+                },
+            };
             let mut jobs = Vec::new();
             let mut next = Some(order);
             while let Some(order) = next.take() {
@@ -74,6 +90,7 @@ impl Thread {
                     Order::Watch => {}
                     Order::Close(closed) => {
                         block_on(commit_together(&mut session, jobs));
+                        while session.give_back() {}
                         session.close();
                         let _ = closed.send(());
                         return;
@@ -85,6 +102,7 @@ impl Thread {
             }
             if !jobs.is_empty() {
                 block_on(commit_together(&mut session, jobs));
+                gives_back = session.give_back();
             }
         }
     }

@@ -217,6 +217,27 @@ impl<S: Session> Change<S> for Lease {
     }
 }
 
+/// Drops the logs of turns, but for the last event of each.
+pub(super) struct DropLogs {
+    pub(super) turns: Vec<i64>,
+}
+
+impl<S: Session> Change<S> for DropLogs {
+    type Output = ();
+
+    fn apply<'a>(&'a self, session: &'a mut S) -> Applied<'a, ()> {
+        async move {
+            let sql = "DELETE FROM events WHERE turn_id = ?1 AND position < \
+                       (SELECT MAX(e.position) FROM events e WHERE e.turn_id = ?1)";
+            for turn in &self.turns {
+                session.execute(sql, &[Value::Integer(*turn)]).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
 /// Changes nothing, and is refused where nothing may be changed.
 pub(super) struct Check;
 

@@ -1,7 +1,7 @@
 //! Stores a step of a turn.
 
 use super::{Applied, ROWS, json, placeholders};
-use crate::store::record::{Generation, PersistBatch, TurnKey};
+use crate::store::record::{Generation, LoggedEvent, PersistBatch, TurnKey};
 use crate::store::sql::change::Change;
 use crate::store::sql::database::{Row, Session, Value};
 use crate::store::sql::read::{self, TurnState, integer, status_name};
@@ -112,8 +112,12 @@ impl Persist {
         if old_events > 0 {
             let after = events.first.checked_sub(1);
             let stored = read::events::<S>(session, state.turn_id, after, old_events).await?;
-            if let Some((_, stored)) = events.data.iter().zip(&stored).find(|(a, b)| **a != b.data)
-            {
+            let is_other = |stored: &&LoggedEvent| {
+                let place = usize::try_from(stored.index - events.first);
+                let event = place.ok().and_then(|place| events.data.get(place));
+                event.is_some_and(|event| *event != stored.data)
+            };
+            if let Some(stored) = stored.iter().find(is_other) {
                 return Err(StoreError::Conflict {
                     turn: turn.clone(),
                     number: stored.index,
