@@ -70,7 +70,7 @@ impl Drive<'_> {
 
     /// Says that it is done once these are stored: what was promised is not asked for again after a restart.
     fn promise(&self, facts: Result<Vec<Fact>, EngineError>, told: Told) {
-        let mut stored = self.stored.clone();
+        let stored = self.stored.clone();
         tokio::spawn(async move {
             let kept = async {
                 for fact in &facts? {

@@ -248,7 +248,7 @@ pub(crate) async fn read(
 
 impl Log {
     async fn write(
-        mut self,
+        self,
         mut next: u64,
         mut entries: mpsc::Receiver<Entry>,
         failed: CancellationToken,

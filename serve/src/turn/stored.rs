@@ -11,7 +11,7 @@ use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{
     Claimed, Generation, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 
 /// Something of a turn that is told once it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,13 +44,57 @@ struct WatchedStore {
     /// Who has the turn once it has begun, if that is all that is done with it here.
     laid_for: Option<&'static str>,
     laid: Arc<AtomicBool>,
-    stored: watch::Sender<HashSet<Fact>>,
+    facts: Facts,
+}
+
+impl Drop for WatchedStore {
+    fn drop(&mut self) {
+        let mut facts = self.facts.lock();
+        facts.is_over = true;
+        facts.waiting.clear();
+    }
+}
+
+/// What is stored, and who waits for what: each is told in the order in which it came.
+#[derive(Clone, Debug, Default)]
+struct Facts(Arc<Mutex<KnownFacts>>);
+
+#[derive(Debug, Default)]
+struct KnownFacts {
+    stored: HashSet<Fact>,
+    waiting: Vec<(Fact, oneshot::Sender<()>)>,
+    /// Nothing more will be stored.
+    is_over: bool,
+}
+
+impl Facts {
+    fn lock(&self) -> MutexGuard<'_, KnownFacts> {
+        // Nothing is left half-done under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownFacts {
+    fn add(&mut self, facts: impl Iterator<Item = Fact>) {
+        let before = self.stored.len();
+        self.stored.extend(facts);
+        if self.stored.len() == before {
+            return;
+        }
+        let stored = &self.stored;
+        let told = self
+            .waiting
+            .extract_if(.., |(fact, told)| fact.is_in(stored) || told.is_closed());
+        for (_, told) in told {
+            let _ = told.send(());
+        }
+    }
 }
 
 /// Knows what is stored. Once the turn holds its store no more, there is nothing to wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
-    facts: watch::Receiver<HashSet<Fact>>,
+    facts: Facts,
     kept: Kept,
     laid: Arc<AtomicBool>,
 }
@@ -91,7 +135,7 @@ pub(crate) fn watched(
     brought: &Brought,
     laid_for: Option<&'static str>,
 ) -> (Arc<dyn Store>, Stored) {
-    let (stored, facts) = watch::channel(HashSet::new());
+    let facts = Facts::default();
     let kept = Kept::default();
     kept.lock().now = brought.fields();
     let laid = Arc::new(AtomicBool::default());
@@ -101,7 +145,7 @@ pub(crate) fn watched(
         kept: kept.clone(),
         laid_for,
         laid: Arc::clone(&laid),
-        stored,
+        facts: facts.clone(),
     });
     (store, Stored { facts, kept, laid })
 }
@@ -123,17 +167,25 @@ impl Stored {
     /// Keeps this with the turn's checkpoints once these are stored.
     pub(crate) fn keep_after(&self, facts: Vec<Fact>, brought: &Brought) {
         self.kept.lock().then = Some((facts, brought.fields()));
-        self.kept.settle(&self.facts.borrow());
+        self.kept.settle(&self.facts.lock().stored);
     }
 
     pub(crate) fn has(&self, fact: &Fact) -> bool {
-        fact.is_in(&self.facts.borrow())
+        fact.is_in(&self.facts.lock().stored)
     }
 
     /// Waits until it is stored, or will not be. Whether it is.
-    pub(crate) async fn until(&mut self, fact: &Fact) -> bool {
-        let stored = self.facts.wait_for(|stored| fact.is_in(stored)).await;
-        stored.is_ok()
+    pub(crate) async fn until(&self, fact: &Fact) -> bool {
+        let told = {
+            let mut facts = self.facts.lock();
+            if fact.is_in(&facts.stored) || facts.is_over {
+                return fact.is_in(&facts.stored);
+            }
+            let (tell, told) = oneshot::channel();
+            facts.waiting.push((fact.clone(), tell));
+            told
+        };
+        told.await.is_ok()
     }
 }
 
@@ -232,12 +284,9 @@ impl StoreLayer for WatchedStore {
                 }
             }
             let facts = batch.blocks.iter().flat_map(facts).flatten();
-            self.stored.send_if_modified(|stored| {
-                let before = stored.len();
-                stored.extend(facts);
-                stored.len() > before
-            });
-            self.kept.settle(&self.stored.borrow());
+            let mut known = self.facts.lock();
+            known.add(facts);
+            self.kept.settle(&known.stored);
             Ok(())
         })
     }
