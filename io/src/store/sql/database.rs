@@ -20,6 +20,8 @@ pub enum Value<'a> {
     Text(&'a str),
     /// A text or NULL.
     MaybeText(Option<&'a str>),
+    /// An array of texts, for a database that [writes within a query](Session::WRITES_IN_QUERIES).
+    Texts(&'a [String]),
 }
 
 impl From<i64> for Value<'_> {
@@ -79,6 +81,9 @@ pub trait Session: Send {
 
     /// The words of the database in the schema and in the statements.
     const WORDS: Words;
+
+    /// Whether a query may write, and arrays be bound to it.
+    const WRITES_IN_QUERIES: bool = false;
 
     /// Begins a transaction that writes.
     fn begin(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;

@@ -27,7 +27,7 @@ pub(super) struct TurnState {
 }
 
 /// The number of events of a turn `s`: events are only added, so that a turn's state need not count them.
-const EVENTS: &str =
+pub(super) const EVENTS: &str =
     "(SELECT COALESCE(MAX(e.position) + 1, 0) FROM events e WHERE e.turn_id = s.turn_id)";
 
 /// The most owners whose processes have died that are looked at together; the leases of the others expire.
@@ -50,7 +50,7 @@ pub(super) fn status_name(status: TurnStatus) -> &'static str {
     }
 }
 
-fn status_of(name: &str) -> Result<TurnStatus, StoreError> {
+pub(super) fn status_of(name: &str) -> Result<TurnStatus, StoreError> {
     Ok(match name {
         "streaming" => TurnStatus::Streaming,
         "complete" => TurnStatus::Complete,
@@ -111,7 +111,7 @@ pub(super) fn thread_values(key: &ThreadKey) -> [Value<'_>; 3] {
     ]
 }
 
-fn turn_values(key: &TurnKey) -> [Value<'_>; 4] {
+pub(super) fn turn_values(key: &TurnKey) -> [Value<'_>; 4] {
     let [server, room, thread] = thread_values(&key.thread);
     [server, room, thread, Value::Text(&key.turn)]
 }

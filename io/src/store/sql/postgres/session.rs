@@ -82,6 +82,8 @@ impl Session for PostgresSession {
         now: "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
     };
 
+    const WRITES_IN_QUERIES: bool = true;
+
     async fn begin(&mut self) -> Result<(), StoreError> {
         self.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
             .await
@@ -154,6 +156,7 @@ fn bound<'q>(sql: &'q str, values: &'q [Value<'q>]) -> Query<'q, Driver, PgArgum
             Value::MaybeInteger(value) => query.bind(value),
             Value::Text(value) => query.bind(value),
             Value::MaybeText(value) => query.bind(value),
+            Value::Texts(values) => query.bind(values),
         };
     }
     query

@@ -180,6 +180,10 @@ impl ToSql for Value<'_> {
             Self::MaybeInteger(number) => number.map_or(ValueRef::Null, ValueRef::Integer),
             Self::Text(value) => text(value),
             Self::MaybeText(value) => value.map_or(ValueRef::Null, text),
+            Self::Texts(_) => {
+                let error = "SQLite has no arrays".into();
+                return Err(rusqlite::Error::ToSqlConversionFailure(error));
+            }
         }))
     }
 }

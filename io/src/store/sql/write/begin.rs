@@ -9,6 +9,13 @@ use crate::store::{StoreError, check};
 use futures::FutureExt;
 use stepwell_core::registry::ThreadKey;
 
+/// Adds the thread if it is new.
+const THREAD: &str = "INSERT INTO threads (server, room, thread, title, created_at, updated_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (server, room, thread) DO UPDATE SET \
+     title = COALESCE(threads.title, excluded.title), \
+     updated_at = CASE WHEN excluded.updated_at > threads.updated_at \
+     THEN excluded.updated_at ELSE threads.updated_at END RETURNING id";
+
 /// Begins a turn.
 pub(in crate::store::sql) struct Begin {
     new: NewTurn,
@@ -77,17 +84,41 @@ impl Begin {
         }
     }
 
+    /// As [`insert`](Self::insert), in one statement.
+    async fn insert_at_once<S: Session>(&self, session: &mut S) -> Result<(), StoreError> {
+        let sql = format!(
+            "WITH h AS ({THREAD}), \
+             t AS (INSERT INTO turns (thread_id, run_id, parent, message, history, created_at) \
+             SELECT h.id, ?6, ?7, ?8, ?9, ?5 FROM h RETURNING id, thread_id) \
+             INSERT INTO turn_states \
+             (turn_id, thread_id, status, owner, generation, blocks, updated_at, checkpoint) \
+             SELECT t.id, t.thread_id, 'streaming', ?10, ?11, 0, ?5, ?12 FROM t"
+        );
+        let new = &self.new;
+        let [server, room, thread] = thread_values(&new.key.thread);
+        let values = [
+            server,
+            room,
+            thread,
+            new.title.as_deref().into(),
+            integer(new.at.0).into(),
+            Value::Text(&new.key.turn),
+            new.parent.as_deref().into(),
+            self.message.as_deref().into(),
+            self.history.as_deref().into(),
+            Value::Text(&new.owner),
+            integer(Generation::FIRST.0).into(),
+            new.checkpoint.as_deref().into(),
+        ];
+        session.execute(&sql, &values).await.map(drop)
+    }
+
     async fn insert<S: Session>(&self, session: &mut S) -> Result<(), StoreError> {
         let new = &self.new;
         let [server, room, thread] = thread_values(&new.key.thread);
         let at = Value::Integer(integer(new.at.0));
-        let sql = "INSERT INTO threads (server, room, thread, title, created_at, updated_at) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (server, room, thread) DO UPDATE SET \
-                   title = COALESCE(threads.title, excluded.title), \
-                   updated_at = CASE WHEN excluded.updated_at > threads.updated_at \
-                   THEN excluded.updated_at ELSE threads.updated_at END RETURNING id";
         let values = [server, room, thread, new.title.as_deref().into(), at];
-        let row = session.row(sql, &values).await?;
+        let row = session.row(THREAD, &values).await?;
         let thread = Value::Integer(row.ok_or_else(not_returned)?.integer(0)?);
 
         let sql = "INSERT INTO turns (thread_id, run_id, parent, message, history, created_at) \
@@ -128,7 +159,10 @@ impl<S: Session> Change<S> for Begin {
     fn apply<'a>(&'a self, session: &'a mut S) -> Applied<'a, Generation> {
         async move {
             self.check::<S>(session).await?;
-            self.insert::<S>(session).await?;
+            match S::WRITES_IN_QUERIES {
+                true => self.insert_at_once::<S>(session).await?,
+                false => self.insert::<S>(session).await?,
+            }
             Ok(Generation::FIRST)
         }
         .boxed()

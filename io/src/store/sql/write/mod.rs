@@ -1,5 +1,6 @@
 //! The changes of a store, as statements.
 
+mod at_once;
 mod begin;
 mod persist;
 

@@ -13,26 +13,26 @@ use stepwell_core::run::{Block, TurnStatus};
 
 /// Stores a step of a turn: blocks, where the turn is with them, and events.
 pub(in crate::store::sql) struct Persist {
-    turn: TurnKey,
-    generation: Generation,
-    write: Option<Write>,
-    events: Events,
+    pub(super) turn: TurnKey,
+    pub(super) generation: Generation,
+    pub(super) write: Option<Write>,
+    pub(super) events: Events,
 }
 
 /// The blocks of a step, and where the turn is with them.
-struct Write {
-    first: u64,
-    blocks: Vec<String>,
-    status: TurnStatus,
-    outcome: Option<String>,
-    checkpoint: String,
-    at: Timestamp,
+pub(super) struct Write {
+    pub(super) first: u64,
+    pub(super) blocks: Vec<String>,
+    pub(super) status: TurnStatus,
+    pub(super) outcome: Option<String>,
+    pub(super) checkpoint: String,
+    pub(super) at: Timestamp,
 }
 
 /// Events of a turn's log.
-struct Events {
-    first: u64,
-    data: Vec<String>,
+pub(super) struct Events {
+    pub(super) first: u64,
+    pub(super) data: Vec<String>,
 }
 
 impl Persist {
@@ -258,6 +258,11 @@ impl<S: Session> Change<S> for Persist {
 
     fn apply<'a>(&'a self, session: &'a mut S) -> Applied<'a, TurnStatus> {
         async move {
+            if S::WRITES_IN_QUERIES
+                && let Some(status) = self.at_once(session).await?
+            {
+                return Ok(status);
+            }
             let state = read::state::<S>(session, &self.turn, S::WORDS.locked).await?;
             let (old_blocks, old_events) = self.check::<S>(session, &state).await?;
             let mut status = state.status;
