@@ -122,7 +122,7 @@ struct Inner {
     own_lease: OwnLease,
     /// What is over on a store that keeps nothing.
     ended: Ended,
-    /// How many have leave to begin a turn, and have not.
+    /// How many requests for turns are being read.
     permits: Arc<AtomicUsize>,
     /// It takes no more turns.
     closing: CancellationToken,
@@ -151,7 +151,7 @@ pub(crate) struct Active {
     pub(crate) readers: watch::Sender<usize>,
 }
 
-/// Leave to begin one more turn, until it is dropped.
+/// Leave to read one more request for a turn, until it is dropped.
 #[derive(Debug)]
 pub struct Permit(Arc<AtomicUsize>);
 
@@ -247,10 +247,11 @@ impl Driver {
         self.0.tasks.is_closed()
     }
 
-    /// Gives leave to begin one more turn, before it is known what the client wants: that takes memory too.
+    /// Gives leave to read one more request for a turn: that takes memory too. Whoever comes back to a run finds room however
+    /// many are under way; a new turn is counted where it begins.
     ///
     /// # Errors
-    /// So many are under way, or it takes no more.
+    /// So many requests are being read, or it takes no more.
     pub fn permit(&self) -> Result<Permit, EngineError> {
         if self.is_stopping() {
             return Err(EngineError::Stopping);
@@ -258,7 +259,7 @@ impl Driver {
         let permit = Permit(Arc::clone(&self.0.permits));
         let before = self.0.permits.fetch_add(1, Ordering::Relaxed);
         let most = self.0.setup.most;
-        match self.working() + before >= most {
+        match before >= most {
             true => Err(EngineError::TooMany { most }),
             false => Ok(permit),
         }
