@@ -78,3 +78,45 @@ export async function play(name, agentOf, { answers = true, patches = true } = {
   Object.assign(console, { warn, error });
   console.log(`${name.padEnd(28)} ${RUNS.length + 1} runs${answers ? "" : ", without answers to questions"}`);
 }
+
+/** Comes back to a run whose connection was cut, as a page does that is reloaded; and stops one. `url` is the agent's. */
+export async function comeBack(name, agentOf, url) {
+  const { warn, error } = console;
+  console.warn = console.error = () => {};
+  const asks = (thread, word) => {
+    const agent = agentOf(`${name}-${thread}`);
+    agent.addMessage({ id: `question-${name}-${thread}`, role: "user", content: word });
+    return agent;
+  };
+  const begun = (agent, runId) =>
+    new Promise((resolve) => {
+      const run = agent.runAgent({ runId }, { onTextMessageContentEvent: () => resolve(run) });
+      // One that is cut ends as its version has it.
+      run.catch(() => {});
+    });
+  const texts = (agent) => agent.messages.filter(({ role }) => role === "assistant").map(({ content }) => content ?? "").join("");
+
+  const cut = asks("cut", "slow");
+  await begun(cut, "cut");
+  cut.abortRun();
+  const reloaded = asks("cut", "slow");
+  await finished(reloaded, { runId: "cut" });
+  assert.equal(texts(reloaded), "This takes a while. Both are done.", `${name}: a page that is reloaded has all`);
+  const later = asks("cut", "slow");
+  await finished(later, { runId: "cut" });
+  assert.deepEqual(later.messages, reloaded.messages, `${name}: and so has one that comes when the run is over`);
+
+  const stopped = asks("stop", "wait");
+  let last;
+  const run = stopped.runAgent({ runId: "stop" }, { onEvent: ({ event }) => void (last = event) });
+  while (texts(stopped) === "") await new Promise((resolve) => setTimeout(resolve, 10));
+  const body = JSON.stringify({ threadId: stopped.threadId, runId: "stop" });
+  const answer = await fetch(`${url}/stop`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  assert.equal(answer.status, 204, name);
+  await run;
+  // Before 1.0 a run could not be finished as cancelled.
+  const end = last?.type === "RUN_ERROR" ? last.code : last?.outcome?.type;
+  assert.equal(end, "cancelled", `${name}: a run that is stopped ends`);
+  Object.assign(console, { warn, error });
+  console.log(`${name.padEnd(28)} cut, reloaded, played again, stopped`);
+}

@@ -1,6 +1,6 @@
 // Every version of the official AG-UI client takes what `stepwell serve` sends it: `node versions.mjs URL`. Those from
 // before 1.0 declare no version, and refuse a whole run for one event that they do not know.
-import { play } from "./runs.mjs";
+import { comeBack, play } from "./runs.mjs";
 
 // Each, and what it cannot do: the ECMAScript module of the first does not find its own library for patches.
 const VERSIONS = [
@@ -13,5 +13,7 @@ const VERSIONS = [
 const url = process.argv[2];
 for (const [version, able] of VERSIONS) {
   const { HttpAgent } = await import(version);
-  await play(version, (threadId) => new HttpAgent({ url, threadId }), able);
+  const agentOf = (threadId) => new HttpAgent({ url, threadId });
+  await play(version, agentOf, able);
+  await comeBack(version, agentOf, url);
 }

@@ -31,6 +31,7 @@ mod refusals;
 mod restarts;
 #[allow(dead_code)] // the test `kills` has the rest
 mod restate;
+mod resume_cases;
 mod resumed_runs;
 mod revived;
 mod runs;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
-const TOOL: &str = "mcp-server__greet";
+pub(crate) const TOOL: &str = "mcp-server__greet";
 
 async fn model() -> MockLlm {
     let script = Script::new()
@@ -16,7 +16,7 @@ async fn model() -> MockLlm {
     MockLlm::start(script).await.expect("the mock starts")
 }
 
-fn command() -> String {
+pub(crate) fn command() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/mcp-server.sh");
     format!("GREETING='Good day' sh '{}'", path.display())
 }
