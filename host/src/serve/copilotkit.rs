@@ -68,7 +68,7 @@ fn check_agent(agent: &str) -> Result<(), Refusal> {
     if agent == AGENT {
         return Ok(());
     }
-    let message = format!("there is no such agent here: the one there is is called `{AGENT}`");
+    let message = format!("no such agent: the agent of this server is `{AGENT}`");
     Err(Refusal::new(Code::NoAgent, message))
 }
 

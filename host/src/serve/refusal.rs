@@ -84,7 +84,7 @@ codes! {
     TurnExists = CONFLICT,
     /// No result of the call is awaited.
     CallNotWaiting = CONFLICT,
-    /// The user has as many threads as one may.
+    /// The user has reached the limit of threads.
     TooManyThreads = CONFLICT,
     /// The turn has come to its end.
     TurnOver = CONFLICT,

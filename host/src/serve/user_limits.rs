@@ -149,7 +149,7 @@ impl UserLimits {
             && store.thread(thread).await?.is_none()
             && has_threads(user, store, most.get()).await?
         {
-            let message = format!("{most} threads are a user's: delete one of them first");
+            let message = format!("a user may have {most} threads: delete one of them first");
             return Err(Refusal::new(Code::TooManyThreads, message));
         }
         Ok(Some(Leave {

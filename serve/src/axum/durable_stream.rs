@@ -66,7 +66,7 @@ pub enum DurableReadError {
     #[error("{0}")]
     Query(&'static str),
     /// What follows the offset was dropped.
-    #[error("what follows this `offset` is kept no more: read on from `now`, or see the thread")]
+    #[error("the events after this `offset` were dropped: read on from `now`, or get the thread")]
     Gone,
     /// There is no such turn, or the store cannot be read.
     #[error(transparent)]
@@ -87,16 +87,14 @@ pub async fn durable_stream(
     close: CancellationToken,
     guard: impl Send + 'static,
 ) -> Result<Response, DurableReadError> {
-    let log = server.log(turn);
+    let is_live = read.live.is_some() && method != Method::HEAD;
+    let log = server.log(turn, is_live);
     if method == Method::HEAD {
         return head(&log).await;
     }
-    let is_live = read.live.is_some();
     let from = match read.offset.as_deref() {
         None if is_live => {
-            return Err(DurableReadError::Query(
-                "a live read says from which `offset`",
-            ));
+            return Err(DurableReadError::Query("a live read needs an `offset`"));
         }
         None | Some("-1") => 0,
         Some("now") => log.end().await?,
@@ -197,6 +195,9 @@ fn events(
                 // The client comes back with its offset.
                 return None;
             };
+            if part.is_gone {
+                return None;
+            }
             let is_over = part.is_closed || left.is_zero() || log.let_go.is_cancelled();
             let frame = match part.is_empty && !is_first && !part.is_closed {
                 true => Bytes::from_static(b":\n\n"),

@@ -66,7 +66,7 @@ fn no_answer() -> StoreError {
 }
 
 fn unreadable(error: &serde_json::Error) -> EngineError {
-    tracing::error!(target: "stepwell", %error, "what hosts tell each other cannot be read");
+    tracing::error!(target: "stepwell", %error, "a command between hosts cannot be read: they may be of different versions");
     EngineError::Internal
 }
 
@@ -158,7 +158,7 @@ impl Driver {
             let looked = self.hear_waiting(&mut changes, &heard);
             let looked = tokio::time::timeout(LONGEST_REQUEST, looked).await;
             if let Err(error) = looked.unwrap_or_else(|_| Err(no_answer())) {
-                tracing::warn!(target: "stepwell", %error, "the store does not say what other hosts tell this one; trying again");
+                tracing::warn!(target: "stepwell", %error, "the commands of other hosts cannot be read; trying again");
             }
             let changed = async {
                 match &mut changes {

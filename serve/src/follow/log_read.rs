@@ -2,9 +2,10 @@
 
 use super::follow::Head;
 use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
+use crate::engine::Reader;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::store::{Changes, Store, StoreError, TurnKey};
+use stepwell_io::store::{Store, StoreError, TurnKey};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,8 @@ pub(crate) struct LogRead {
     pub(crate) followers: Followers,
     /// The server stops.
     pub(crate) let_go: CancellationToken,
+    /// Counts as a reader of the turn's run.
+    pub(crate) _reader: Option<Reader>,
 }
 
 /// A part of a log.
@@ -39,11 +42,6 @@ pub(crate) struct LogPart {
 }
 
 impl LogRead {
-    /// Follows the changes of the log.
-    pub(crate) async fn changes(&self) -> Result<Changes, StoreError> {
-        self.store.subscribe(&self.turn.thread).await
-    }
-
     /// Returns the place after the last event.
     pub(crate) async fn end(&self) -> Result<u64, StoreError> {
         Ok(self.store.event_log(&self.turn).await?.next)
@@ -108,7 +106,7 @@ impl LogRead {
         close: &CancellationToken,
     ) -> Result<LogPart, StoreError> {
         let until = Instant::now() + longest;
-        let mut changes = self.changes().await?;
+        let mut changes = self.store.subscribe(&self.turn.thread).await?;
         loop {
             let part = self.part(from, close).await?;
             let is_late = Instant::now() >= until || self.let_go.is_cancelled();

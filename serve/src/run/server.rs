@@ -285,10 +285,11 @@ impl AgUiServer {
         self.0.engine.driver()
     }
 
-    /// Reads the log of a turn.
+    /// Reads the log of a turn. Whoever waits for what comes counts as a reader of its run.
     #[cfg(feature = "axum")]
-    pub(crate) fn log(&self, turn: TurnKey) -> LogRead {
+    pub(crate) fn log(&self, turn: TurnKey, is_live: bool) -> LogRead {
         LogRead {
+            _reader: is_live.then(|| self.driver().reader(&turn)).flatten(),
             store: Arc::clone(self.store()),
             turn,
             followers: self.0.followers.clone(),
