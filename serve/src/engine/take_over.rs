@@ -22,23 +22,17 @@ const LOOKS_UNTIL_LAPSED: u32 = 15;
 const MOST_RESTING: usize = 10_000;
 
 impl LocalEngine {
-    /// Goes on with every unfinished turn that no living host has, and from then on looks for more of them until the
-    /// engine is stopped. Gives how many there are at once.
+    /// Looks for unfinished turns that no living host has, and goes on with them, until the engine is stopped. The first look is
+    /// no sooner than any other: where the store was away, the other hosts are about to renew their leases too.
     ///
     /// # Errors
-    /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
-    pub(crate) async fn recover(&self) -> Result<usize, StoreError> {
-        let begin = Instant::now();
+    /// The store cannot be reached. A single turn that cannot go on is logged, and stays as it is.
+    pub(crate) async fn recover(&self) -> Result<(), StoreError> {
         self.0.leased().await?;
-        // Where the store was away, the others are about to renew their leases too.
-        let count = match begin.elapsed() < LOOKED_EVERY / 2 {
-            true => self.take_over().await?,
-            false => 0,
-        };
         let engine = self.clone();
         tokio::spawn(async move { engine.keep_looking().await });
         tokio::spawn(self.0.clone().keep_hearing());
-        Ok(count)
+        Ok(())
     }
 
     async fn keep_looking(&self) {
@@ -106,8 +100,7 @@ impl LocalEngine {
     }
 
     /// Goes on with the turns that no living host has, or this one and nobody drives, as far as there is room for them.
-    async fn take_over(&self) -> Result<usize, StoreError> {
-        let mut count = 0;
+    pub(crate) async fn take_over(&self) -> Result<(), StoreError> {
         let (store, owner) = (self.0.store(), &self.0.setup().owner);
         let mut left = store.orphans().await?;
         // Its own that the store did not let it go on with.
@@ -124,7 +117,7 @@ impl LocalEngine {
                 continue;
             }
             match self.0.adopt(turn, GoesOn::default()).await {
-                Ok(_) => count += 1,
+                Ok(_) => {}
                 Err(EngineError::Store(error)) if error.is_lost() => {
                     tracing::debug!(target: "stepwell", turn = %key, %error, "another host was quicker");
                 }
@@ -133,7 +126,7 @@ impl LocalEngine {
                 }
             }
         }
-        Ok(count)
+        Ok(())
     }
 }
 
@@ -217,8 +210,10 @@ mod tests {
     async fn a_host_goes_on_with_what_it_finds_at_its_start_and_at_each_look() {
         let (store, _say, engine) = host().await;
         let first = leave(&store, "first").await;
-        assert_eq!(engine.recover().await, Ok(1));
-        assert_eq!(generation(&store, &first).await, Generation(2));
+        let begin = Instant::now();
+        engine.recover().await.unwrap();
+        claimed(&store, &first).await;
+        assert_eq!(begin.elapsed().as_secs(), LOOKED_EVERY.as_secs());
         let begin = Instant::now();
         let second = leave(&store, "second").await;
         claimed(&store, &second).await;
@@ -238,7 +233,7 @@ mod tests {
             .await
             .unwrap();
         let turn = begin(&store, "owned", owner).await;
-        assert_eq!(engine.recover().await, Ok(0));
+        engine.recover().await.unwrap();
         tokio::time::sleep(3 * LOOKED_EVERY).await;
         assert_eq!(generation(&store, &turn).await, Generation::FIRST);
         lease.end().await;
@@ -248,7 +243,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_host_that_was_taken_for_dead_looks_when_the_others_are_back_too() {
         let (store, renews, engine) = host().await;
-        assert_eq!(engine.recover().await, Ok(0));
+        engine.recover().await.unwrap();
         lose(&renews).await;
         let left = leave(&store, "left").await;
         tokio::time::sleep(5 * LOOKED_EVERY).await;
@@ -262,7 +257,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_host_that_the_store_takes_for_dead_begins_no_turn() {
         let (store, renews, engine) = host().await;
-        assert_eq!(engine.recover().await, Ok(0));
+        engine.recover().await.unwrap();
         lose(&renews).await;
         let refused = engine.start(new_turn()).await;
         assert!(
@@ -366,7 +361,7 @@ mod tests {
         let mut changes = inner.subscribe(&left.thread).await.unwrap();
         let store = Breaks(inner.clone(), AtomicBool::default());
         let (_, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
-        assert_eq!(engine.recover().await, Ok(1));
+        engine.recover().await.unwrap();
         let ends = async {
             while inner.turn(&left).await.unwrap().unwrap().status == TurnStatus::Streaming {
                 changes.changed().await;

@@ -2,7 +2,7 @@
 
 use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
 use super::prelude;
-use crate::engine::{Engine, TELLING_TIME};
+use crate::engine::{Engine, Reader, TELLING_TIME};
 use crate::turn::ending::custom;
 use crate::turn::store_trouble::StoreTrouble;
 use serde::Deserialize;
@@ -56,6 +56,8 @@ pub struct Follow {
     /// The server stops, and drives no turn any more.
     let_go: CancellationToken,
     is_over: bool,
+    /// Counts as a reader of the turn's run.
+    _reader: Option<Reader>,
 }
 
 /// What of a turn is followed.
@@ -121,6 +123,7 @@ impl Follow {
         scope: Scope,
         reading: Reading,
     ) -> Result<Self, FollowError> {
+        let reader = engine.driver().reader(&key);
         let store = Arc::clone(engine.driver().store());
         // Before the first look: what comes in between is not missed.
         let changes = store.subscribe(&key.thread).await?;
@@ -154,6 +157,7 @@ impl Follow {
             keep_alive,
             let_go,
             is_over: false,
+            _reader: reader,
         };
         if let Some(last) = after.filter(|_| !matches!(follow.scope, Scope::Begins(_))) {
             let (store, key) = (&follow.store, &follow.key);

@@ -2,7 +2,6 @@
 
 use super::follow::{Follow, Followed, Head};
 use super::turn_frames::adapted;
-use crate::engine::Reader;
 use crate::ui_message::UiMessageEncoder;
 use crate::wire::{Encoding, Entry};
 use bytes::Bytes;
@@ -28,7 +27,6 @@ pub struct RunStream {
     covers: u64,
     /// Whether what is for followers of turns is told too.
     is_whole: bool,
-    _reader: Option<Reader>,
 }
 
 #[derive(Debug)]
@@ -49,12 +47,7 @@ enum Heard {
 }
 
 impl RunStream {
-    pub(crate) fn new(
-        follow: Follow,
-        run: RunId,
-        version: ClientVersion,
-        reader: Option<Reader>,
-    ) -> Self {
+    pub(crate) fn new(follow: Follow, run: RunId, version: ClientVersion) -> Self {
         Self {
             source: Source::Log(Box::new(follow)),
             run,
@@ -62,7 +55,6 @@ impl RunStream {
             prelude: VecDeque::new(),
             covers: 0,
             is_whole: false,
-            _reader: reader,
         }
     }
 
@@ -75,7 +67,6 @@ impl RunStream {
             prelude: VecDeque::new(),
             covers: 0,
             is_whole: false,
-            _reader: None,
         }
     }
 

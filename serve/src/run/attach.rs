@@ -231,11 +231,10 @@ impl AgUiServer {
         after: Option<u64>,
         close: CancellationToken,
     ) -> Result<RunStream, EngineError> {
-        let reader = self.driver().reader(&turn);
         let follow = self.follow_in(turn, scope, after, close).await;
         let follow = follow.map_err(EngineError::from)?;
         let run = known.run.clone();
-        Ok(RunStream::new(follow, run, known.version, reader))
+        Ok(RunStream::new(follow, run, known.version))
     }
 }
 

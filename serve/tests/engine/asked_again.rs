@@ -114,7 +114,8 @@ async fn the_question_of_a_tool_that_is_not_run_again_is_withdrawn() {
     let (_model, first) = host(&store, &tool).await;
     let key = left(&store, &first).await;
     let (_model, second) = host(&store, &tool).await;
-    assert_eq!(second.recover().await, Ok(1));
+    second.recover().await.unwrap();
+    second.take_over().await.unwrap();
     second.close(Duration::from_secs(60)).await;
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     let events = events(&store, &key).await;
@@ -133,7 +134,8 @@ async fn another_question_in_the_place_of_one_takes_it_back() {
     let (_model, first) = host(&store, &tool).await;
     let key = left(&store, &first).await;
     let (_model, second) = host(&store, &tool).await;
-    assert_eq!(second.recover().await, Ok(1));
+    second.recover().await.unwrap();
+    second.take_over().await.unwrap();
     let told = asked(&store, &key, 2).await;
     let told = named(&told, "interrupt");
     assert_eq!(told[1]["message"], "How many?");
@@ -159,7 +161,8 @@ async fn the_same_question_is_told_once_whatever_its_schemas_form() {
         let key = left(&store, &first).await;
         let told = events(&store, &key).await;
         let (_model, second) = host(&store, &tool).await;
-        assert_eq!(second.recover().await, Ok(1));
+        second.recover().await.unwrap();
+        second.take_over().await.unwrap();
         let entry =
             json!({ "interruptId": named(&told, "interrupt")[0]["id"], "status": "cancelled" });
         let cancelled = vec![serde_json::from_value(entry).unwrap()];
@@ -180,7 +183,8 @@ async fn an_answer_to_what_is_not_asked_again_is_refused() {
     let key = left(&store, &first).await;
     let told = events(&store, &key).await;
     let (_model, second) = host(&store, &tool).await;
-    assert_eq!(second.recover().await, Ok(1));
+    second.recover().await.unwrap();
+    second.take_over().await.unwrap();
     let late = second.answer(&key, answer(named(&told, "interrupt")[0], "green"));
     let late = late.await;
     assert!(

@@ -295,7 +295,8 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     assert_eq!(told.count(), 0, "no result is told that is not stored");
     store.mend();
     let (_model, second) = engine(&store, STORE_TIMEOUT).await;
-    assert_eq!(second.recover().await, Ok(1));
+    second.recover().await.unwrap();
+    second.take_over().await.unwrap();
     second.close(Duration::from_secs(60)).await;
     let (turn, events) = stored(&store).await;
     assert_eq!(turn.outcome, Some(Outcome::Success));
