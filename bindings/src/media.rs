@@ -1,7 +1,6 @@
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use stepwell_core::event;
-use stepwell_core::json;
 
 /// A part of what the user says, or of what a tool gives back: text, or media.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
@@ -112,7 +111,7 @@ impl From<event::ContentPart> for ContentPart {
 
 impl ContentPart {
     fn into_core(self) -> Result<event::ContentPart, StepwellError> {
-        json::from_str(&self.json.into_text()).map_err(|error| {
+        serde_json::from_str(&self.json.into_text()).map_err(|error| {
             let reason = format!("a part is no AG-UI content part: {error}");
             StepwellError::invalid(&reason, "make it with `image`, `document` and the like")
         })

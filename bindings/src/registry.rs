@@ -112,7 +112,7 @@ impl RunRegistry {
     #[uniffi::constructor]
     pub fn restore(snapshot: &str) -> Result<Arc<Self>, StepwellError> {
         let registry: registry::RunRegistry =
-            stepwell_core::json::from_str(snapshot).map_err(|error| StepwellError::Snapshot {
+            serde_json::from_str(snapshot).map_err(|error| StepwellError::Snapshot {
                 reason: format!("this is no registry's snapshot: {error}"),
                 advice:
                     "give the text just as `snapshot` returned it, or begin with a new registry"
@@ -223,7 +223,7 @@ impl RunHandle {
         let key = registry::ThreadKey::from(self.key);
         let handle =
             serde_json::json!({ "key": key, "generation": self.generation, "hop": self.hop });
-        stepwell_core::json::from_value(handle).map_err(|error| {
+        serde_json::from_value(handle).map_err(|error| {
             StepwellError::invalid(&error, "give a handle just as the registry gave it")
         })
     }

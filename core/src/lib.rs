@@ -84,31 +84,22 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod conversation;
-pub mod dialect;
-pub mod event;
 mod hash;
-mod id;
 pub mod journal;
-#[doc(hidden)]
-pub mod json;
 pub mod middleware;
-mod money;
 pub mod pipeline;
-pub mod provider;
 pub mod registry;
 pub mod run;
 pub mod run_source;
 pub mod session;
-mod sorted;
 mod sync;
-mod time;
-pub mod tool;
-pub mod wire;
+mod unquoted;
 
-pub use id::*;
-pub use money::{NotUsd, Usd};
 pub use run::{Effect, Input, Output, Run, RunEvent, RunMachine};
-pub use time::Timestamp;
+pub use stepwell_agui::{
+    CallKey, MessageId, NotUsd, RunId, ThreadId, Timestamp, ToolCallId, Usd, event, wire,
+};
+pub use stepwell_llm::{dialect, provider, tool};
 
 /// The types that every host names.
 pub mod prelude {

@@ -31,7 +31,7 @@ NOT_TEXT = re.compile("audio|realtime|live|tts|image|embed|transcribe|whisper|mo
 # Other spellings of names, which no vendor's API has.
 ALIAS = re.compile(r"gpt-\d-\d(?!\d)|claude-[4-9][-.]|claude-v|.*\.ft-")
 MICRO = decimal.Decimal(1_000_000)
-# As `is_version_of` in core/src/provider/prices/mod.rs has it.
+# As `is_version_of` in core/llm/src/provider/prices/mod.rs has it.
 VERSION = re.compile(r"(?:[-@](?:latest|preview|exp|default|\d{3,})(?:[-@](?:latest|preview|exp|default|\d+))*)?", re.IGNORECASE)
 
 

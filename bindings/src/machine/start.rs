@@ -7,7 +7,7 @@ use crate::media::{ContentPart, content};
 use crate::same::same;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{self, Message};
-use stepwell_core::json;
+
 use stepwell_core::run;
 use stepwell_core::tool::ToolOutput;
 
@@ -73,7 +73,7 @@ pub(crate) fn conversation(
 
 /// Messages that an app gives as JSON.
 pub(crate) fn parse_messages(what: &str, json: JsonValue) -> Result<Vec<Message>, StepwellError> {
-    json::from_str(&json.into_text()).map_err(|error| {
+    serde_json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("{what} is no JSON array of AG-UI messages: {error}");
         StepwellError::invalid(&reason, "give messages of AG-UI, as a conversation's are here: each with an `id`, a `role` and its `content`")
     })
@@ -88,7 +88,7 @@ pub(crate) fn any_json(what: &str, json: JsonValue) -> Result<serde_json::Value,
 
 /// An AG-UI message that an app gives as JSON.
 pub(crate) fn parse_message(json: JsonValue) -> Result<Message, StepwellError> {
-    json::from_str(&json.into_text()).map_err(|error| {
+    serde_json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("the message is no AG-UI message: {error}");
         StepwellError::invalid(&reason, "give an object with `id`, `role` and `content`")
     })
@@ -96,13 +96,14 @@ pub(crate) fn parse_message(json: JsonValue) -> Result<Message, StepwellError> {
 
 /// A tool's result that an app gives as JSON.
 pub(crate) fn parse_parts(json: JsonValue) -> Result<ToolOutput, StepwellError> {
-    let parts: Vec<event::ContentPart> = json::from_str(&json.into_text()).map_err(|error| {
-        let reason = format!("the result is no array of AG-UI content parts: {error}");
-        StepwellError::invalid(
-            &reason,
-            "give objects with `type`, such as `text` or `image`",
-        )
-    })?;
+    let parts: Vec<event::ContentPart> =
+        serde_json::from_str(&json.into_text()).map_err(|error| {
+            let reason = format!("the result is no array of AG-UI content parts: {error}");
+            StepwellError::invalid(
+                &reason,
+                "give objects with `type`, such as `text` or `image`",
+            )
+        })?;
     Ok(parts.into())
 }
 

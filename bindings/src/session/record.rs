@@ -110,6 +110,5 @@ impl TryFrom<TurnRecord> for session::Turn {
 }
 
 fn read<T: DeserializeOwned>(what: &str, json: &JsonValue) -> Result<T, String> {
-    stepwell_core::json::from_str(json.as_str())
-        .map_err(|error| format!("{what} cannot be read: {error}"))
+    serde_json::from_str(json.as_str()).map_err(|error| format!("{what} cannot be read: {error}"))
 }

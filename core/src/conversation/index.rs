@@ -1,5 +1,4 @@
 use crate::event::Message;
-use crate::sorted::sorted;
 use crate::{MessageId, ToolCallId};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
@@ -30,14 +29,14 @@ struct Returned(BTreeMap<ToolCallId, (usize, usize)>);
 impl From<Index> for Returned {
     fn from(index: Index) -> Self {
         let place = |id: ToolCallId| Some((id.clone(), index.call(&id)?));
-        Self(sorted(index.returned.iter().cloned().filter_map(place)))
+        Self(index.returned.iter().cloned().filter_map(place).collect())
     }
 }
 
 impl From<Returned> for Index {
     fn from(Returned(calls): Returned) -> Self {
         Self {
-            returned: sorted(calls.keys().cloned()),
+            returned: calls.keys().cloned().collect(),
             calls: calls.into_iter().collect(),
             ..Self::default()
         }

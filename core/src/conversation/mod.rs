@@ -37,7 +37,6 @@ pub use builder::{shown_result, tool_message, tool_messages};
 pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
 pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
-pub(crate) use patch::weight;
 pub use summary::{HopSummary, RunFailure};
 
 use crate::event::{Message, ToolCall};

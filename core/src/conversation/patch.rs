@@ -1,6 +1,6 @@
 //! JSON Patch (RFC 6902), by the `json-patch` crate, with bounds on what an operation can make.
 
-use crate::event::{DEEPEST, is_within};
+use crate::event::{DEEPEST, is_within, weight};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{
     AddOperation, CopyOperation, MoveOperation, PatchOperation, RemoveOperation, ReplaceOperation,
@@ -88,18 +88,4 @@ fn read(value: &Value) -> Option<PatchOperation> {
         }),
         _ => return None,
     })
-}
-
-/// About how many bytes a value takes in memory.
-pub(crate) fn weight(value: &Value) -> usize {
-    const NODE: usize = 32;
-    NODE + match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| NODE + name.len() + weight(value))
-            .sum(),
-    }
 }

@@ -2,7 +2,6 @@ use super::index::Index;
 use super::{Conversation, ToolCallStatus};
 use crate::ToolCallId;
 use crate::event::{Message, MessagesSnapshot};
-use crate::sorted::sorted;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ impl Conversation {
             .iter()
             .any(|message| matches!(message, Message::Reasoning(_)));
         let ids = event.messages.iter().enumerate();
-        let new: BTreeMap<&str, usize> = sorted(ids.map(|(at, message)| (&**message.id(), at)));
+        let new: BTreeMap<&str, usize> = ids.map(|(at, message)| (&**message.id(), at)).collect();
         let old = std::mem::take(&mut self.messages);
         let count = old.len();
         // The messages at the beginning that stay just as they are.

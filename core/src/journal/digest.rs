@@ -1,5 +1,4 @@
 use crate::run::RunMachine;
-use crate::sorted::sorted;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -51,8 +50,10 @@ impl Digest {
             Value::Object(fields) => {
                 self.bytes(b"{");
                 self.bytes(&(fields.len() as u64).to_le_bytes());
-                let fields: BTreeMap<&str, &Value> =
-                    sorted(fields.iter().map(|(name, value)| (name.as_str(), value)));
+                let fields: BTreeMap<&str, &Value> = fields
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value))
+                    .collect();
                 for (name, value) in fields {
                     self.text(name);
                     self.value(value);
@@ -83,7 +84,7 @@ impl Digest {
 
 /// As JSON. What the machine gives has string keys and serialisers that cannot fail.
 pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Value {
-    crate::json::to_value(value).unwrap_or_default()
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 impl fmt::Display for Digest {

@@ -1,7 +1,7 @@
 use super::digest::{Digest, json};
 use crate::conversation::Conversation;
-use crate::json as typed;
 use crate::run::{Input, Output, RunConfig, StateKind};
+use crate::unquoted::unquoted;
 use crate::{ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json as object};
@@ -246,7 +246,7 @@ impl Journal {
     fn take(&mut self, line: usize, content: &str) -> Result<(), JournalError> {
         let damaged = |error: serde_json::Error| JournalError::Damaged {
             line,
-            reason: typed::unquoted(&error.to_string()),
+            reason: unquoted(&error.to_string()),
         };
         let misplaced = |reason| Err(JournalError::Misplaced { line, reason });
         if let Ending::Closed(_) = self.ending {
@@ -257,7 +257,7 @@ impl Journal {
             name: name.to_owned(),
             program: program.to_owned(),
         };
-        let parsed: Line = typed::from_str(content).map_err(damaged)?;
+        let parsed: Line = serde_json::from_str(content).map_err(damaged)?;
         if let Some(gives) = parsed.gives {
             let entry = self.entries.last_mut();
             let Some(entry) = entry.filter(|entry| entry.gives.is_none()) else {
@@ -273,7 +273,7 @@ impl Journal {
         let step = match (parsed.input, parsed.restored, parsed.revived) {
             (Some(input), ..) => {
                 let name = tag(&input).to_owned();
-                Step::Input(typed::from_value(input).map_err(|error| {
+                Step::Input(serde_json::from_value(input).map_err(|error| {
                     if is_known(&name) {
                         damaged(error)
                     } else {
@@ -349,18 +349,18 @@ impl Journal {
 
 fn head(line: &str) -> Result<Journal, JournalError> {
     let no_journal = |error: serde_json::Error| JournalError::NoJournal {
-        reason: typed::unquoted(&error.to_string()),
+        reason: unquoted(&error.to_string()),
     };
-    let Version { stepwell_journal } = typed::from_str(line).map_err(no_journal)?;
+    let Version { stepwell_journal } = serde_json::from_str(line).map_err(no_journal)?;
     if stepwell_journal != VERSION {
         return Err(JournalError::TooNew {
             found: stepwell_journal,
         });
     }
-    let head: Head = typed::from_str(line).map_err(no_journal)?;
-    let config = typed::from_value(head.config);
+    let head: Head = serde_json::from_str(line).map_err(no_journal)?;
+    let config = serde_json::from_value(head.config);
     let config = config.map_err(|error| JournalError::Configuration {
-        reason: typed::unquoted(&error.to_string()),
+        reason: unquoted(&error.to_string()),
         program: head.program.clone(),
     })?;
     Ok(Journal {
@@ -385,7 +385,7 @@ pub(super) fn tag(value: &Value) -> &str {
 
 /// Whether there is an input of this name, as serde knows it.
 fn is_known(name: &str) -> bool {
-    match typed::from_value::<Input<'static>>(object!({ name: null })) {
+    match serde_json::from_value::<Input<'static>>(object!({ name: null })) {
         Ok(_) => true,
         Err(error) => !error.to_string().starts_with("unknown variant"),
     }

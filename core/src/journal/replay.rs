@@ -6,7 +6,6 @@ use super::format::{
 use super::writer::take_all;
 use crate::Timestamp;
 use crate::run::{Effect, EffectId, Outcome, Output, RunConfig, RunMachine, StateKind};
-use crate::sorted::sorted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -219,7 +218,7 @@ impl Journal {
             Step::Restored(back) | Step::Revived(back) => place(&back.from),
             Step::Input(_) => None,
         });
-        sorted(steps.map(|place| (place, String::new())))
+        steps.map(|place| (place, String::new())).collect()
     }
 }
 

@@ -1,7 +1,8 @@
 //! How much one answer may bring.
 
-use crate::conversation::{Conversation, weight};
+use crate::conversation::Conversation;
 use crate::dialect::{AnswerLimit, ITEM};
+use crate::event::weight;
 use crate::event::{Event, EventRef, Message, MessageContent, REPLACED};
 use serde::{Deserialize, Serialize};
 
@@ -138,7 +139,7 @@ fn size(content: &MessageContent) -> u64 {
     match content {
         MessageContent::Text(text) => text.len() as u64,
         MessageContent::Parts(_) => {
-            let value = crate::json::to_value(content).unwrap_or_default();
+            let value = serde_json::to_value(content).unwrap_or_default();
             weight(&value) as u64
         }
     }

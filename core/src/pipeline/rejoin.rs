@@ -44,9 +44,10 @@ impl Rejoin {
     /// What this way to go on needs, if it needs anything.
     pub(super) fn by(resumption: Resumption) -> Option<Box<Self>> {
         let way = match resumption {
-            Resumption::Never | Resumption::LastEventId => return None,
             Resumption::Replay => Way::Replay(Replay::default()),
             Resumption::Snapshot => Way::Resync(Resync::default()),
+            // `Never`, or the server itself leaves out what was read.
+            _ => return None,
         };
         Some(Box::new(Self {
             way,

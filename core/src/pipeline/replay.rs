@@ -222,7 +222,7 @@ fn rest(event: EventRef<'_>, known: usize) -> Event {
 
 /// What an event says, without when it was sent and what it was made from.
 fn digest(event: &Event) -> u64 {
-    let mut value = crate::json::to_value(event).unwrap_or_default();
+    let mut value = serde_json::to_value(event).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         fields.shift_remove("timestamp");
         fields.shift_remove("rawEvent");

@@ -71,6 +71,10 @@ impl Soliplex {
     /// Where the room's runs are: an address for each, and streams that go on after the last event seen.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
+        let mut quirks = Quirks::default();
+        quirks.resumption = Resumption::LastEventId;
+        quirks.ag_ui = AgUiOptions::EXPECTED;
+        quirks.ag_ui.is_before_1_0 = true;
         Endpoint {
             provider: "ag-ui".to_owned(),
             dialect: Dialect::AgUi,
@@ -79,14 +83,7 @@ impl Soliplex {
             key: self.key.clone(),
             headers: Vec::new(),
             key_header: None,
-            quirks: Quirks {
-                resumption: Resumption::LastEventId,
-                ag_ui: AgUiOptions {
-                    is_before_1_0: true,
-                    ..AgUiOptions::EXPECTED
-                },
-                ..Quirks::default()
-            },
+            quirks,
         }
     }
 
@@ -265,7 +262,7 @@ struct RunInput {
 }
 
 fn read<T: for<'de> Deserialize<'de>>(answer: Value) -> Result<T, RunSourceError> {
-    crate::json::from_value(answer).map_err(|error| RunSourceError::Unreadable(error.to_string()))
+    serde_json::from_value(answer).map_err(|error| RunSourceError::Unreadable(error.to_string()))
 }
 
 #[cfg(test)]

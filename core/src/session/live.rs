@@ -1,9 +1,8 @@
 use super::view::{SessionView, TurnView, ViewOptions};
 use super::view_state::{TurnState, ViewState};
 use crate::event::{Event, EventRef, Message, ToolMessage};
-use crate::id::result_id;
 use crate::run::{Block, RunEvent, SessionError, StoredTurn as Turn, ToolCallUpdate, TurnStatus};
-use crate::{RunId, Timestamp};
+use crate::{MessageId, RunId, Timestamp};
 
 /// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows
 /// the user; once a turn is over and stored, the view is the one that the store gives.
@@ -167,7 +166,7 @@ impl LiveSession {
         self.state
             .conversation
             .insert_result(Message::Tool(ToolMessage {
-                id: result_id(&self.run_id, index),
+                id: MessageId::of_result(&self.run_id, index),
                 tool_call_id: update.tool_call_id.clone(),
                 content: match result {
                     Ok(output) => output.content.clone(),

@@ -1,6 +1,5 @@
 use crate::RunId;
 use crate::run::{SessionError, StoredTurn as Turn, in_sequence};
-use crate::sorted::sorted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The turns of one thread. To edit a message and send it again makes a sibling: another turn with the same parent. A
@@ -64,7 +63,7 @@ impl TurnTree {
         }
         let mut children: BTreeMap<Option<RunId>, Vec<usize>> = BTreeMap::new();
         let times = turns.iter().enumerate();
-        let by_time: BTreeSet<_> = sorted(times.map(|(at, turn)| (turn.created_at, at)));
+        let by_time: BTreeSet<_> = times.map(|(at, turn)| (turn.created_at, at)).collect();
         for (_, at) in by_time {
             let turn = &turns[at];
             if let Some(parent) = &turn.parent

@@ -48,6 +48,8 @@ fn every_test_that_the_cores_page_names_is_there() {
     let mut sources = String::new();
     let mut folders = vec![
         std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src")),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/llm/src").into(),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/agui/src").into(),
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests").into(),
         concat!(env!("CARGO_MANIFEST_DIR"), "/../io/tests").into(),
     ];

@@ -82,7 +82,8 @@ pub(crate) fn prelude(
                 if own.get(&name).is_some() {
                     continue;
                 }
-                if let Some((content, message_id)) = brought.remove(&call) {
+                // It stays: a snapshot that was logged before the run that brought it takes it out again.
+                if let Some((content, message_id)) = brought.get(&call).cloned() {
                     let message_id = message_id.unwrap_or_else(|| format!("{call}-result").into());
                     let _ = fold.apply(EventRef::from(&Event::from(ToolCallResult {
                         message_id,

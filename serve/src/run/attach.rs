@@ -201,11 +201,17 @@ impl AgUiServer {
         if after.is_some() {
             return self.stream_in(turn, known, Scope::Run, after, close).await;
         }
-        if !is_under_way {
-            // All of it is there.
-            let scope = Scope::Begins(id.clone());
-            return self.stream_in(turn, known, scope, None, close).await;
-        }
+        let written = match is_under_way {
+            true => written,
+            // All of it is told. What the client has of it is taken back first: it would add the same pieces to it.
+            false => match written.until_start(id) {
+                Some(written) => written,
+                None => {
+                    let scope = Scope::Begins(id.clone());
+                    return self.stream_in(turn, known, scope, None, close).await;
+                }
+            },
+        };
         let last = written.next.saturating_sub(1);
         let told = self.stands(&turn, &written, known.own).await?;
         let stream = self.stream_in(turn, known, Scope::Run, Some(last), close);

@@ -68,6 +68,18 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Returns what was told until a run had started; `None` where its start was dropped.
+    pub(crate) fn until_start(mut self, id: &RunId) -> Option<Self> {
+        let start = self.events.iter().rposition(|event| match event {
+            Event::RunStarted(start) => start.run_id == *id,
+            _ => false,
+        })?;
+        let after = self.events.len() - (start + 1);
+        self.events.truncate(start + 1);
+        self.next -= after as u64;
+        Some(self)
+    }
+
     /// Whether a run of this id was told.
     pub(crate) fn has_run(&self, id: &RunId) -> bool {
         self.events.iter().any(|event| match event {

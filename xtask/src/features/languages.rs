@@ -10,10 +10,12 @@ use std::{collections::BTreeSet, fmt, fs, mem, path::Path};
 pub(super) const LANGUAGES: [&str; 6] = ["rust", "swift", "kotlin", "python", "flutter", "web"];
 
 /// The sources; the bindings are what uniffi gives to Swift, Kotlin and Python.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 11] = [
     ("io", ":(glob)io/src/**/*.rs"),
     ("serve", ":(glob)serve/src/**/*.rs"),
     ("core", ":(glob)core/src/**/*.rs"),
+    ("core", ":(glob)core/llm/src/**/*.rs"),
+    ("core", ":(glob)core/agui/src/**/*.rs"),
     ("bindings", ":(glob)bindings/src/**/*.rs"),
     ("swift", ":(glob)bindings/swift/Sources/Stepwell/*.swift"),
     (

@@ -4,7 +4,9 @@ use crate::{context::Context, log::Log, process};
 use std::{fs, path::PathBuf};
 
 /// The crates that are published, each after those that it is built on.
-pub(crate) const CRATES: [&str; 8] = [
+pub(crate) const CRATES: [&str; 10] = [
+    "stepwell-agui",
+    "stepwell-llm",
     "stepwell-core",
     "stepwell-mock-llm",
     "stepwell-testing",

@@ -62,7 +62,7 @@ pub(super) fn prices(context: &Context, log: &mut Log) -> Proved {
     let mut compare = venv.python();
     compare
         .arg(context.root.join("tests/prices/prices.py"))
-        .arg(context.root.join("core/src/provider/prices/table.rs"));
+        .arg(context.root.join("core/llm/src/provider/prices/table.rs"));
     let compared = log.run(&mut compare);
     compared
         .context("prices differ: `tests/prices/prices.py TABLE --write` takes the new ones over")

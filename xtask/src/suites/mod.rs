@@ -1,7 +1,6 @@
 //! The suites, in the order in which they begin.
 
 mod android;
-pub(crate) mod architecture;
 mod dependencies;
 mod docs;
 mod install;
@@ -32,7 +31,6 @@ pub(crate) struct Suite {
 pub(crate) const ALL: &[Suite] = &[
     rust::FORMAT,
     versions::SUITE,
-    architecture::SUITE,
     rust::FEATURES,
     dependencies::SUITE,
     rust::CLIPPY,

@@ -289,7 +289,7 @@ fn again<T: Serialize + DeserializeOwned>(
     aliases: &mut Aliases,
 ) -> Result<T, RedactError> {
     let redacted = walk::value(&json(value), Area::Protocol, aliases);
-    crate::json::from_value(redacted).map_err(|error| RedactError::Unreadable {
+    serde_json::from_value(redacted).map_err(|error| RedactError::Unreadable {
         reason: error.to_string(),
     })
 }
@@ -327,7 +327,7 @@ fn redacted_input(
     ) = (&mut redacted, &input)
     {
         let mut body = original.body.clone();
-        if crate::json::value_of(&body).is_ok() {
+        if serde_json::from_slice::<Value>(&body).is_ok() {
             walk::Walk {
                 data: &mut body,
                 aliases,
@@ -391,7 +391,7 @@ fn redacted_hook(answer: &HookAnswer, aliases: &mut Aliases) -> Result<HookAnswe
                 .transpose()?,
         },
         HookAnswer::ChangeArguments { arguments } => HookAnswer::ChangeArguments {
-            arguments: match crate::json::from_str::<Value>(arguments) {
+            arguments: match serde_json::from_str::<Value>(arguments) {
                 Ok(value) => walk::value(&value, Area::Own, aliases).to_string(),
                 Err(_) => hidden(arguments),
             },

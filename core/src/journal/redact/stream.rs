@@ -4,7 +4,6 @@ use super::alias::{Aliases, hide_bytes};
 use super::token::Token;
 use super::walk::{Area, Pieces, Walk, arguments};
 use crate::dialect::Dialect;
-use crate::json::value_of;
 use crate::wire::{FrameLimits, Framer};
 use serde_json::Value;
 
@@ -61,7 +60,7 @@ impl Fragments {
         self.payload = payload;
         self.calls.clear();
         self.piece_of = None;
-        let Ok(value) = value_of(data) else {
+        let Ok(value) = serde_json::from_slice::<Value>(data) else {
             return;
         };
         let text = |value: &Value| {

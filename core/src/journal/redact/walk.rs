@@ -6,7 +6,6 @@ use super::words;
 use crate::conversation::ToolCallStatus;
 use crate::dialect::ON_INTERRUPT;
 use crate::event::Event;
-use crate::json::{is_variant, value_of};
 use crate::run::Decision;
 use crate::tool::ToolFailureKind;
 use serde_json::{Value, json};
@@ -169,7 +168,7 @@ impl Walk<'_> {
             .take_while(|byte| is_sign(byte))
             .count();
         let word = &self.data[at..at + length];
-        if value_of(word).is_ok() {
+        if serde_json::from_slice::<Value>(word).is_ok() {
             Ok(at + length)
         } else {
             Err(Broken(at))
@@ -240,7 +239,7 @@ pub(super) fn value(value: &Value, area: Area, aliases: &mut Aliases) -> Value {
         own: &[],
     }
     .run(area);
-    value_of(&data).unwrap_or_default()
+    serde_json::from_slice(&data).unwrap_or_default()
 }
 
 /// The keys under which stands what is the app's or the agent's own.
@@ -309,4 +308,9 @@ fn media_type(text: &str) -> String {
         hidden(rest)
     };
     kind + &rest
+}
+
+/// Whether a word is the name of one of an enum's variants.
+fn is_variant<T: serde::de::DeserializeOwned>(word: &str) -> bool {
+    serde_json::from_value::<T>(word.into()).is_ok()
 }

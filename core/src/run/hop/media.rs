@@ -4,7 +4,6 @@ use crate::dialect::legal::{Rules, garbled, taken, untaken};
 use crate::event::Message;
 use crate::run::protocol::Failure;
 use crate::run::turn::Turn;
-use crate::sorted::sorted;
 use std::collections::BTreeSet;
 
 /// The most messages that a warning names.
@@ -72,6 +71,6 @@ fn check(message: &Message, rules: &Rules<'_>) -> Result<(), Failure> {
 }
 
 fn listed(kinds: Vec<&'static str>) -> String {
-    let kinds: BTreeSet<&str> = sorted(kinds);
+    let kinds: BTreeSet<&str> = kinds.into_iter().collect();
     kinds.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,6 @@
 
 use crate::MessageId;
 use crate::event::Message;
-use crate::sorted::sorted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The messages that are left out if the host wants to keep these. What belongs together stays together: a call with
@@ -14,7 +13,7 @@ pub(super) fn left_out<'a>(
 ) -> Vec<MessageId> {
     let messages: Vec<_> = messages.collect();
     let groups = groups(&messages);
-    let wanted: BTreeSet<&str> = sorted(keep.iter().map(MessageId::as_str));
+    let wanted: BTreeSet<&str> = keep.iter().map(MessageId::as_str).collect();
     let question = messages
         .iter()
         .rposition(|message| matches!(message, Message::User(_)));

@@ -1,7 +1,6 @@
 //! A run that was stored: its snapshot is read, and it goes on, in the same host or in another.
 
 use crate::conversation::{Conversation, Misfit};
-use crate::json;
 use crate::run::protocol::{Input, KilledPolicy, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
@@ -11,6 +10,7 @@ use crate::run::states::{
 use crate::run::stored::{SessionError, Turn as StoredTurn, rebuild};
 use crate::run::turn::Turn;
 use crate::run::turn::checkpoint::Basis;
+use crate::unquoted::unquoted;
 use crate::{RunId, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -100,7 +100,13 @@ type Source<'a> = Option<(Conversation, &'a StoredTurn)>;
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
 fn malformed(error: serde_json::Error) -> SnapshotError {
-    SnapshotError::Malformed(json::unquoted(&error.to_string()))
+    SnapshotError::Malformed(unquoted(&error.to_string()))
+}
+
+/// Reads a field of an object, which is taken out; one that is absent is read as null.
+fn field<T: DeserializeOwned>(object: &mut Value, name: &str) -> Result<T, SnapshotError> {
+    let value = object.get_mut(name).map(Value::take).unwrap_or_default();
+    serde_json::from_value(value).map_err(malformed)
 }
 
 /// Reads a snapshot, whatever dialect the run spoke, and says which that was.
@@ -110,8 +116,8 @@ fn read(
     config: Arc<RunConfig>,
 ) -> Result<(AnyRun, String), SnapshotError> {
     // Of another version the rest may be otherwise, too.
-    let mut head: Value = json::from_str(snapshot).map_err(malformed)?;
-    let found: u64 = json::field(&mut head, "v").map_err(malformed)?;
+    let mut head: Value = serde_json::from_str(snapshot).map_err(malformed)?;
+    let found: u64 = field(&mut head, "v")?;
     if found != VERSION {
         return Err(SnapshotError::OtherVersion { found });
     }
@@ -120,9 +126,9 @@ fn read(
         (Some(_), false) => return Err(SnapshotError::IsSnapshot),
         _ => {}
     }
-    let head: Head = json::read(&mut head).map_err(malformed)?;
+    let head: Head = serde_json::from_value(head).map_err(malformed)?;
     let mut run = head.run;
-    let mut turn: Box<Turn> = json::field(&mut run, "core").map_err(malformed)?;
+    let mut turn: Box<Turn> = field(&mut run, "core")?;
     if let (Some((history, stored)), Some(basis)) = (source, head.basis) {
         fill(&mut turn, basis, history, stored)?;
     }
@@ -141,7 +147,7 @@ fn read(
     where
         AnyRun: From<Run<S>>,
     {
-        let state: S = json::field(run, "state").map_err(malformed)?;
+        let state: S = field(run, "state")?;
         let run = Run::of(turn, state);
         run.check_stored().map_err(SnapshotError::Impossible)?;
         Ok(run.into())

@@ -1,7 +1,6 @@
 use crate::conversation::Conversation;
 use crate::dialect::{ApiError, Resumption, excerpt};
 use crate::event::Phase;
-use crate::json::value_of;
 use crate::pipeline::{Listener, Pipeline, StreamEnd};
 use crate::run::protocol::Failure;
 use serde::{Deserialize, Serialize};
@@ -185,9 +184,9 @@ impl Answer {
             return false;
         };
         match how {
-            Resumption::Never => false,
             Resumption::LastEventId => pipeline.last_event_id().is_some(),
             Resumption::Replay | Resumption::Snapshot => true,
+            _ => false,
         }
     }
 
@@ -221,7 +220,7 @@ impl Answer {
 
     /// The failure that an answer that is no stream stands for.
     fn unexpected(&self) -> Failure {
-        let body = value_of(&self.beginning);
+        let body = serde_json::from_slice::<serde_json::Value>(&self.beginning);
         if body.is_ok_and(|body| body.get("error").is_some()) {
             return Failure::Api {
                 error: ApiError::from_body(200, &self.beginning),

@@ -4,7 +4,6 @@ mod canonical;
 use crate::event::TokenUsage;
 use crate::hash::fnv1a;
 use crate::run::protocol::{Limits, RepeatLimit, TurnLimit};
-use crate::sorted::sorted;
 use crate::tool::{ToolResult, parse_arguments};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -221,8 +220,10 @@ impl Spent {
 fn write_sorted(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {
-            let entries: BTreeMap<&str, &Value> =
-                sorted(map.iter().map(|(key, value)| (key.as_str(), value)));
+            let entries: BTreeMap<&str, &Value> = map
+                .iter()
+                .map(|(key, value)| (key.as_str(), value))
+                .collect();
             out.push('{');
             for (key, value) in entries {
                 out.push_str(&Value::from(key).to_string());

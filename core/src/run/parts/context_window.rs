@@ -1,7 +1,6 @@
 use crate::MessageId;
 use crate::event::Message;
 use crate::run::protocol::NEARLY_FULL;
-use crate::sorted::sorted;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -87,7 +86,7 @@ impl ContextWindow {
         if self.left_out.is_empty() {
             return Cow::Borrowed(messages);
         }
-        let left_out: BTreeSet<&str> = sorted(self.left_out.iter().map(MessageId::as_str));
+        let left_out: BTreeSet<&str> = self.left_out.iter().map(MessageId::as_str).collect();
         let kept = messages.iter();
         kept.filter(|message| !left_out.contains(message.id().as_str()))
             .cloned()

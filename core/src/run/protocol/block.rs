@@ -1,7 +1,6 @@
 use super::call::Decision;
 use super::question::{Question, UserAnswer};
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
-use crate::json;
 use crate::tool::ToolFailure;
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,7 @@ pub struct Block {
 
 /// What a block holds. The blocks of a turn, in sequence, give the turn's part of the history back: see
 /// [`MessageBuilder`](crate::session::MessageBuilder).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum BlockContent {
@@ -154,101 +153,6 @@ pub enum BlockContent {
         usage: Vec<TokenUsage>,
     },
 }
-
-/// [`BlockContent`] as it is read, without what is attached.
-#[derive(Deserialize)]
-#[serde(remote = "BlockContent", rename_all = "snake_case")]
-enum ReadBlockContent {
-    Text {
-        message_id: MessageId,
-        text: String,
-        #[serde(skip)]
-        attached: Attached,
-    },
-    Reasoning {
-        message_id: MessageId,
-        text: String,
-        #[serde(skip)]
-        attached: Attached,
-    },
-    ToolUse {
-        call: CallKey,
-        tool_call_id: ToolCallId,
-        name: String,
-        arguments: String,
-        #[serde(default)]
-        parent: Option<MessageId>,
-        #[serde(default)]
-        label: Option<String>,
-        #[serde(default)]
-        encrypted_value: Option<String>,
-        #[serde(default)]
-        metadata: Option<Metadata>,
-    },
-    HooksPassed {
-        call: CallKey,
-        #[serde(default)]
-        arguments: Option<String>,
-    },
-    Approval {
-        call: CallKey,
-        decision: Decision,
-    },
-    Deferred {
-        call: CallKey,
-    },
-    Answer {
-        call: CallKey,
-        number: u32,
-        question: Question,
-        answer: UserAnswer,
-    },
-    ToolResult {
-        call: CallKey,
-        tool_call_id: ToolCallId,
-        content: MessageContent,
-        is_error: bool,
-        #[serde(default)]
-        message_id: Option<MessageId>,
-        #[serde(default)]
-        failure: Option<ToolFailure>,
-        #[serde(skip)]
-        attached: Attached,
-    },
-    Resumed {
-        answers: Vec<ResumeEntry>,
-    },
-    Steering {
-        message: Box<Message>,
-    },
-    Message {
-        message: Box<Message>,
-    },
-    Messages {
-        #[serde(default)]
-        after: Option<MessageId>,
-        messages: Vec<Message>,
-    },
-    State {
-        state: Value,
-    },
-    Usage {
-        usage: Vec<TokenUsage>,
-    },
-}
-
-json::read_from_value!(BlockContent, |value| {
-    let mut content = json::read_tagged(value, "type", |tagged| {
-        ReadBlockContent::deserialize(tagged)
-    })?;
-    if let BlockContent::Text { attached, .. }
-    | BlockContent::Reasoning { attached, .. }
-    | BlockContent::ToolResult { attached, .. } = &mut content
-    {
-        *attached = json::read(value)?;
-    }
-    Ok(content)
-});
 
 /// What is attached to a message beside its words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,11 +2,10 @@
 
 use crate::Usd;
 use crate::dialect::AnswerLimit;
-use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
 
 /// A limit that a turn has reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TurnLimit {
@@ -63,22 +62,6 @@ pub enum TurnLimit {
         max: u32,
     },
 }
-
-/// [`TurnLimit`] as it is read.
-#[derive(Deserialize)]
-#[serde(remote = "TurnLimit", rename_all = "snake_case")]
-enum ReadTurnLimit {
-    MaxToolRounds { max: u32 },
-    MaxToolCalls { max: u32 },
-    MaxTokens { max: u64 },
-    MaxCost { max: Usd },
-    MaxDuration { max_ms: u64 },
-    NoProgress { tool: String, times: u32 },
-    MaxAnswerBytes { max: u64 },
-    MaxAnswerCalls { max: u32 },
-}
-
-told_apart_by!("kind", TurnLimit, ReadTurnLimit);
 
 impl TurnLimit {
     /// The limit's name, as a stop reason: `max_tool_rounds`, …

@@ -4,13 +4,13 @@ use super::hook::HookMoment;
 use super::limit::TurnLimit;
 use crate::conversation::RunFailure;
 use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream, wait_in_words};
-use crate::json::{told_apart_by, unquoted};
 use crate::pipeline::StreamError;
+use crate::unquoted::unquoted;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Outcome {
@@ -36,20 +36,6 @@ pub enum Outcome {
         failure: Failure,
     },
 }
-
-/// [`Outcome`] as it is read.
-#[derive(Deserialize)]
-#[serde(remote = "Outcome", rename_all = "snake_case")]
-enum ReadOutcome {
-    Success,
-    Incomplete { reason: Incomplete },
-    LimitReached { limit: TurnLimit },
-    Cancelled,
-    Truncated,
-    Failed { failure: Failure },
-}
-
-told_apart_by!("outcome", Outcome, ReadOutcome);
 
 impl Outcome {
     /// Where a turn stands in the store that ended so.
@@ -151,7 +137,7 @@ impl Incomplete {
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Failure {
@@ -278,71 +264,6 @@ pub enum Failure {
         reason: String,
     },
 }
-
-/// [`Failure`] as it is read.
-#[derive(Deserialize)]
-#[serde(remote = "Failure", rename_all = "snake_case")]
-enum ReadFailure {
-    Api {
-        error: ApiError,
-    },
-    Connection {
-        message: String,
-    },
-    UnexpectedBody {
-        content_type: String,
-        excerpt: String,
-    },
-    Stream {
-        message: String,
-    },
-    Reported {
-        error: RunFailure,
-        #[serde(default)]
-        kind: Option<ApiErrorKind>,
-    },
-    TimedOut {
-        deadline: Deadline,
-    },
-    RunNotCreated {
-        message: String,
-    },
-    NotStored {
-        message: String,
-    },
-    LimitReached {
-        limit: TurnLimit,
-    },
-    ContextTooLong {
-        tokens: u64,
-        window: u64,
-    },
-    AttachmentRefused {
-        message: String,
-    },
-    OutputInvalid {
-        reason: String,
-        text: AnswerText,
-    },
-    Busy,
-    ToolNotSetUp {
-        tool: String,
-        message: String,
-    },
-    NoInstructions {
-        message: String,
-    },
-    NotAuthorized {
-        message: String,
-    },
-    RefusedByHook {
-        hook: String,
-        moment: HookMoment,
-        reason: String,
-    },
-}
-
-told_apart_by!("failure", Failure, ReadFailure);
 
 /// The things that may take too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

@@ -158,11 +158,10 @@ impl Failure {
                 ApiErrorKind::RateLimit => ProblemKind::RateLimit,
                 ApiErrorKind::BadRequest => ProblemKind::InvalidRequest,
                 ApiErrorKind::NotFound => ProblemKind::NotFound,
-                ApiErrorKind::Unavailable => ProblemKind::ServerError,
                 ApiErrorKind::Overloaded => ProblemKind::Overloaded,
                 ApiErrorKind::ContextTooLong => ProblemKind::ContextTooLong,
                 ApiErrorKind::ContentFiltered => ProblemKind::ContentFiltered,
-                ApiErrorKind::UnreadableOutput => ProblemKind::ServerError,
+                _ => ProblemKind::ServerError,
             };
         }
         match self {

@@ -6,7 +6,6 @@ use crate::conversation::Conversation;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
-use crate::id::result_id;
 use crate::run::protocol::{Attached, Block, BlockContent, TurnStatus};
 use crate::tool::ToolFailure;
 use crate::{CallKey, MessageId, RunId, ToolCallId};
@@ -208,7 +207,7 @@ impl Replay<'_> {
             } => {
                 let index = usize::try_from(call.index).unwrap_or(usize::MAX);
                 let id = message_id.clone();
-                let id = id.unwrap_or_else(|| result_id(&self.run_id(call.hop), index));
+                let id = id.unwrap_or_else(|| MessageId::of_result(&self.run_id(call.hop), index));
                 let error = match failure {
                     Some(failure) => Some(failure.message.clone()),
                     None => is_error.then(|| content.to_text()),
@@ -304,7 +303,7 @@ impl Replay<'_> {
         for (call, tool_call_id) in std::mem::take(&mut self.asked) {
             let index = usize::try_from(call.index).unwrap_or(usize::MAX);
             self.answer(Message::Tool(ToolMessage {
-                id: result_id(&run_id, index),
+                id: MessageId::of_result(&run_id, index),
                 tool_call_id,
                 content: UNKNOWN.into(),
                 error: Some(UNKNOWN.to_owned()),

@@ -1,7 +1,6 @@
 use super::SessionError;
 use crate::conversation::Conversation;
 use crate::event::Message;
-use crate::json;
 use crate::run::protocol::{Block, Outcome, TurnStatus};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -66,7 +65,7 @@ impl TurnHistory {
 }
 
 /// A block and when it was stored.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnBlock {
     /// The block.
     #[serde(flatten)]
@@ -74,11 +73,6 @@ pub struct TurnBlock {
     /// When it was stored.
     pub at: Timestamp,
 }
-
-json::read_from_value!(TurnBlock, |value| Ok(TurnBlock {
-    at: json::required(value, "at")?,
-    block: json::read(value)?,
-}));
 
 /// Whether the blocks are numbered 0, 1, 2 …
 pub(crate) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {

@@ -1,9 +1,7 @@
 //! One call of a tool: how it begins, and how it ends.
 
 use super::Turn;
-use crate::CallKey;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
-use crate::id::result_id;
 use crate::run::parts::call_digest;
 use crate::run::protocol::{
     Attached, BlockContent, Decision, EffectId, EffectStage, HookPlace, Incomplete, RunEvent,
@@ -13,6 +11,7 @@ use crate::tool::schema::CheckSteps;
 use crate::tool::{
     Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
 };
+use crate::{CallKey, MessageId};
 
 impl Turn {
     /// Whether the call's tool says that it may be run twice.
@@ -205,7 +204,7 @@ impl Turn {
             tool_call_id: call.id.clone(),
             content: shown_result(call, &result),
             is_error: result.is_err(),
-            message_id: Some(result_id(&self.ids.run_id, index)),
+            message_id: Some(MessageId::of_result(&self.ids.run_id, index)),
             failure: result.as_ref().err().cloned(),
             attached: Attached::default(),
         };

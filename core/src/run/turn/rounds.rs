@@ -1,15 +1,14 @@
 //! Rounds of tools: which calls are run, when the turn goes on, and what becomes of those that are left.
 
 use super::Turn;
-use crate::CallKey;
 use crate::conversation::ToolCallStatus;
 use crate::event::{Interrupt, RunOutcome};
-use crate::id::result_id;
 use crate::run::parts::{Repeated, call_digest};
 use crate::run::protocol::EffectStage;
 use crate::run::protocol::{EffectId, Failure, LimitPolicy, Outcome, TurnLimit};
 use crate::tool::schema::CheckSteps;
 use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::{CallKey, MessageId};
 
 /// What follows once a stream has ended or a call has come to its end.
 pub(in crate::run) enum Next {
@@ -177,7 +176,8 @@ impl Turn {
         // Results may go in between messages: what still waits for the host must not lose its place.
         self.presenter.moving(&self.conversation);
         let run_id = self.ids.run_id.clone();
-        self.conversation.settle(|index| result_id(&run_id, index));
+        self.conversation
+            .settle(|index| MessageId::of_result(&run_id, index));
         self.presenter.forget_arguments();
     }
 

@@ -1,0 +1,35 @@
+//! Media that a model made: an activity of their own, as AG-UI's assistant messages have text alone. What the provider wants
+//! back of them is sealed in the message behind it.
+
+use super::content::ContentPart;
+use super::field::Metadata;
+use super::message::Message;
+use serde::Deserialize;
+use serde_json::json;
+
+/// The kind of activity. Its content is `{"parts": [...]}`: content parts, as a user's message has them.
+pub const MEDIA_ACTIVITY: &str = "media";
+
+/// The media that an activity of this type and content shows; `None` if it shows something else.
+#[must_use]
+pub fn made_media(activity_type: &str, content: &Metadata) -> Option<Vec<ContentPart>> {
+    if activity_type != MEDIA_ACTIVITY {
+        return None;
+    }
+    Vec::deserialize(content.get("parts")?).ok()
+}
+
+/// The same of a message.
+pub fn made_media_of(message: &Message) -> Option<Vec<ContentPart>> {
+    match message {
+        Message::Activity(activity) => made_media(&activity.activity_type, &activity.content),
+        _ => None,
+    }
+}
+
+/// The content of an activity that shows a part.
+pub fn media_content(part: &ContentPart) -> Metadata {
+    let mut content = Metadata::new();
+    content.insert("parts".to_owned(), json!([part]));
+    content
+}

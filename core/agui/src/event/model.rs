@@ -1,0 +1,447 @@
+use super::common::Common;
+use super::content::MessageContent;
+use super::field::{
+    EventError, Metadata, Optional, OptionalJson, PutField, Required, optional, required,
+};
+use super::message::Message;
+use super::outcome::{RunOutcome, SubagentOutcome, TokenUsage};
+use super::patch::operations;
+use super::run_input::RunAgentInput;
+use crate::{MessageId, RunId, ThreadId, ToolCallId};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+// One line a field: how it is present (`required`; `optional`; `json`, an optional field of any JSON but null; `patch`, a
+// required JSON Patch), its name, its type, its name on the wire.
+macro_rules! events {
+    (@type required $type:ty) => { $type };
+    (@type optional $type:ty) => { Option<$type> };
+    (@type json $type:ty) => { Option<$type> };
+    (@type patch $type:ty) => { $type };
+    (@take required $map:expr, $kind:expr, $wire:expr) => { required($map, $kind, $wire)? };
+    (@take optional $map:expr, $kind:expr, $wire:expr) => { optional($map, $kind, $wire)? };
+    (@take json $map:expr, $kind:expr, $wire:expr) => { optional($map, $kind, $wire)? };
+    (@take patch $map:expr, $kind:expr, $wire:expr) => { operations($map, $kind, $wire)? };
+    (@put required $value:expr) => { Required($value) };
+    (@put optional $value:expr) => { Optional($value) };
+    (@put json $value:expr) => { OptionalJson($value) };
+    (@put patch $value:expr) => { Required($value) };
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $kind:literal {
+            $( $(#[$field_doc:meta])* $presence:ident $field:ident: $type:ty = $wire:literal, )*
+        }
+    )*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, Default, PartialEq)]
+            pub struct $name {
+                $( $(#[$field_doc])* pub $field: events!(@type $presence $type), )*
+                /// What any event may carry; `None` where it carries nothing of it.
+                pub common: Option<Box<Common>>,
+            }
+
+            impl $name {
+                /// The event's `type` on the wire.
+                pub const KIND: &'static str = $kind;
+            }
+
+            impl From<$name> for Event {
+                fn from(event: $name) -> Self {
+                    Self::$name(event)
+                }
+            }
+        )*
+
+        /// One AG-UI event, owned and complete.
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+        pub enum Event {
+            $( $(#[$doc])* $name($name), )*
+            /// An event of a type that this version does not know, kept as it came.
+            Unknown(UnknownEvent),
+        }
+
+        impl Event {
+            /// The event's `type` on the wire.
+            #[must_use]
+            pub fn kind(&self) -> &str {
+                match self {
+                    $( Self::$name(_) => $kind, )*
+                    Self::Unknown(event) => &event.kind,
+                }
+            }
+
+            /// What it carries besides its own fields.
+            #[must_use]
+            pub fn common(&self) -> Option<&Common> {
+                match self {
+                    $( Self::$name(event) => event.common.as_deref(), )*
+                    Self::Unknown(_) => None,
+                }
+            }
+
+            /// The place of what it carries besides its own fields.
+            pub fn common_mut(&mut self) -> Option<&mut Option<Box<Common>>> {
+                match self {
+                    $( Self::$name(event) => Some(&mut event.common), )*
+                    Self::Unknown(_) => None,
+                }
+            }
+
+            /// Reads an event from its JSON object.
+            ///
+            /// # Errors
+            /// The object has no `type`, or a field that is missing or malformed.
+            pub fn from_object(mut map: Map<String, Value>) -> Result<Self, EventError> {
+                let kind = match map.get("type") {
+                    Some(Value::String(kind)) if !kind.is_empty() => kind.clone(),
+                    _ => return Err(EventError::NoType),
+                };
+                match kind.as_str() {
+                    $( $kind => {
+                        map.shift_remove("type");
+                        Ok(Self::$name($name {
+                            $( $field: events!(@take $presence &mut map, $kind, $wire), )*
+                            common: Common::take(&mut map, $kind)?,
+                        }))
+                    } )*
+                    _ => {
+                        map.shift_remove("type");
+                        Ok(Self::Unknown(UnknownEvent { kind, fields: map }))
+                    }
+                }
+            }
+        }
+
+        impl Serialize for Event {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("type", self.kind())?;
+                match self {
+                    $( Self::$name(event) => {
+                        $( events!(@put $presence &event.$field).put($wire, &mut map)?; )*
+                        if let Some(common) = &event.common {
+                            common.put(&mut map)?;
+                        }
+                    } )*
+                    Self::Unknown(event) => {
+                        for (field, value) in &event.fields {
+                            map.serialize_entry(field, value)?;
+                        }
+                    }
+                }
+                map.end()
+            }
+        }
+    };
+}
+
+/// An event of a type that this version does not know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnknownEvent {
+    /// Its `type`.
+    pub kind: String,
+    /// Its other fields.
+    pub fields: Metadata,
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_object(Map::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The role of a text message. An absent role is the assistant's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TextMessageRole {
+    /// The app's own instructions, ranking above the user's.
+    Developer,
+    /// The app's own instructions.
+    System,
+    /// The model.
+    Assistant,
+    /// The user.
+    User,
+}
+
+/// The role of a reasoning message: there is only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningRole {
+    /// Reasoning.
+    #[default]
+    Reasoning,
+}
+
+/// The role of a tool message: there is only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolRole {
+    /// A tool.
+    #[default]
+    Tool,
+}
+
+/// What an encrypted value belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EncryptedValueSubtype {
+    /// A tool call.
+    ToolCall,
+    /// A message.
+    #[default]
+    Message,
+}
+
+events! {
+    /// A run begins.
+    RunStarted = "RUN_STARTED" {
+        /// The conversation.
+        required thread_id: ThreadId = "threadId",
+        /// The run.
+        required run_id: RunId = "runId",
+        /// The agent's protocol version; absent before 1.0.
+        optional protocol_version: String = "protocolVersion",
+        /// The run that this one continues.
+        optional parent_run_id: RunId = "parentRunId",
+        /// The request, where the agent repeats it.
+        optional input: Box<RunAgentInput> = "input",
+    }
+    /// A run ended as it should.
+    RunFinished = "RUN_FINISHED" {
+        /// The conversation.
+        required thread_id: ThreadId = "threadId",
+        /// The run.
+        required run_id: RunId = "runId",
+        /// What the run gives back: any JSON.
+        json result: Value = "result",
+        /// How it ended; absent is success.
+        optional outcome: RunOutcome = "outcome",
+        /// What it cost, one entry a model.
+        optional usage: Vec<TokenUsage> = "usage",
+    }
+    /// A run failed.
+    RunError = "RUN_ERROR" {
+        /// What went wrong.
+        required message: String = "message",
+        /// The agent's code for it.
+        optional code: String = "code",
+        /// What it cost, one entry a model.
+        optional usage: Vec<TokenUsage> = "usage",
+    }
+    /// A step of the agent begins.
+    StepStarted = "STEP_STARTED" {
+        /// The step.
+        required step_name: String = "stepName",
+    }
+    /// A step of the agent ended.
+    StepFinished = "STEP_FINISHED" {
+        /// The step.
+        required step_name: String = "stepName",
+    }
+    /// A text message begins, or goes on after its end.
+    TextMessageStart = "TEXT_MESSAGE_START" {
+        /// The message.
+        required message_id: MessageId = "messageId",
+        /// Who speaks; absent is the assistant.
+        optional role: TextMessageRole = "role",
+        /// Who of several speaks.
+        optional name: String = "name",
+    }
+    /// A piece of a text message.
+    TextMessageContent = "TEXT_MESSAGE_CONTENT" {
+        /// The message.
+        required message_id: MessageId = "messageId",
+        /// The piece; may be empty.
+        required delta: String = "delta",
+    }
+    /// A text message is whole.
+    TextMessageEnd = "TEXT_MESSAGE_END" {
+        /// The message.
+        required message_id: MessageId = "messageId",
+    }
+    /// A text message in one event: start, piece and end as needed.
+    TextMessageChunk = "TEXT_MESSAGE_CHUNK" {
+        /// The message; absent continues the one before.
+        optional message_id: MessageId = "messageId",
+        /// Who speaks.
+        optional role: TextMessageRole = "role",
+        /// The piece.
+        optional delta: String = "delta",
+        /// Who of several speaks.
+        optional name: String = "name",
+    }
+    /// A tool call begins.
+    ToolCallStart = "TOOL_CALL_START" {
+        /// The call.
+        required tool_call_id: ToolCallId = "toolCallId",
+        /// The tool.
+        required tool_call_name: String = "toolCallName",
+        /// The assistant message that the call belongs to.
+        optional parent_message_id: MessageId = "parentMessageId",
+    }
+    /// A piece of a tool call's arguments.
+    ToolCallArgs = "TOOL_CALL_ARGS" {
+        /// The call.
+        required tool_call_id: ToolCallId = "toolCallId",
+        /// A piece of JSON text.
+        required delta: String = "delta",
+    }
+    /// A tool call's arguments are whole.
+    ToolCallEnd = "TOOL_CALL_END" {
+        /// The call.
+        required tool_call_id: ToolCallId = "toolCallId",
+    }
+    /// A tool call in one event: start, piece and end as needed.
+    ToolCallChunk = "TOOL_CALL_CHUNK" {
+        /// The call; absent continues the one before.
+        optional tool_call_id: ToolCallId = "toolCallId",
+        /// The tool.
+        optional tool_call_name: String = "toolCallName",
+        /// The assistant message that the call belongs to.
+        optional parent_message_id: MessageId = "parentMessageId",
+        /// A piece of JSON text.
+        optional delta: String = "delta",
+    }
+    /// A tool call was answered.
+    ToolCallResult = "TOOL_CALL_RESULT" {
+        /// The tool message that holds the answer.
+        required message_id: MessageId = "messageId",
+        /// The call.
+        required tool_call_id: ToolCallId = "toolCallId",
+        /// The answer.
+        required content: MessageContent = "content",
+        /// Always `tool`.
+        optional role: ToolRole = "role",
+    }
+    /// The shared state, whole.
+    StateSnapshot = "STATE_SNAPSHOT" {
+        /// The state: any JSON, null too.
+        required snapshot: Value = "snapshot",
+    }
+    /// A change of the shared state.
+    StateDelta = "STATE_DELTA" {
+        /// The change: operations of JSON Patch (RFC 6902).
+        patch delta: Vec<Value> = "delta",
+    }
+    /// The conversation, whole.
+    MessagesSnapshot = "MESSAGES_SNAPSHOT" {
+        /// The messages.
+        required messages: Vec<Message> = "messages",
+    }
+    /// An activity, whole.
+    ActivitySnapshot = "ACTIVITY_SNAPSHOT" {
+        /// The activity message.
+        required message_id: MessageId = "messageId",
+        /// The kind of activity.
+        required activity_type: String = "activityType",
+        /// What to show.
+        required content: Metadata = "content",
+        /// Whether an earlier one is replaced; absent is yes.
+        optional replace: bool = "replace",
+    }
+    /// A change of an activity.
+    ActivityDelta = "ACTIVITY_DELTA" {
+        /// The activity message.
+        required message_id: MessageId = "messageId",
+        /// The kind of activity.
+        required activity_type: String = "activityType",
+        /// The change: operations of JSON Patch (RFC 6902).
+        patch patch: Vec<Value> = "patch",
+    }
+    /// The model begins to think.
+    ReasoningStart = "REASONING_START" {
+        /// The span of thinking.
+        required message_id: MessageId = "messageId",
+    }
+    /// The model stops thinking.
+    ReasoningEnd = "REASONING_END" {
+        /// The span of thinking.
+        required message_id: MessageId = "messageId",
+    }
+    /// A reasoning message begins, or goes on after its end.
+    ReasoningMessageStart = "REASONING_MESSAGE_START" {
+        /// The message.
+        required message_id: MessageId = "messageId",
+        /// Always `reasoning`.
+        required role: ReasoningRole = "role",
+    }
+    /// A piece of a reasoning message.
+    ReasoningMessageContent = "REASONING_MESSAGE_CONTENT" {
+        /// The message.
+        required message_id: MessageId = "messageId",
+        /// The piece; may be empty.
+        required delta: String = "delta",
+    }
+    /// A reasoning message is whole.
+    ReasoningMessageEnd = "REASONING_MESSAGE_END" {
+        /// The message.
+        required message_id: MessageId = "messageId",
+    }
+    /// A reasoning message in one event: start, piece and end as needed.
+    ReasoningMessageChunk = "REASONING_MESSAGE_CHUNK" {
+        /// The message; absent continues the one before.
+        optional message_id: MessageId = "messageId",
+        /// The piece.
+        optional delta: String = "delta",
+    }
+    /// What the provider wants back unchanged with a message or a tool call.
+    ReasoningEncryptedValue = "REASONING_ENCRYPTED_VALUE" {
+        /// What it belongs to.
+        required subtype: EncryptedValueSubtype = "subtype",
+        /// The id of the message or tool call.
+        required entity_id: String = "entityId",
+        /// The value.
+        required encrypted_value: String = "encryptedValue",
+    }
+    /// A subagent begins.
+    SubagentStarted = "SUBAGENT_STARTED" {
+        /// The subagent's run.
+        required subagent_run_id: String = "subagentRunId",
+        /// Its name.
+        required name: String = "name",
+        /// What it is for.
+        optional description: String = "description",
+        /// The subagent that started it.
+        optional parent_subagent_run_id: String = "parentSubagentRunId",
+        /// The tool call that started it.
+        optional parent_tool_call_id: ToolCallId = "parentToolCallId",
+        /// The message that started it.
+        optional parent_message_id: MessageId = "parentMessageId",
+    }
+    /// A subagent ended as it should.
+    SubagentFinished = "SUBAGENT_FINISHED" {
+        /// The subagent's run.
+        required subagent_run_id: String = "subagentRunId",
+        /// What it gives back: any JSON.
+        json result: Value = "result",
+        /// How it ended; absent is success.
+        optional outcome: SubagentOutcome = "outcome",
+    }
+    /// A subagent failed.
+    SubagentError = "SUBAGENT_ERROR" {
+        /// The subagent's run.
+        required subagent_run_id: String = "subagentRunId",
+        /// What went wrong.
+        required message: String = "message",
+        /// The agent's code for it.
+        optional code: String = "code",
+    }
+    /// A provider's own event, passed through.
+    Raw = "RAW" {
+        /// The event: any JSON.
+        required event: Value = "event",
+        /// Where it is from.
+        optional source: String = "source",
+    }
+    /// An event that agent and app agreed on.
+    Custom = "CUSTOM" {
+        /// Its name.
+        required name: String = "name",
+        /// Its value: any JSON, null too.
+        required value: Value = "value",
+    }
+}

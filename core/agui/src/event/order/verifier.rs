@@ -1,0 +1,423 @@
+//! What becomes of events that break the order: the table itself knows only right and wrong.
+
+use super::{End, Order, Phase, Rule, Violation};
+use crate::event::{
+    Event, EventRef, Interrupt, RunFinished, RunOutcome, RunStarted, ToolCallStart,
+};
+use crate::{RunId, ThreadId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How strictly the order of events is held to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verification {
+    /// As the protocol has it: every breach ends the stream.
+    #[default]
+    Protocol,
+    /// An event that breaks a rule is dropped, or taken where that is harmless, and the run goes on. A stream without
+    /// an end is no success all the same.
+    Lenient,
+}
+
+/// What a verifier is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Hold {
+    /// A model's stream, whose events are made here. Two mistakes of a model cost no more than what they are about: a
+    /// piece of a tool call that is not open is dropped, and what a finished run left open is closed (its calls fail,
+    /// which the model is told).
+    #[default]
+    Translated,
+    /// An agent's stream.
+    Protocol,
+    /// The same, leniently.
+    Lenient,
+}
+
+impl From<Verification> for Hold {
+    fn from(verification: Verification) -> Self {
+        match verification {
+            Verification::Protocol => Self::Protocol,
+            Verification::Lenient => Self::Lenient,
+        }
+    }
+}
+
+/// What becomes of breaches of the rules that the text of the protocol has and the reference client does not check
+/// ([`Rule::S1`] to [`Rule::S5`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtraRules {
+    /// They are not looked for.
+    Off,
+    /// They are said, and the event is taken.
+    #[default]
+    Warn,
+    /// They end the stream.
+    Fatal,
+}
+
+/// What a breach of a rule costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Nothing: the event is taken.
+    Warned,
+    /// The event.
+    Dropped,
+    /// The stream.
+    Fatal,
+}
+
+/// One breach of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// What it costs.
+    pub severity: Severity,
+    /// The event, from 1, chunks counted as what they stand for; for the end of the stream one more than there are.
+    pub event: u64,
+    /// What was broken, with the ids, and what the agent should have sent.
+    pub message: String,
+}
+
+impl Finding {
+    /// The finding in one line, for a stream in whose frame of this number it is.
+    pub fn in_frame(&self, frame: u64) -> String {
+        let Self { rule, message, .. } = self;
+        let what = match self.severity {
+            Severity::Dropped => "; the event was dropped",
+            _ => "",
+        };
+        format!("frame {frame}: {rule}: {message}{what}")
+    }
+}
+
+/// What is to be done with an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// It is taken.
+    Take,
+    /// It is dropped.
+    Drop,
+}
+
+/// Judges the events of a stream by the table ([`Order`]) and by how strictly it is to be held.
+///
+/// Plain data: a snapshot in mid-stream is its serde.
+///
+/// ```
+/// use stepwell_core::event::{Event, ExtraRules, Rule, Severity, Verdict, Verification, Verifier};
+///
+/// let mut verifier = Verifier::new(Verification::Lenient, ExtraRules::Warn);
+/// let mut findings = Vec::new();
+/// for json in [
+///     r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
+///     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"nobody","delta":"Hi"}"#,
+/// ] {
+///     let event: Event = serde_json::from_str(json)?;
+///     let _ = verifier.check((&event).into(), &mut |finding| findings.push(finding));
+/// }
+/// let [finding] = &findings[..] else { panic!("one finding") };
+/// assert_eq!((finding.rule, finding.severity), (Rule::O7, Severity::Dropped));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verifier {
+    #[serde(flatten)]
+    order: Order,
+    #[serde(default, rename = "verification", skip_serializing_if = "is_default")]
+    hold: Hold,
+    #[serde(default = "off", skip_serializing_if = "is_off")]
+    extra_rules: ExtraRules,
+    #[serde(default, skip_serializing_if = "is_default")]
+    events: u64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    seen: Seen,
+}
+
+/// What the extra rules need to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Seen {
+    /// The ids that were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested: Option<(ThreadId, RunId)>,
+    /// The ids of the run that is going on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<(ThreadId, RunId)>,
+    /// Whether the run that was asked for has begun.
+    has_requested: bool,
+    /// The run's calls: the names and parents that they began with.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    calls: BTreeMap<String, (String, Option<String>)>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn off() -> ExtraRules {
+    ExtraRules::Off
+}
+
+fn is_off(rules: &ExtraRules) -> bool {
+    *rules == ExtraRules::Off
+}
+
+impl Verifier {
+    /// A verifier at the start of a stream.
+    #[must_use]
+    pub fn new(verification: Verification, extra_rules: ExtraRules) -> Self {
+        Self {
+            hold: verification.into(),
+            extra_rules,
+            ..Self::default()
+        }
+    }
+
+    /// A verifier for events that are made here of a model's stream. Two mistakes of a model do not end it: a piece of a
+    /// tool call that is not open is dropped, and what a finished run left open is closed.
+    pub fn of_translation() -> Self {
+        Self {
+            hold: Hold::Translated,
+            extra_rules: ExtraRules::Off,
+            ..Self::default()
+        }
+    }
+
+    /// The same for the answer to a request with these ids.
+    #[must_use]
+    pub fn requested(mut self, thread_id: ThreadId, run_id: RunId) -> Self {
+        self.seen.requested = Some((thread_id, run_id));
+        self
+    }
+
+    /// What the table knows of the stream.
+    #[must_use]
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// Judges one event, and takes note of it. What is wrong with it and does not end the stream is handed to `found`.
+    ///
+    /// # Errors
+    /// The event may not come now, and ends the stream.
+    #[inline]
+    pub fn check(
+        &mut self,
+        event: EventRef<'_>,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<Verdict, Violation> {
+        self.events += 1;
+        if let Err(violation) = self.order.check(event) {
+            return self.judge(event, violation, found);
+        }
+        match event {
+            EventRef::Whole(event) if self.extra_rules != ExtraRules::Off => {
+                self.check_extra(event, found)?;
+            }
+            _ => {}
+        }
+        Ok(Verdict::Take)
+    }
+
+    /// Judges the end of the stream.
+    ///
+    /// # Errors
+    /// The stream breaks an extra rule that is fatal. That it has no end is no error here: see [`End::Truncated`].
+    pub fn end(&mut self, found: &mut dyn FnMut(Finding)) -> Result<End, Violation> {
+        self.events += 1;
+        let end = self.order.end();
+        if self.extra_rules != ExtraRules::Off
+            && end == End::Finished
+            && !self.seen.has_requested
+            && let Some((_, run)) = &self.seen.requested
+        {
+            let message = format!(
+                "the stream has no run '{run}', which was asked for; RUN_STARTED repeats the request's runId"
+            );
+            self.breach(Rule::S5, message, found)?;
+        }
+        Ok(end)
+    }
+
+    #[cold]
+    fn judge(
+        &mut self,
+        event: EventRef<'_>,
+        violation: Violation,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<Verdict, Violation> {
+        let severity = self.severity(event, violation.rule);
+        if severity == Severity::Fatal {
+            return Err(violation);
+        }
+        let rule = violation.rule;
+        found(Finding {
+            rule,
+            severity,
+            event: self.events,
+            message: violation.message,
+        });
+        if severity == Severity::Dropped {
+            return Ok(Verdict::Drop);
+        }
+        // What the event lacks to be taken.
+        match rule {
+            Rule::O4 => self.order.abandon_open_items(),
+            Rule::O1 => self.order.begin_unannounced(),
+            _ => return Ok(Verdict::Take),
+        }
+        let verdict = match self.order.check(event) {
+            Ok(()) => Verdict::Take,
+            Err(violation) => self.judge(event, violation, found)?,
+        };
+        if rule == Rule::O1 && verdict == Verdict::Drop {
+            // What is dropped begins nothing.
+            self.order = Order::default();
+        }
+        Ok(verdict)
+    }
+
+    fn severity(&self, event: EventRef<'_>, rule: Rule) -> Severity {
+        let is_end = matches!(event, EventRef::Whole(Event::RunFinished(_)));
+        let leaves_open = rule == Rule::O4 && self.order.phase() == Phase::Active;
+        let is_piece_of_call = match event {
+            EventRef::ToolCallArgs { .. } => true,
+            EventRef::Whole(event) => {
+                matches!(event, Event::ToolCallArgs(_) | Event::ToolCallEnd(_))
+            }
+            _ => false,
+        };
+        match (self.hold, rule) {
+            (Hold::Protocol, _) => Severity::Fatal,
+            (_, Rule::O4) if leaves_open => Severity::Warned,
+            (_, Rule::O9) if is_piece_of_call => Severity::Dropped,
+            (Hold::Translated, _) => Severity::Fatal,
+            // A run that was not announced has begun all the same, but an end alone is none.
+            (Hold::Lenient, Rule::O1) if !is_end => Severity::Warned,
+            // These are only shown: nothing is built on them.
+            (
+                Hold::Lenient,
+                Rule::O11 | Rule::O12 | Rule::O13 | Rule::O14 | Rule::O20 | Rule::O21,
+            ) => Severity::Warned,
+            (Hold::Lenient, _) => Severity::Dropped,
+        }
+    }
+
+    fn check_extra(
+        &mut self,
+        event: &Event,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<(), Violation> {
+        match event {
+            Event::RunStarted(start) => self.run_started(start, found),
+            Event::RunFinished(finish) => self.run_finished(finish, found),
+            Event::ToolCallStart(start) => self.call_started(start, found),
+            _ => Ok(()),
+        }
+    }
+
+    fn run_started(
+        &mut self,
+        event: &RunStarted,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<(), Violation> {
+        let before = self.seen.run.take();
+        let requested = self.seen.requested.as_ref();
+        let expected = requested.or(before.as_ref()).map(|(thread, _)| thread);
+        let other = expected.filter(|thread| **thread != event.thread_id);
+        let message = other.map(|thread| {
+            format!(
+                "RUN_STARTED is of thread '{}', the stream of thread '{thread}'; every run of a stream has the thread of \
+                 the request",
+                event.thread_id
+            )
+        });
+        self.seen.has_requested |= requested.is_some_and(|(_, run)| *run == event.run_id);
+        self.seen.run = Some((event.thread_id.clone(), event.run_id.clone()));
+        self.seen.calls.clear();
+        message.map_or(Ok(()), |message| self.breach(Rule::S2, message, found))
+    }
+
+    fn run_finished(
+        &mut self,
+        event: &RunFinished,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<(), Violation> {
+        if let Some((thread, run)) = &self.seen.run
+            && (*thread != event.thread_id || *run != event.run_id)
+        {
+            let message = format!(
+                "RUN_FINISHED is of run '{}' of thread '{}', but run '{run}' of thread '{thread}' is going on; repeat its \
+                 ids",
+                event.run_id, event.thread_id
+            );
+            self.breach(Rule::S1, message, found)?;
+        }
+        let Some(RunOutcome::Interrupt { interrupts }) = &event.outcome else {
+            return Ok(());
+        };
+        let Some(Interrupt { id, .. }) = repeated(interrupts) else {
+            return Ok(());
+        };
+        let message =
+            format!("RUN_FINISHED has two interrupts '{id}'; an answer names one by its id");
+        self.breach(Rule::S3, message, found)
+    }
+
+    fn call_started(
+        &mut self,
+        event: &ToolCallStart,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<(), Violation> {
+        let id = event.tool_call_id.as_str();
+        let parent = event.parent_message_id.as_deref();
+        let Some((name, known_parent)) = self.seen.calls.get(id) else {
+            let opening = (event.tool_call_name.clone(), parent.map(str::to_owned));
+            self.seen.calls.insert(id.to_owned(), opening);
+            return Ok(());
+        };
+        let field = if *name != event.tool_call_name {
+            "toolCallName"
+        } else if known_parent.as_deref() != parent {
+            "parentMessageId"
+        } else {
+            return Ok(());
+        };
+        let message = format!(
+            "TOOL_CALL_START opens the tool call '{id}' again with another {field}; a call that goes on repeats what it \
+             began with"
+        );
+        self.breach(Rule::S4, message, found)
+    }
+
+    fn breach(
+        &self,
+        rule: Rule,
+        message: String,
+        found: &mut dyn FnMut(Finding),
+    ) -> Result<(), Violation> {
+        if self.extra_rules == ExtraRules::Fatal {
+            return Err(Violation::new(rule, message));
+        }
+        found(Finding {
+            rule,
+            severity: Severity::Warned,
+            event: self.events,
+            message,
+        });
+        Ok(())
+    }
+}
+
+fn repeated(interrupts: &[Interrupt]) -> Option<&Interrupt> {
+    let mut ids = BTreeSet::new();
+    interrupts
+        .iter()
+        .find(|interrupt| !ids.insert(interrupt.id.as_str()))
+}

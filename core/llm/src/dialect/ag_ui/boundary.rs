@@ -1,0 +1,33 @@
+use super::compatibility::Compatibility;
+use super::enforcement::{self, Warnings};
+use crate::dialect::HopIds;
+use crate::event::{Event, Metadata};
+
+/// The first stages of the decoder on their own: what old agents send in the words of 1.0, without what only a newer
+/// version knows.
+#[derive(Debug, Default)]
+pub struct Boundary {
+    compatibility: Compatibility,
+    ids: HopIds,
+}
+
+impl Boundary {
+    /// The event that an object stands for, and whether it was said in other words; nothing if it is malformed.
+    pub fn read(&mut self, mut object: Metadata) -> Option<(Event, bool)> {
+        let mut translated = Warnings::default();
+        self.compatibility
+            .translate(&mut object, &self.ids, &mut translated);
+        // The run drops what is unknown, after the app's functions have seen it.
+        let unknown = enforcement::Unknown::Kept;
+        enforcement::enforce(&mut object, unknown, &mut Warnings::default());
+        let event = Event::from_object(object).ok()?;
+        if let Event::RunStarted(start) = &event {
+            // What old agents do not name is named after the run.
+            self.ids.run_id = start.run_id.clone();
+        }
+        for message in &translated.texts {
+            tracing::warn!(target: "stepwell", message, "the stream is odd");
+        }
+        Some((event, !translated.texts.is_empty()))
+    }
+}

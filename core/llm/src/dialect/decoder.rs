@@ -1,0 +1,406 @@
+use super::halves::{self, Halves, Joining};
+use super::mend::mend;
+use super::template::Templated;
+use super::{
+    AnswerLimit, Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses,
+};
+use crate::event::protobuf::{self, ProtobufError};
+use crate::event::{EventError, EventRef, TokenUsage, Violation};
+use crate::wire::{Frame, WireError};
+use crate::{MessageId, RunId, ThreadId, ToolCallId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The ids of the hop whose stream is decoded, and the source of those that the provider does not give.
+///
+/// Made ids come from the run id and a position, so they are unique in the thread and the same on every replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HopIds {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The hop's own run.
+    pub run_id: RunId,
+    /// Who answers, as [`Endpoint::provider`](super::Endpoint::provider) has it: what only that provider can read is
+    /// marked with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provider: String,
+}
+
+impl HopIds {
+    /// The id of the hop's message at `index`.
+    #[must_use]
+    pub fn message(&self, index: usize) -> MessageId {
+        format!("{}-message-{index}", self.run_id).into()
+    }
+
+    /// The id of the hop's reasoning at `index`.
+    #[must_use]
+    pub fn reasoning(&self, index: usize) -> MessageId {
+        format!("{}-reasoning-{index}", self.run_id).into()
+    }
+
+    /// The id of the hop's media at `index`, which the model made.
+    #[must_use]
+    pub fn media(&self, index: usize) -> MessageId {
+        format!("{}-media-{index}", self.run_id).into()
+    }
+
+    /// The run of the hop that a message is of, if its id was made by [`message`](Self::message),
+    /// [`reasoning`](Self::reasoning) or [`media`](Self::media).
+    pub(crate) fn run_of(id: &MessageId) -> Option<&str> {
+        let (rest, index) = id.as_str().rsplit_once('-')?;
+        let is_made = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+        let (run, kind) = rest.rsplit_once('-').filter(|_| is_made)?;
+        matches!(kind, "message" | "reasoning" | "media").then_some(run)
+    }
+
+    /// The id of the hop's tool call at `index`.
+    #[must_use]
+    pub fn tool_call(&self, index: usize) -> ToolCallId {
+        format!("{}-call-{index}", self.run_id).into()
+    }
+}
+
+/// Where a decoder's events go: the order check, the conversation and the queue for the app, in one.
+pub trait Sink {
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// The event may not come at this point; the stream is over.
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation>;
+
+    /// Takes note of something odd in the stream that does not stop it.
+    fn warning(&mut self, message: &str);
+
+    /// Whether the arguments of a call are whole as far as they have come: asked where the stream does not say. Who keeps
+    /// no arguments cannot tell, and takes them for whole.
+    fn is_whole(&self, tool_call_id: &str) -> bool {
+        let _ = tool_call_id;
+        true
+    }
+}
+
+/// Turns the frames of one stream into events. Implementations are plain data: a snapshot in mid-stream is their serde.
+pub trait Decode {
+    /// Decodes one frame. A frame that fails gives no event at all.
+    ///
+    /// # Errors
+    /// The frame is not what the wire format allows, or its events come in an order that is not allowed.
+    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError>;
+
+    /// Whether the provider has said all that it will of the answer, though not the format's own end: the body may end
+    /// here. What the answer cost, say, may still come. Never in a format whose end alone is one.
+    fn is_done(&self) -> bool;
+
+    /// What the answer has cost, as far as the provider has said by now: what counts of a stream that does not come to its
+    /// end.
+    fn usage(&self) -> Option<&TokenUsage> {
+        None
+    }
+
+    /// How the provider names the answer, if it has said so.
+    fn response_id(&self) -> Option<&str> {
+        None
+    }
+
+    /// Reads a frame that is no JSON as a proxy's page, which reports an error; nothing if it is none.
+    #[doc(hidden)]
+    fn page(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        None
+    }
+
+    /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
+    /// done. A stream that was cut off gets no `RUN_FINISHED`.
+    ///
+    /// # Errors
+    /// As for [`frame`](Self::frame).
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError>;
+}
+
+/// Why a stream cannot be decoded any further: the peer's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum DecodeError {
+    /// The bytes cannot be cut into frames.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// A frame is not JSON of the dialect's shape.
+    #[error("a frame is not JSON as {dialect} has it: {reason}")]
+    Json {
+        /// The dialect's name.
+        dialect: &'static str,
+        /// What the parser found, and where.
+        reason: String,
+    },
+    /// A frame is not an AG-UI event.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// A frame is not an AG-UI event in protobuf.
+    #[error(transparent)]
+    Protobuf(#[from] ProtobufError),
+    /// The events come in an order that the protocol does not allow.
+    #[error(transparent)]
+    Order(#[from] Violation),
+    /// A stream was opened again after it had broken off, and what comes does not go on with it.
+    #[error(
+        "the stream that was opened again does not go on where it broke off: {reason}; see the endpoint's `resumption`"
+    )]
+    Resumed {
+        /// What differs.
+        reason: String,
+    },
+    /// The answer goes beyond what one may bring.
+    #[error(transparent)]
+    Answer(#[from] AnswerLimit),
+    /// Something in the stream does not say what it belongs to.
+    #[error("{what} does not say what it belongs to: {reason}")]
+    Unplaced {
+        /// What there is.
+        what: &'static str,
+        /// Why it has no place.
+        reason: &'static str,
+    },
+}
+
+/// The decoder of any dialect.
+///
+/// A frame that a dialect cannot read as JSON is mended, if it is one that a sloppy server or gateway writes, and read
+/// again: so no dialect knows of halves of characters, of numbers that are none, or of keys that come twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value")]
+pub struct Decoder {
+    #[serde(flatten)]
+    dialect: DialectDecoder,
+    #[serde(skip_serializing_if = "Mended::is_nothing")]
+    mended: Mended,
+}
+
+/// By hand: the numbers that `DialectDecoder` has as keys are lost to serde where it flattens.
+impl TryFrom<Value> for Decoder {
+    type Error = serde_json::Error;
+
+    fn try_from(mut value: Value) -> Result<Self, serde_json::Error> {
+        let mended = value
+            .as_object_mut()
+            .and_then(|fields| fields.shift_remove("mended"));
+        Ok(Self {
+            mended: mended
+                .map(serde_json::from_value)
+                .transpose()?
+                .unwrap_or_default(),
+            dialect: serde_json::from_value(value)?,
+        })
+    }
+}
+
+/// What had to be mended of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Mended {
+    /// Whether anything was.
+    any: bool,
+    /// The halves of characters that wait for their others, once any came.
+    halves: Option<Halves>,
+}
+
+impl Mended {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What is said of the first frame that was mended.
+const MENDED: &str = "a frame was no JSON and was mended: it had half of a character, a number that is none, or a key \
+    that comes twice";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum DialectDecoder {
+    AgUi(Box<Templated<ag_ui::Decoder>>),
+    #[serde(rename = "openai-chat")]
+    OpenAiChat(Box<Templated<openai_chat::Decoder>>),
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses(Box<Templated<openai_responses::Decoder>>),
+    Anthropic(Box<Templated<anthropic::Decoder>>),
+    Gemini(Box<Templated<gemini::Decoder>>),
+    Ollama(Box<Templated<ollama::Decoder>>),
+    Cohere(Box<Templated<cohere::Decoder>>),
+}
+
+impl DialectDecoder {
+    fn new(dialect: Dialect, ids: HopIds) -> Self {
+        match dialect {
+            Dialect::AgUi => Self::AgUi(Box::new(Templated::new(ag_ui::Decoder::new(ids)))),
+            // Mistral's streams are Chat Completions', with content in parts.
+            Dialect::OpenAiChat | Dialect::Mistral => {
+                Self::OpenAiChat(Box::new(Templated::new(openai_chat::Decoder::new(ids))))
+            }
+            Dialect::OpenAiResponses => Self::OpenAiResponses(Box::new(Templated::new(
+                openai_responses::Decoder::new(ids),
+            ))),
+            Dialect::Anthropic => {
+                Self::Anthropic(Box::new(Templated::new(anthropic::Decoder::new(ids))))
+            }
+            Dialect::Gemini => Self::Gemini(Box::new(Templated::new(gemini::Decoder::new(ids)))),
+            Dialect::Ollama => Self::Ollama(Box::new(Templated::new(ollama::Decoder::new(ids)))),
+            Dialect::Cohere => Self::Cohere(Box::new(Templated::new(cohere::Decoder::new(ids)))),
+        }
+    }
+
+    fn get(&self) -> &dyn Decode {
+        match self {
+            Self::AgUi(decoder) => decoder.as_ref(),
+            Self::OpenAiChat(decoder) => decoder.as_ref(),
+            Self::OpenAiResponses(decoder) => decoder.as_ref(),
+            Self::Anthropic(decoder) => decoder.as_ref(),
+            Self::Gemini(decoder) => decoder.as_ref(),
+            Self::Ollama(decoder) => decoder.as_ref(),
+            Self::Cohere(decoder) => decoder.as_ref(),
+        }
+    }
+
+    #[inline]
+    fn get_mut(&mut self) -> &mut dyn Decode {
+        match self {
+            Self::AgUi(decoder) => decoder.as_mut(),
+            Self::OpenAiChat(decoder) => decoder.as_mut(),
+            Self::OpenAiResponses(decoder) => decoder.as_mut(),
+            Self::Anthropic(decoder) => decoder.as_mut(),
+            Self::Gemini(decoder) => decoder.as_mut(),
+            Self::Ollama(decoder) => decoder.as_mut(),
+            Self::Cohere(decoder) => decoder.as_mut(),
+        }
+    }
+}
+
+impl Decoder {
+    /// The decoder for one stream of `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect, ids: HopIds) -> Self {
+        Self {
+            dialect: DialectDecoder::new(dialect, ids),
+            mended: Mended::default(),
+        }
+    }
+
+    /// The decoder for one body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
+    /// more than one way. A media type that the dialect does not know is read as the dialect's own.
+    #[must_use]
+    pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
+        let mut decoder = Self::new(dialect, ids);
+        if let DialectDecoder::AgUi(ag_ui) = &mut decoder.dialect
+            && media_type == protobuf::MEDIA_TYPE
+        {
+            ag_ui.reader.read_protobuf();
+        }
+        decoder
+    }
+
+    /// The same, which hands on what an AG-UI agent says beyond the protocol if `keeps_unknown`.
+    pub fn keeping_unknown(mut self, keeps_unknown: bool) -> Self {
+        if let DialectDecoder::AgUi(ag_ui) = &mut self.dialect {
+            ag_ui.reader.keep_unknown(keeps_unknown);
+        }
+        self
+    }
+
+    /// Returns whether it keeps frames that it does not know.
+    pub fn keeps_unknown(&self) -> bool {
+        matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.reader.keeps_unknown())
+    }
+
+    /// A frame of a stream that has halves of characters.
+    #[cold]
+    fn frame_with_halves(
+        &mut self,
+        frame: Frame<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        match self.joining(sink, |decoder, sink| decoder.frame(frame, sink)) {
+            Ok(()) => Ok(()),
+            Err(error) => self.odd_frame(frame, error, sink),
+        }
+    }
+
+    /// A frame that the dialect does not read.
+    #[cold]
+    fn odd_frame(
+        &mut self,
+        frame: Frame<'_>,
+        error: DecodeError,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        if !matches!(error, DecodeError::Json { .. }) {
+            return Err(error);
+        }
+        // What ends a stream of Chat Completions: gateways send it behind others, too. An agent is held to its protocol.
+        let is_agent = matches!(self.dialect, DialectDecoder::AgUi(_));
+        if !is_agent && frame.data.trim_ascii() == b"[DONE]" {
+            return self.joining(sink, |decoder, sink| decoder.end(sink));
+        }
+        let Some(mended) = mend(frame.data) else {
+            let page = self.joining(sink, |decoder, sink| decoder.page(frame.data, sink));
+            return page.unwrap_or(Err(error));
+        };
+        if halves::are_in(&mended) {
+            self.mended.halves.get_or_insert_default();
+        }
+        let data = mended.as_bytes();
+        let read = self.joining(sink, |decoder, sink| {
+            decoder.frame(Frame { data, ..frame }, sink)
+        });
+        if let Err(DecodeError::Json { .. }) = read {
+            return Err(error);
+        }
+        if !std::mem::replace(&mut self.mended.any, true) {
+            sink.warning(MENDED);
+        }
+        read
+    }
+
+    /// Lets the dialect's decoder do something, with its events put together if the stream has halves of characters.
+    fn joining<T>(
+        &mut self,
+        sink: &mut dyn Sink,
+        work: impl FnOnce(&mut dyn Decode, &mut dyn Sink) -> T,
+    ) -> T {
+        let Self { dialect, mended } = self;
+        let decoder = dialect.get_mut();
+        match &mut mended.halves {
+            Some(halves) => work(decoder, &mut Joining { halves, sink }),
+            None => work(decoder, sink),
+        }
+    }
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.mended.halves.is_some() {
+            return self.frame_with_halves(frame, sink);
+        }
+        match self.dialect.get_mut().frame(frame, sink) {
+            Ok(()) => Ok(()),
+            Err(error) => self.odd_frame(frame, error, sink),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.dialect.get().is_done()
+    }
+
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.dialect.get().usage()
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.dialect.get().response_id()
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.joining(sink, |decoder, sink| decoder.end(sink))?;
+        match &mut self.mended.halves {
+            Some(halves) => Ok(Joining { halves, sink }.end()?),
+            None => Ok(()),
+        }
+    }
+}

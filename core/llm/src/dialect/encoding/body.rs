@@ -1,0 +1,134 @@
+use super::super::{GenerationSettings, HttpRequest, ModelRequest, UserField};
+use super::own_tools::own_tools;
+use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde_json::{Map, Value};
+
+/// A `POST` of JSON to the endpoint's address with `path` appended. `key` is the header that carries the key, and what
+/// stands before the key in it; `accept` is the media type of the stream.
+pub(in super::super) fn json_request<T: Serialize>(
+    request: &ModelRequest<'_>,
+    path: &str,
+    key: (&str, &str),
+    accept: &str,
+    body: &T,
+) -> HttpRequest {
+    let endpoint = request.endpoint;
+    let mut headers = Vec::with_capacity(3 + endpoint.headers.len());
+    if let Some(secret) = &endpoint.key {
+        let (name, before) = key;
+        headers.push((name.to_owned(), format!("{before}{}", secret.expose())));
+    }
+    headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    headers.push(("accept".to_owned(), accept.to_owned()));
+    headers.extend(endpoint.headers.iter().cloned());
+    HttpRequest {
+        method: "POST",
+        url: format!("{}{path}", endpoint.base_url.trim_end_matches('/')),
+        headers,
+        // Serialising strings, maps with string keys and finite numbers into memory cannot fail: a float that is not
+        // finite becomes null.
+        body: serde_json::to_vec(body).unwrap_or_default(),
+    }
+}
+
+/// The fields of a request's body: Stepwell's in a fixed order, then the app's own, which win over them.
+pub(in super::super) struct Fields<'a, M> {
+    map: M,
+    settings: &'a GenerationSettings,
+    /// The app's fields that were put already, with Stepwell's.
+    merged: Vec<&'static str>,
+}
+
+impl<'a, M: SerializeMap> Fields<'a, M> {
+    pub(crate) fn new(map: M, settings: &'a GenerationSettings) -> Self {
+        Self {
+            map,
+            settings,
+            merged: Vec::new(),
+        }
+    }
+
+    /// Puts a field, unless the app has its own.
+    pub(in super::super) fn put<T: Serialize + ?Sized>(
+        &mut self,
+        name: &str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        if self.settings.extra.contains_key(name) {
+            return Ok(());
+        }
+        self.map.serialize_entry(name, value)
+    }
+
+    /// Puts a field if there is a value for it.
+    pub(in super::super) fn put_some<T: Serialize>(
+        &mut self,
+        name: &str,
+        value: Option<T>,
+    ) -> Result<(), M::Error> {
+        value.map_or(Ok(()), |value| self.put(name, &value))
+    }
+
+    /// Puts the end user, as OpenAI and those that are compatible with it want it.
+    pub(in super::super) fn put_user(&mut self, field: UserField) -> Result<(), M::Error> {
+        let name = match field {
+            UserField::User => "user",
+            UserField::SafetyIdentifier => "safety_identifier",
+            UserField::Never => return Ok(()),
+        };
+        self.put_some(name, self.settings.user.as_deref())
+    }
+
+    /// Puts an object of settings, if it is not empty. The app's own object of that name adds to it, field by field,
+    /// and wins.
+    pub(in super::super) fn put_settings(
+        &mut self,
+        name: &'static str,
+        mut value: Map<String, Value>,
+    ) -> Result<(), M::Error> {
+        if let Some(Value::Object(own)) = self.settings.extra.get(name) {
+            value.extend(own.clone());
+            self.merged.push(name);
+            return self.map.serialize_entry(name, &value);
+        }
+        if value.is_empty() {
+            return Ok(());
+        }
+        self.put(name, &value)
+    }
+
+    /// Puts the tools, if there are any. Those that the app has in its own field of that name come behind them.
+    pub(in super::super) fn put_tools<T: Serialize>(
+        &mut self,
+        tools: &[T],
+    ) -> Result<(), M::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Tool<'t, T> {
+            Offered(&'t T),
+            Own(&'t Value),
+        }
+
+        match own_tools(self.settings) {
+            [] if tools.is_empty() => Ok(()),
+            [] => self.put("tools", tools),
+            own => {
+                let offered = tools.iter().map(Tool::Offered);
+                let all: Vec<_> = offered.chain(own.iter().map(Tool::Own)).collect();
+                self.merged.push("tools");
+                self.map.serialize_entry("tools", &all)
+            }
+        }
+    }
+
+    /// Puts the app's own fields, and ends the body.
+    pub(in super::super) fn end(mut self) -> Result<M::Ok, M::Error> {
+        for (name, value) in &self.settings.extra {
+            if !self.merged.contains(&name.as_str()) {
+                self.map.serialize_entry(name, value)?;
+            }
+        }
+        self.map.end()
+    }
+}

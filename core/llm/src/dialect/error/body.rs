@@ -1,0 +1,202 @@
+use super::{kind, wait};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The longest piece of a foreign body that is kept in a message, in bytes.
+const EXCERPT: usize = 600;
+
+/// An error in the provider's own terms.
+#[derive(Debug)]
+pub(super) struct Report {
+    /// Its words.
+    pub(super) message: String,
+    /// The code or type that names the error best.
+    pub(super) code: Option<String>,
+    /// All codes, types, statuses and reasons in it, in lower case.
+    pub(super) terms: Vec<String>,
+    /// The wait that a field of it asks for.
+    wait: Option<Duration>,
+}
+
+impl Report {
+    pub(super) fn new(message: String, code: Option<String>) -> Self {
+        let terms = code.iter().map(|code| code.to_lowercase()).collect();
+        Self {
+            message,
+            code,
+            terms,
+            wait: None,
+        }
+    }
+
+    pub(super) fn read(body: &[u8]) -> Self {
+        let value = serde_json::from_slice::<serde_json::Value>(body).ok();
+        if let Some(value) = &value {
+            super::log_unread_output(value);
+        }
+        Self::of(value.as_ref(), body)
+    }
+
+    /// The report in a body, which is this value if it is JSON.
+    pub(super) fn of(value: Option<&Value>, body: &[u8]) -> Self {
+        let described = value.and_then(describe);
+        let (message, code) = described.unwrap_or_else(|| (excerpt(body), None));
+        let mut report = Self::new(message, code);
+        if let Some(body) = value {
+            report.collect(body);
+        }
+        // That nothing is left to pay with says more than any other code.
+        let used_up = |term: &&String| kind::is_used_up(Some(term), "");
+        if let Some(term) = report.terms.iter().find(used_up) {
+            report.code = Some(term.clone());
+        }
+        report
+    }
+
+    /// The wait before the next try, if a field or the words ask for one.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        self.wait.or_else(|| wait::in_words(&self.message))
+    }
+
+    fn collect(&mut self, body: &Value) {
+        let body = first(body);
+        let error = inner(body);
+        for object in [body, error] {
+            for field in ["code", "type", "status", "reason"] {
+                self.term(object.get(field));
+            }
+        }
+        // OpenRouter: why a request was moderated, the wait, the upstream's own error.
+        let metadata = &error["metadata"];
+        if metadata["reasons"].is_array() && !metadata["flagged_input"].is_null() {
+            self.terms.push("moderation".to_owned());
+        }
+        self.term(metadata.get("error_type"));
+        if let Some(upstream) = upstream(error) {
+            let upstream = inner(&upstream);
+            for field in ["code", "type", "status"] {
+                self.term(upstream.get(field));
+            }
+        }
+        // Azure's reason lies deeper.
+        self.term(error.pointer("/innererror/code"));
+        // Google's `ErrorInfo` and `RetryInfo`.
+        for detail in error["details"].as_array().into_iter().flatten() {
+            self.term(detail.get("reason"));
+            let delay = detail.get("retryDelay").and_then(Value::as_str);
+            self.wait = self.wait.or_else(|| wait::read(delay?));
+        }
+        for object in [error, metadata] {
+            for field in ["retry_after", "retry_after_seconds", "retryAfter"] {
+                let seconds = object.get(field).and_then(Value::as_f64);
+                self.wait = self.wait.or_else(|| wait::seconds(seconds?));
+            }
+        }
+    }
+
+    fn term(&mut self, value: Option<&Value>) {
+        match value {
+            Some(Value::String(term)) => self.terms.push(term.to_lowercase()),
+            Some(Value::Number(number)) => self.terms.push(number.to_string()),
+            _ => {}
+        }
+    }
+}
+
+/// The message and the code or type in an error object of any of the forms that the providers use.
+pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
+    let body = first(body);
+    let error = inner(body);
+    let message = match error {
+        Value::String(text) => text.clone(),
+        _ => words(
+            ["message", "detail", "title"]
+                .iter()
+                .find_map(|field| error.get(*field).filter(|value| !value.is_null()))?,
+        ),
+    };
+    let code = ["code", "type", "status"].iter().find_map(|field| {
+        let value = error.get(field).or_else(|| body.get(field))?;
+        (!value.is_null()).then(|| {
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
+        })
+    });
+    let message = match error["metadata"]["raw"].as_str() {
+        Some(raw) => {
+            let said = upstream(error).and_then(|upstream| Some(describe(&upstream)?.0));
+            let said = said.unwrap_or_else(|| excerpt(raw.as_bytes()));
+            format!("{message}: {said}")
+        }
+        None => message,
+    };
+    Some((message, code))
+}
+
+/// Google answers with an array of one error.
+fn first(body: &Value) -> &Value {
+    match body {
+        Value::Array(all) => all.first().unwrap_or(body),
+        body => body,
+    }
+}
+
+fn inner(body: &Value) -> &Value {
+    body.get("error")
+        .filter(|error| !error.is_null())
+        .unwrap_or(body)
+}
+
+/// What the provider behind a gateway answered (OpenRouter's `metadata.raw`), if it is JSON. Only one gateway deep: an
+/// upstream's own `metadata` is left out.
+fn upstream(error: &Value) -> Option<Value> {
+    let mut upstream: Value = serde_json::from_str(error["metadata"]["raw"].as_str()?).ok()?;
+    for object in [Some("/error/metadata"), Some("/metadata")] {
+        if let Some(metadata) = object.and_then(|pointer| upstream.pointer_mut(pointer)) {
+            metadata.take();
+        }
+    }
+    upstream.is_object().then_some(upstream)
+}
+
+/// Words as they are; of a list of what is wrong with a request, each entry's place and words; any other JSON as text.
+fn words(value: &Value) -> String {
+    let listed = value.get("detail").unwrap_or(value);
+    let entries = listed.as_array().and_then(|entries| {
+        let said: Option<Vec<_>> = entries.iter().map(entry).collect();
+        said.filter(|said| !said.is_empty())
+    });
+    match (value.as_str(), entries) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(entries)) => entries.join("; "),
+        (None, None) => value.to_string(),
+    }
+}
+
+/// One entry of a validation error: `{"loc":["body","model"],"msg":"Field required"}`.
+fn entry(entry: &Value) -> Option<String> {
+    let words = entry.get("msg")?.as_str()?;
+    let place = entry.get("loc").and_then(Value::as_array);
+    let place = place.into_iter().flatten().map(|step| {
+        step.as_str()
+            .map_or_else(|| step.to_string(), str::to_owned)
+    });
+    let place = place.collect::<Vec<_>>().join(".");
+    Some(if place.is_empty() {
+        words.to_owned()
+    } else {
+        format!("{place}: {words}")
+    })
+}
+
+/// The beginning of a body that is not JSON, on one line.
+pub fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(EXCERPT)]);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        "(an empty body)".to_owned()
+    } else {
+        line
+    }
+}

@@ -1,0 +1,294 @@
+//! Halves of surrogate pairs on their way through a decoder.
+//!
+//! What cuts a text into pieces by UTF-16 units, as JavaScript does, may cut an emoji in two: one delta ends with
+//! `\ud83d`, the next one begins with `\ude00`. No text in Rust can hold a half. So within a decoder a half is a mark and
+//! a character that says which: it is passed on, kept and put together as any text is. On the way out, halves that meet
+//! are the character that they are of, over two deltas of one message or call too, and any other half is U+FFFD.
+
+use super::Sink;
+use crate::event::{
+    Event, EventRef, ReasoningMessageContent, TextMessageContent, ToolCallArgs, Violation,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// A character that is never a part of a text: Unicode keeps it for uses like this.
+const MARK: char = '\u{ffff}';
+
+/// Where the characters behind the mark begin, one for each half.
+const FIRST: u32 = 0xe000;
+
+const HIGH: std::ops::Range<u16> = 0xd800..0xdc00;
+const LOW: std::ops::Range<u16> = 0xdc00..0xe000;
+
+/// Whether a code unit is the first half of a pair.
+pub(super) fn is_high(unit: u16) -> bool {
+    HIGH.contains(&unit)
+}
+
+/// Whether a code unit is the second half of a pair.
+pub(super) fn is_low(unit: u16) -> bool {
+    LOW.contains(&unit)
+}
+
+/// A half as it is written within a decoder; `None` where the unit is none.
+pub(super) fn written(unit: u16) -> Option<String> {
+    let place = unit.checked_sub(HIGH.start).filter(|_| unit < LOW.end)?;
+    let which = char::from_u32(FIRST + u32::from(place))?;
+    Some([MARK, which].into_iter().collect())
+}
+
+/// Whether a text may hold a half.
+pub(super) fn are_in(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// The half that stands behind a mark.
+fn unit(which: char) -> Option<u16> {
+    let place = u32::from(which).checked_sub(FIRST)?;
+    let unit = u16::try_from(place).ok()?.checked_add(HIGH.start)?;
+    (unit < LOW.end).then_some(unit)
+}
+
+/// Puts together what fits, behind a first half that came before. Also the first half that the text ends with.
+fn joined(before: Option<u16>, text: &str) -> (String, Option<u16>) {
+    let mut out = String::with_capacity(text.len());
+    let mut high = before;
+    let mut rest = text.chars();
+    while let Some(first) = rest.next() {
+        let half = match first {
+            MARK => rest.clone().next().and_then(unit),
+            _ => None,
+        };
+        if half.is_some() {
+            rest.next();
+        }
+        match (high.take(), half) {
+            (Some(high), Some(low)) if is_low(low) => {
+                out.extend(char::decode_utf16([high, low]).flatten());
+            }
+            (before, half) => {
+                out.extend(before.map(|_| char::REPLACEMENT_CHARACTER));
+                match half {
+                    Some(unit) if is_high(unit) => high = Some(unit),
+                    Some(_) => out.push(char::REPLACEMENT_CHARACTER),
+                    None => out.push(first),
+                }
+            }
+        }
+    }
+    (out, high)
+}
+
+/// A text that nothing is put behind any more.
+pub(super) fn settled(text: &str) -> Cow<'_, str> {
+    if !are_in(text) {
+        return text.into();
+    }
+    let (mut settled, high) = joined(None, text);
+    settled.extend(high.map(|_| char::REPLACEMENT_CHARACTER));
+    settled.into()
+}
+
+/// The same of any event.
+fn settled_event(event: &Event) -> Option<Event> {
+    let text = serde_json::to_string(event).ok()?;
+    let settled = settled(&text);
+    match settled {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(settled) => serde_json::from_str(&settled).ok(),
+    }
+}
+
+/// The first halves that the deltas of a stream ended with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Halves(Vec<Half>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Half {
+    kind: Kind,
+    id: String,
+    unit: u16,
+}
+
+/// What a delta is a piece of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Text,
+    Reasoning,
+    Arguments,
+}
+
+impl Kind {
+    fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
+        match self {
+            Self::Text => EventRef::TextMessageContent {
+                message_id: id,
+                delta,
+            },
+            Self::Reasoning => EventRef::ReasoningMessageContent {
+                message_id: id,
+                delta,
+            },
+            Self::Arguments => EventRef::ToolCallArgs {
+                tool_call_id: id,
+                delta,
+            },
+        }
+    }
+}
+
+/// Where the events of a stream that has halves go.
+pub(super) struct Joining<'a> {
+    pub(super) halves: &'a mut Halves,
+    pub(super) sink: &'a mut dyn Sink,
+}
+
+impl Joining<'_> {
+    /// The stream is over: what still waits for its other half says so.
+    pub(super) fn end(&mut self) -> Result<(), Violation> {
+        self.flush(|_| true)
+    }
+
+    fn flush(&mut self, is_over: impl Fn(&Half) -> bool) -> Result<(), Violation> {
+        let over: Vec<_> = self.halves.0.extract_if(.., |half| is_over(half)).collect();
+        for half in over {
+            let replaced = char::REPLACEMENT_CHARACTER.to_string();
+            self.sink.event(half.kind.event(&half.id, &replaced))?;
+        }
+        Ok(())
+    }
+
+    /// The text of a delta, with what waited for it; `None` where it waits itself.
+    fn delta<'t>(&mut self, kind: Kind, id: &str, delta: &'t str) -> Option<Cow<'t, str>> {
+        let waiting = |half: &Half| half.kind == kind && half.id == id;
+        let at = self.halves.0.iter().position(waiting);
+        let before = at.map(|at| self.halves.0.remove(at).unit);
+        if before.is_none() && !are_in(delta) {
+            return Some(delta.into());
+        }
+        let (text, high) = joined(before, delta);
+        if let Some(unit) = high {
+            let id = id.to_owned();
+            self.halves.0.push(Half { kind, id, unit });
+        }
+        (!text.is_empty()).then_some(text.into())
+    }
+
+    fn short(&mut self, kind: Kind, id: &str, delta: &str) -> Result<(), Violation> {
+        let id = settled(id);
+        match self.delta(kind, &id, delta) {
+            Some(text) => self.sink.event(kind.event(&id, &text)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Sink for Joining<'_> {
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        let event = match event {
+            EventRef::TextMessageContent { message_id, delta } => {
+                return self.short(Kind::Text, message_id, delta);
+            }
+            EventRef::ReasoningMessageContent { message_id, delta } => {
+                return self.short(Kind::Reasoning, message_id, delta);
+            }
+            EventRef::ToolCallArgs {
+                tool_call_id,
+                delta,
+            } => return self.short(Kind::Arguments, tool_call_id, delta),
+            EventRef::Whole(event) => event,
+        };
+        let mut whole = Cow::Borrowed(event);
+        // A delta with more than its text.
+        let delta = match event {
+            Event::TextMessageContent(event) => {
+                Some((Kind::Text, &*event.message_id, &event.delta))
+            }
+            Event::ReasoningMessageContent(event) => {
+                Some((Kind::Reasoning, &*event.message_id, &event.delta))
+            }
+            Event::ToolCallArgs(event) => {
+                Some((Kind::Arguments, &*event.tool_call_id, &event.delta))
+            }
+            _ => None,
+        };
+        if let Some((kind, id, delta)) = delta {
+            let Some(text) = self.delta(kind, &settled(id), delta) else {
+                return Ok(());
+            };
+            match whole.to_mut() {
+                Event::TextMessageContent(TextMessageContent { delta, .. })
+                | Event::ReasoningMessageContent(ReasoningMessageContent { delta, .. })
+                | Event::ToolCallArgs(ToolCallArgs { delta, .. }) => *delta = text.into_owned(),
+                _ => {}
+            }
+        }
+        let over = match event {
+            Event::TextMessageEnd(end) => Some((Kind::Text, &*end.message_id)),
+            Event::ReasoningMessageEnd(end) => Some((Kind::Reasoning, &*end.message_id)),
+            Event::ToolCallEnd(end) => Some((Kind::Arguments, &*end.tool_call_id)),
+            _ => None,
+        };
+        if let Some((kind, id)) = over {
+            let id = settled(id);
+            self.flush(|half| half.kind == kind && half.id == id)?;
+        }
+        if let Event::RunFinished(_) | Event::RunError(_) = event {
+            self.flush(|_| true)?;
+        }
+        let settled = settled_event(&whole);
+        self.sink
+            .event(EventRef::Whole(settled.as_ref().unwrap_or(&whole)))
+    }
+
+    fn warning(&mut self, message: &str) {
+        self.sink.warning(&settled(message));
+    }
+
+    fn is_whole(&self, tool_call_id: &str) -> bool {
+        self.sink.is_whole(tool_call_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The code units as a text within a decoder has them.
+    fn text(units: &[u16]) -> String {
+        let chars = char::decode_utf16(units.iter().copied()).map(|read| match read {
+            Ok(char) => char.to_string(),
+            Err(lone) => written(lone.unpaired_surrogate()).expect("a half"),
+        });
+        chars.collect()
+    }
+
+    fn units() -> impl Strategy<Value = Vec<u16>> {
+        let unit = prop_oneof![
+            Just(0x61),
+            Just(0xd83d),
+            Just(0xde00),
+            0xd7fe..0xe000_u16,
+            Just(0xffff)
+        ];
+        prop::collection::vec(unit, 0..8)
+    }
+
+    proptest! {
+        /// However the units are cut, the text is what they are as a whole.
+        #[test]
+        fn pieces_join_to_the_whole(units in units(), at in any::<prop::sample::Index>()) {
+            let (first, second) = units.split_at(at.index(units.len() + 1));
+            let (mut all, high) = joined(None, &text(first));
+            let (rest, last) = joined(high, &text(second));
+            all.push_str(&rest);
+            all.extend(last.map(|_| char::REPLACEMENT_CHARACTER));
+            prop_assert_eq!(&all, &String::from_utf16_lossy(&units));
+            let whole = text(&units);
+            prop_assert_eq!(settled(&whole), all);
+        }
+    }
+}

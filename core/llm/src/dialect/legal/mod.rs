@@ -1,0 +1,131 @@
+//! Makes any history legal for any provider: after a cancel, a crash, or a switch of provider in the middle of a
+//! conversation.
+//!
+//! The work is shared with the encoders. The encoders bring a history into their format's form: they make one message
+//! of neighbours of one role, put system messages where the format has them, send signatures only to whose they are and
+//! what the format has for those that are missing (Gemini), and leave activities out. The legaliser sees to what must hold of the history itself, for which [`Rules`] has each
+//! provider's word:
+//!
+//! - every call is answered once, behind the answer that asked for it, in the order of the calls. A result that comes
+//!   late moves there; one that is missing is made, as an error that says so; of two the first counts; one without a
+//!   call is dropped;
+//! - the ids of calls are unique, and of the provider's charset and length. What is not is rewritten on both sides, from
+//!   the id alone, so that the same history gives the same request; so are the names of tools;
+//! - blank text is dropped where the provider refuses it, and with it a message that says nothing else. A user's
+//!   message is not dropped: it says that it was empty;
+//! - reasoning that nothing came of is dropped: it stands for an answer that was cut off;
+//! - where it must, the history begins with the user, ends with the user or a result, and has an answer between a
+//!   result and the user's next words. What is added says that it is a gap. An answer that Anthropic has paused within
+//!   its own tools may end it;
+//! - where system messages must come first, they are moved there, in their order, as Anthropic's own compatible API
+//!   does;
+//! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message
+//!   of the user's that names the call;
+//! - media that another model made, and those that the provider has no form of its own for, are shown in a message before the
+//!   user's next;
+//! - media that the provider does not take, or that are in another's store, become words, and so does a refusal.
+//!
+//! An AG-UI agent gets the history as it is, with the results that are missing.
+
+mod calls;
+mod content;
+mod ids;
+mod media;
+mod open_calls;
+mod rules;
+mod turns;
+
+pub use media::{garbled, taken, untaken};
+pub use rules::{CallIds, Charset, Rules, ToolNames};
+
+use super::{HttpRequest, ModelRequest, Offer};
+use crate::event::Message;
+use std::borrow::Cow;
+
+/// The history as the provider accepts it: as it is, if it is legal already.
+///
+/// It is its own result: what is legal stays as it is.
+#[must_use]
+pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Message]> {
+    let mut history: History<'a> = messages.iter().map(Cow::Borrowed).collect();
+    if rules.is_agent {
+        if !rules.may_leave_calls_open {
+            calls::answer_all(&mut history);
+        }
+    } else {
+        media::show_made(&mut history, rules);
+        content::clean(&mut history, rules);
+        turns::system_first(&mut history, rules);
+        calls::pair(&mut history, rules);
+        media::show_results(&mut history, rules);
+        turns::complete(&mut history, rules);
+    }
+    let is_untouched = history.len() == messages.len()
+        && history.iter().zip(messages).all(
+            |(kept, message)| matches!(kept, Cow::Borrowed(kept) if std::ptr::eq(*kept, message)),
+        );
+    if is_untouched {
+        Cow::Borrowed(messages)
+    } else {
+        Cow::Owned(history.into_iter().map(Cow::into_owned).collect())
+    }
+}
+
+/// A history that is being made legal. What is not touched is not copied.
+type History<'a> = Vec<Cow<'a, Message>>;
+
+impl ModelRequest<'_> {
+    /// The HTTP request for it, with the history made legal for the endpoint, and the tools and the form of the answer
+    /// in words that it takes. A tool that cannot be said so is left out.
+    ///
+    /// A run makes its requests itself. This is for those without one, such as the lines of a provider's batch API:
+    ///
+    /// ```
+    /// use serde_json::Value;
+    /// use stepwell_core::Timestamp;
+    /// use stepwell_core::dialect::{GenerationSettings, HopIds, ModelRequest};
+    /// use stepwell_core::event::Message;
+    /// use stepwell_core::provider;
+    ///
+    /// let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", None, Some("the key".into()))?;
+    /// let request = ModelRequest {
+    ///     endpoint: &endpoint,
+    ///     ids: &HopIds::default(),
+    ///     parent_run_id: None,
+    ///     instructions: Some("Be brief."),
+    ///     messages: &[Message::user("1", "What is a stepwell?")],
+    ///     tools: &[],
+    ///     state: &Value::Null,
+    ///     settings: &GenerationSettings::default(),
+    ///     resume: &[],
+    ///     now: Timestamp(0),
+    /// };
+    /// let body: Value = serde_json::from_slice(&request.to_http().body)?;
+    /// assert_eq!(body["model"], "gpt-4o-mini");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_http(&self) -> HttpRequest {
+        let offer = Offer::new(self.endpoint, self.tools, self.settings, None);
+        self.with_offer(&offer)
+    }
+
+    /// The same with what the endpoint was found to take before.
+    pub fn with_offer(&self, offer: &Offer) -> HttpRequest {
+        let mut rules = Rules::of(self.endpoint);
+        rules.may_leave_calls_open &= !self.resume.is_empty();
+        let messages = offer.spell(legalise(self.messages, &rules));
+        let own = self.instructions.filter(|text| !text.is_empty());
+        let instructions = match (own, &offer.wish) {
+            (Some(own), Some(wish)) => Some(Cow::Owned(format!("{own}\n\n{wish}"))),
+            (own, wish) => own.or(wish.as_deref()).map(Cow::Borrowed),
+        };
+        self.endpoint.dialect.encoder().encode(&ModelRequest {
+            messages: &messages,
+            instructions: instructions.as_deref(),
+            tools: &offer.tools,
+            settings: &offer.settings,
+            ..*self
+        })
+    }
+}

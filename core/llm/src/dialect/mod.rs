@@ -1,0 +1,147 @@
+//! The wire formats: each decodes frames into AG-UI events and encodes a conversation into an HTTP request.
+//!
+//! A dialect knows one format and nothing else; which provider speaks which, and where, is the table in
+//! [`provider`](crate::provider). To add one: a folder here with a type that implements `FrameReader` and one that
+//! implements [`Encode`], and a line for it in [`Dialect`] and in `decoder.rs`.
+
+mod ag_ui;
+mod answer;
+mod anthropic;
+mod cohere;
+mod decoder;
+mod encoding;
+mod error;
+mod form;
+mod gemini;
+mod halves;
+pub mod legal;
+mod lenient;
+mod limit;
+mod made_media;
+mod mend;
+mod mistral;
+mod next_request;
+mod offer;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+mod request;
+mod said;
+mod sealed;
+mod shown;
+mod template;
+mod typed_offer;
+
+pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
+pub use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};
+pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
+pub use encoding::SEGMENT;
+pub use error::{ApiError, ApiErrorKind};
+pub use error::{excerpt, is_transient_in_stream, wait_in_words};
+pub use limit::AnswerLimit;
+pub use limit::ITEM;
+pub use offer::Offer;
+pub use request::names as header_names;
+pub use request::{
+    EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
+    ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice, UserField,
+};
+pub use shown::{key as shown_key, serialize_headers as shown_headers};
+pub(crate) use typed_offer::asks_natively;
+
+use crate::event::protobuf;
+use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
+use serde::{Deserialize, Serialize};
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum Dialect {
+    /// The AG-UI protocol.
+    AgUi,
+    /// OpenAI's Chat Completions, and what is compatible with it.
+    #[serde(rename = "openai-chat")]
+    OpenAiChat,
+    /// OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Google's Gemini, `streamGenerateContent`.
+    Gemini,
+    /// Ollama's own chat, in JSON lines.
+    Ollama,
+    /// Mistral's chat: Chat Completions with requests of its own.
+    Mistral,
+    /// Cohere's chat, version 2.
+    Cohere,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::AgUi,
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Mistral,
+        Self::Cohere,
+    ];
+
+    /// The dialect's name, as the design and the snapshots have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AgUi => "ag-ui",
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
+        }
+    }
+
+    /// The framer for its streams.
+    #[must_use]
+    pub fn framer(self, limits: FrameLimits) -> Framer {
+        match self {
+            Self::Ollama => Framer::JsonLines(JsonLinesFramer::new(limits)),
+            _ => Framer::Sse(SseFramer::new(limits)),
+        }
+    }
+
+    /// The framer for a body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
+    /// more than one way. For a media type that the dialect does not know, its own.
+    #[must_use]
+    pub fn framer_of(self, media_type: &str, limits: FrameLimits) -> Framer {
+        match (self, media_type) {
+            (Self::AgUi, protobuf::MEDIA_TYPE) => {
+                Framer::LengthPrefixed(LengthPrefixedFramer::new(limits))
+            }
+            (Self::AgUi, "application/x-ndjson" | "application/jsonl") => {
+                Framer::JsonLines(JsonLinesFramer::new(limits))
+            }
+            _ => self.framer(limits),
+        }
+    }
+
+    /// The encoder of its requests.
+    #[must_use]
+    pub fn encoder(self) -> &'static dyn Encode {
+        match self {
+            Self::AgUi => &ag_ui::Encoder,
+            Self::OpenAiChat => &openai_chat::Encoder,
+            Self::OpenAiResponses => &openai_responses::Encoder,
+            Self::Anthropic => &anthropic::Encoder,
+            Self::Gemini => &gemini::Encoder,
+            Self::Ollama => &ollama::Encoder,
+            Self::Mistral => &mistral::Encoder,
+            Self::Cohere => &cohere::Encoder,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What an answer means for the request after it.
+
+use super::Dialect;
+use crate::event::TokenUsage;
+
+impl Dialect {
+    /// How many tokens of the next request the provider has counted already: those of the request and of its answer, as
+    /// far as it is sent back. Nothing if it has not counted, or counts what is not the conversation's.
+    pub fn context_tokens(self, usage: &TokenUsage) -> Option<u64> {
+        let count = |count: Option<u64>| count.unwrap_or(0);
+        let (cached, reasoning) = match self {
+            // An agent asks models of its own, any number of them.
+            Self::AgUi => return None,
+            // What was cached is beside the other tokens of the request, not among them.
+            Self::Anthropic => (
+                count(usage.cached_input_tokens)
+                    .saturating_add(count(usage.cache_write_input_tokens)),
+                count(usage.reasoning_tokens),
+            ),
+            // Reasoning is beside the other tokens of the answer, not among them.
+            Self::Gemini => (0, 0),
+            // It is not sent back.
+            _ => (0, count(usage.reasoning_tokens)),
+        };
+        let answer = count(usage.output_tokens).saturating_sub(reasoning);
+        let tokens = usage.input_tokens?.saturating_add(cached);
+        Some(tokens.saturating_add(answer))
+    }
+
+    /// Whether an answer that ends so has only paused, in the provider's own tools or behind a compaction, and goes on
+    /// when it is sent back.
+    pub fn pauses_with(self, stop_reason: &str) -> bool {
+        self == Self::Anthropic && matches!(stop_reason, "pause_turn" | "compaction")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dialect_counts_in_its_own_way() {
+        let usage = TokenUsage {
+            input_tokens: Some(100),
+            output_tokens: Some(50),
+            cached_input_tokens: Some(30),
+            cache_write_input_tokens: Some(5),
+            reasoning_tokens: Some(20),
+            ..TokenUsage::default()
+        };
+        let tokens = |dialect: Dialect| dialect.context_tokens(&usage);
+        assert_eq!(tokens(Dialect::OpenAiChat), Some(130));
+        assert_eq!(tokens(Dialect::Anthropic), Some(165));
+        assert_eq!(tokens(Dialect::Gemini), Some(150));
+        assert_eq!(tokens(Dialect::AgUi), None);
+        let nothing = TokenUsage::default();
+        assert_eq!(Dialect::OpenAiChat.context_tokens(&nothing), None);
+    }
+}

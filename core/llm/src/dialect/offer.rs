@@ -1,0 +1,319 @@
+//! What a request offers the model: the tools and the form of the answer, as the endpoint takes them.
+
+use super::encoding::{names, own_tools};
+use super::form::{OPENAI, formed, said, takes_format_beside_tools};
+use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, UserField, gemini};
+use crate::event::{Message, ToolDefinition};
+use crate::tool::schema::{Rules, Spelling, fit, hold};
+use crate::tool::{OutputType, parse_arguments};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What a run's requests have in common, made once for all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The tools that the endpoint takes.
+    pub(crate) tools: Vec<ToolDefinition>,
+    /// The settings, with a form of the answer that the endpoint takes.
+    pub(crate) settings: GenerationSettings,
+    /// What the model is told of the form of its answer, where the endpoint takes none.
+    pub(crate) wish: Option<String>,
+    /// The tool whose arguments are the typed answer, if that is how it is asked for.
+    pub final_tool: Option<String>,
+    /// What was left out or loosened, for the app.
+    pub warnings: Vec<String>,
+    /// Of the tools whose arguments the model writes otherwise than they are.
+    spellings: BTreeMap<String, Spelling>,
+    rules: Option<Rules>,
+}
+
+impl Offer {
+    /// With an `output`, the answer is asked for so.
+    pub fn new(
+        endpoint: &Endpoint,
+        tools: &[ToolDefinition],
+        settings: &GenerationSettings,
+        output: Option<&OutputType>,
+    ) -> Self {
+        let mut offer = Self {
+            tools: Vec::with_capacity(tools.len()),
+            settings: settings.clone(),
+            wish: None,
+            final_tool: None,
+            warnings: Vec::new(),
+            spellings: BTreeMap::new(),
+            rules: rules(endpoint.dialect),
+        };
+        // An agent is sent none of its own.
+        let own = match endpoint.dialect {
+            Dialect::AgUi => &[],
+            _ => own_tools(settings),
+        };
+        for tool in tools {
+            match stands_beside(tool, own, endpoint) {
+                Ok(()) => offer.add(tool, endpoint),
+                Err(reason) => offer
+                    .warnings
+                    .push(format!("the tool `{}` is not offered: {reason}", tool.name)),
+            }
+        }
+        if let ToolChoice::Named(name) = &settings.tool_choice
+            && tools.iter().any(|tool| tool.name == *name)
+            && !offer.tools.iter().any(|tool| tool.name == *name)
+        {
+            offer.settings.tool_choice = ToolChoice::Auto;
+        }
+        if let Some(output) = output {
+            offer.ask_for(output, endpoint);
+        } else if endpoint.dialect != Dialect::AgUi {
+            offer.form_answer(endpoint);
+        }
+        if settings.user.is_some() && !is_told_of_users(endpoint) {
+            offer.warnings.push(format!(
+                "{} is not told of the user: its requests have no field for one",
+                endpoint.provider
+            ));
+        }
+        offer
+    }
+
+    /// The same for a hop in which the model is to call nothing, of the provider's own tools either; but for the final
+    /// tool, without which it could not answer.
+    pub fn without_tools(&self, dialect: Dialect) -> Self {
+        let mut offer = self.clone();
+        let is_final = |tool: &ToolDefinition| Some(&tool.name) == self.final_tool.as_ref();
+        offer.tools.retain(is_final);
+        let GenerationSettings {
+            tool_choice, extra, ..
+        } = &mut offer.settings;
+        let fields: &[&str] = match dialect {
+            // What it calls so is forwarded to the agent.
+            Dialect::AgUi => &[],
+            // It wants the tools that the history has to do with to be there.
+            Dialect::Anthropic if self.final_tool.is_none() => {
+                *tool_choice = ToolChoice::None;
+                &["tool_choice"]
+            }
+            _ => &["tools", "tool_choice", "parallel_tool_calls", "toolConfig"],
+        };
+        extra.retain(|name, _| !fields.contains(&name.as_str()));
+        if let Some(name) = &self.final_tool {
+            *tool_choice = ToolChoice::Named(name.clone());
+        }
+        offer
+    }
+
+    pub(super) fn add(&mut self, tool: &ToolDefinition, endpoint: &Endpoint) {
+        let provider = &endpoint.provider;
+        let name = &tool.name;
+        let parameters = tool.parameters.as_ref().filter(|schema| !schema.is_null());
+        let mut fitting = tool.clone();
+        if let Some(schema) = parameters {
+            self.spellings
+                .extend(Spelling::of(schema).map(|spelling| (name.clone(), spelling)));
+            if let Some(rules) = self.rules {
+                match fit(schema, rules) {
+                    Ok(fitted) => {
+                        if !fitted.lost.is_empty() {
+                            let lost = fitted.lost.join("; ");
+                            self.warnings.push(format!(
+                                "{provider} is not told of the tool `{name}` {lost}"
+                            ));
+                        }
+                        fitting.parameters = Some(fitted.schema);
+                    }
+                    Err(unfit) => {
+                        self.warnings.push(format!(
+                            "the tool `{name}` is not offered, since {provider} would refuse it: {unfit}"
+                        ));
+                        return;
+                    }
+                }
+            }
+        }
+        if let (Some(schema), Some(metadata)) = (parameters, &mut fitting.metadata)
+            && endpoint.dialect == Dialect::OpenAiResponses
+            && let Some(strict) = metadata.get_mut("strict").filter(|strict| **strict == true)
+        {
+            match hold(schema, &OPENAI) {
+                Ok(held) if held.lost.is_empty() => fitting.parameters = Some(held.schema),
+                not_held => {
+                    *strict = false.into();
+                    let reason = not_held.map_or_else(|reason| reason, |held| said(&held.lost));
+                    self.warnings.push(format!(
+                        "the schema of the tool `{name}` is not strict: {reason}"
+                    ));
+                }
+            }
+        }
+        self.tools.push(fitting);
+    }
+
+    /// The history with the calls as the model is to write them now, whoever wrote them.
+    pub(crate) fn spell<'a>(&self, messages: Cow<'a, [Message]>) -> Cow<'a, [Message]> {
+        if self.spellings.is_empty() {
+            return messages;
+        }
+        let mut messages = messages;
+        for at in 0..messages.len() {
+            let Message::Assistant(answer) = &messages[at] else {
+                continue;
+            };
+            let calls = answer.tool_calls.iter().enumerate();
+            let spelled: Vec<_> = calls
+                .filter_map(|(place, call)| {
+                    let function = &call.function;
+                    Some((place, self.spelled(&function.name, &function.arguments)?))
+                })
+                .collect();
+            for (place, arguments) in spelled {
+                if let Message::Assistant(answer) = &mut messages.to_mut()[at] {
+                    answer.tool_calls[place].function.arguments = arguments;
+                }
+            }
+        }
+        messages
+    }
+
+    /// The arguments as the model is to write them, if they are not.
+    fn spelled(&self, name: &str, raw: &str) -> Option<String> {
+        let spelling = self.spellings.get(name)?;
+        let value = parse_arguments(raw).ok()?;
+        let is_written = match (self.rules, spelling) {
+            (None, _) => false,
+            (Some(_), Spelling::Wrapped(_)) => true,
+            (Some(rules), Spelling::Renamed(_)) => rules.plain_names,
+        };
+        let spelled = if is_written {
+            spelling.write(value.clone())
+        } else {
+            spelling.read(value.clone())
+        };
+        (spelled != value).then(|| spelled.to_string())
+    }
+
+    /// Gives the answer a form that the endpoint takes: as it is, with a schema that it takes, or in words.
+    fn form_answer(&mut self, endpoint: &Endpoint) {
+        let provider = &endpoint.provider;
+        let format = &self.settings.response_format;
+        if *format == ResponseFormat::Text {
+            return;
+        }
+        let has_tools = !self.tools.is_empty() || !own_tools(&self.settings).is_empty();
+        let held = if has_tools && !takes_format_beside_tools(endpoint) {
+            Err(format!(
+                "{provider} takes no form of the answer beside tools"
+            ))
+        } else {
+            formed(endpoint.dialect, format)
+        };
+        match held {
+            Ok((format, lost)) => {
+                self.warnings.extend(lost.map(|lost| {
+                    format!("{provider} does not hold the answer to all of its schema: {lost}")
+                }));
+                self.settings.response_format = format;
+            }
+            Err(reason) => {
+                self.wish = Some(match format {
+                    ResponseFormat::Schema { schema, .. } => format!(
+                        "Answer with JSON that fits this JSON Schema, and with nothing else:\n{schema}"
+                    ),
+                    _ => "Answer with one JSON object and nothing else.".to_owned(),
+                });
+                self.warnings.push(format!(
+                    "the model is asked for the form of its answer in words: {reason}"
+                ));
+                self.settings.response_format = ResponseFormat::Text;
+            }
+        }
+    }
+}
+
+/// Whether the tool can be offered beside those that the app asks for in the provider's own words.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn stands_beside(
+    tool: &ToolDefinition,
+    own: &[Value],
+    endpoint: &Endpoint,
+) -> Result<(), &'static str> {
+    if own.iter().flat_map(names).any(|name| name == tool.name) {
+        return Err("the app's own field `tools` has one of that name");
+    }
+    let stands_alone =
+        endpoint.dialect == Dialect::Gemini && !gemini::is_third_generation(&endpoint.model);
+    if stands_alone && own.iter().any(gemini::is_built_in) {
+        return Err(
+            "before its third generation Gemini takes none beside those that it runs itself, and the app's own field \
+             `tools` has one",
+        );
+    }
+    Ok(())
+}
+
+fn is_told_of_users(endpoint: &Endpoint) -> bool {
+    match endpoint.dialect {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => endpoint.quirks.user != UserField::Never,
+        Dialect::Anthropic => true,
+        Dialect::AgUi | Dialect::Gemini | Dialect::Ollama | Dialect::Mistral | Dialect::Cohere => {
+            false
+        }
+    }
+}
+
+/// What the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.
+fn rules(dialect: Dialect) -> Option<Rules> {
+    let rules = Rules::default();
+    match dialect {
+        Dialect::AgUi => None,
+        Dialect::Anthropic => Some(Rules {
+            plain_names: true,
+            ..rules
+        }),
+        Dialect::Gemini => Some(Rules {
+            is_gemini: true,
+            ..rules
+        }),
+        _ => Some(rules),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider;
+    use serde_json::json;
+
+    #[test]
+    fn without_tools_nothing_is_left_of_the_apps_fields_for_them() {
+        let fields = json!({
+            "tools": [{"type": "run"}], "tool_choice": "required", "parallel_tool_calls": true,
+            "toolConfig": {"includeServerSideToolInvocations": true}, "top_k": 7,
+        });
+        let settings = GenerationSettings {
+            extra: serde_json::from_value(fields.clone()).expect("fields"),
+            ..GenerationSettings::default()
+        };
+        for provider in provider::all() {
+            for api in provider.apis.iter() {
+                let endpoint = provider.endpoint(Some(&api.name), "m", Some("http://h"), None);
+                let endpoint = endpoint.expect("complete");
+                let dialect = endpoint.dialect;
+                let offer = Offer::new(&endpoint, &[], &settings, None).without_tools(dialect);
+                let extra = json!(offer.settings.extra);
+                match dialect {
+                    Dialect::AgUi => assert_eq!(extra, fields),
+                    Dialect::Anthropic => {
+                        assert_eq!(extra.get("tool_choice"), None);
+                        assert_eq!(extra["tools"], fields["tools"]);
+                        assert_eq!(offer.settings.tool_choice, ToolChoice::None);
+                    }
+                    _ => assert_eq!(extra, json!({"top_k": 7})),
+                }
+            }
+        }
+    }
+}

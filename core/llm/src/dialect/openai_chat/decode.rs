@@ -1,0 +1,463 @@
+use super::super::answer::{NO_STOP_REASON, is_zero, no_answer, no_call, whole};
+use super::super::error::StreamError;
+use super::super::said::{Said, Whole};
+use super::super::template::{Fit, FrameReader, Templates};
+use super::super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
+use super::audio::Audio;
+use super::calls::Calls;
+use super::chunk::{Chunk, Kind, Piece};
+use super::reasoning::Reasoning;
+use crate::MessageId;
+use crate::event::{
+    Common, ContentPart, Custom, EventRef, MediaKind, Metadata, RunFinished, RunStarted,
+    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, Violation,
+};
+use crate::wire::Frame;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The longest refusal, in bytes.
+const LONGEST_REFUSAL: usize = 64 * 1024;
+
+/// Decodes Chat Completions streams.
+///
+/// It holds no text but the reasoning that a provider wants back, and a refusal: what was said is in the events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Decoder {
+    ids: HopIds,
+    /// The hop's one message.
+    message_id: MessageId,
+    phase: Phase,
+    text_open: bool,
+    reasoning: Reasoning,
+    calls: Calls,
+    model: Option<String>,
+    /// The answer, as the provider names it. Traces alone want it: it is not stored.
+    #[serde(skip)]
+    response_id: Option<String>,
+    stop_reason: Option<String>,
+    usage: Option<TokenUsage>,
+    /// Whether the stream said that it is over within a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_cut: bool,
+    /// What the model said in place of an answer, so far.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    refusal: String,
+    /// How many pictures and sounds it made.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    media: usize,
+    #[serde(default, skip_serializing_if = "Audio::is_empty")]
+    audio: Audio,
+    /// What the message has said so far, of a server that sends it in place of deltas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Said>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    /// No chunk yet.
+    Fresh,
+    /// The run goes on.
+    Running,
+    /// The run has finished or failed.
+    Over,
+}
+
+impl Decoder {
+    pub(crate) fn new(ids: HopIds) -> Self {
+        Self {
+            message_id: ids.message(0),
+            ids,
+            phase: Phase::Fresh,
+            text_open: false,
+            reasoning: Reasoning::default(),
+            calls: Calls::default(),
+            model: None,
+            response_id: None,
+            stop_reason: None,
+            usage: None,
+            is_cut: false,
+            refusal: String::new(),
+            media: 0,
+            audio: Audio::default(),
+            message: None,
+        }
+    }
+
+    /// A frame with a chunk.
+    fn chunk(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        let json = |reason: String| DecodeError::Json {
+            dialect: "openai-chat",
+            reason,
+        };
+        let data = frame.data.trim_ascii();
+        let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
+        let Some(mut chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
+            return Ok(());
+        };
+        if let Some((kind, gaps)) = chunk.piece() {
+            templates.learn(frame, gaps, || kind);
+        }
+        let more = if chunk.is_whole {
+            self.new_of_message(&mut chunk)
+        } else {
+            None
+        };
+        let refusals = chunk.pieces.iter().map(|piece| match piece {
+            Piece::Refusal(text) => text.len(),
+            _ => 0,
+        });
+        if self.refusal.len() + refusals.sum::<usize>() > LONGEST_REFUSAL {
+            return Err(AnswerLimit::held(LONGEST_REFUSAL).into());
+        }
+        self.audio.check(&chunk.pieces)?;
+        self.reasoning.reserve(&chunk.reasoning_details)?;
+        let slots = self.calls.place(&chunk.fragments)?;
+        // An error that is the first thing to come needs no run.
+        let begins = chunk.error.is_none() || !chunk.says_nothing();
+        if let (None, Some(model)) = (&self.model, chunk.model) {
+            self.model = Some(model.into_owned());
+        }
+        if let (None, Some(id)) = (&self.response_id, chunk.id) {
+            self.response_id = Some(id.into_owned());
+        }
+        if chunk.usage.is_some() {
+            self.usage = chunk.usage;
+        }
+        if begins {
+            self.start(sink)?;
+        }
+        for piece in &chunk.pieces {
+            self.piece(piece, sink)?;
+        }
+        if let Some(more) = more {
+            self.content(&more, sink)?;
+        }
+        for citation in chunk.citations {
+            custom("citation", citation, sink)?;
+        }
+        // Behind the reasoning's text, which may begin the message that they belong to.
+        self.reasoning.keep(chunk.reasoning_details);
+        for (fragment, slot) in chunk.fragments.iter().zip(slots) {
+            if self.calls.begins(slot, fragment) {
+                self.reasoning.close(&self.ids, sink)?;
+                self.end_text(None, sink)?;
+            }
+            self.calls
+                .add_fragment(slot, fragment, (&self.ids, &self.message_id), sink)?;
+        }
+        if let Some(reason) = chunk.finish_reason {
+            self.stop_reason = Some(reason.into_owned());
+        }
+        match chunk.error {
+            Some(error) => self.fail(error, sink),
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves of a chunk with a whole message what was not said before. Gives the text by which the message has grown,
+    /// where it repeats what earlier ones had.
+    fn new_of_message(&mut self, chunk: &mut Chunk<'_>) -> Option<String> {
+        let text: String = chunk
+            .pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Content(text) => Some(&**text),
+                _ => None,
+            })
+            .collect();
+        let has_said = self.text_open
+            || self.media > 0
+            || !self.calls.is_empty()
+            || !self.refusal.is_empty()
+            || self.reasoning.has_begun();
+        let known = match &mut self.message {
+            Some(known) => known,
+            None if has_said => {
+                // Deltas said it.
+                chunk.leave_out_message();
+                return None;
+            }
+            None => {
+                self.message.insert(Said::default()).add(&text);
+                return None;
+            }
+        };
+        let more = match known.against(&text) {
+            Whole::Same => None,
+            Whole::Longer(more) => Some(more.to_owned()),
+            // Pieces under another name.
+            Whole::Other if text.is_empty() => None,
+            Whole::Other => Some(text),
+        };
+        known.add(more.as_deref().unwrap_or_default());
+        let keeps_calls = self.calls.is_empty();
+        chunk.leave_out_said(keeps_calls);
+        more
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
+        match piece {
+            Piece::Content(text) => self.content(text, sink),
+            Piece::Reasoning(field, text) => self.reasoning.delta(&self.ids, *field, text, sink),
+            Piece::Refusal(text) => {
+                self.refusal.push_str(text);
+                custom("refusal", Value::from(&**text), sink)
+            }
+            Piece::Image(url) => {
+                // What is no address shows nothing.
+                let Ok(part) = ContentPart::of_url(MediaKind::Image, url, None) else {
+                    return Ok(());
+                };
+                self.show(&part, sink)
+            }
+            Piece::Audio(data) => {
+                if !self.audio.add(data) {
+                    sink.warning("a piece of the model's sound is no base64, and is left out");
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn show(&mut self, part: &ContentPart, sink: &mut dyn Sink) -> Result<(), Violation> {
+        let id = self.ids.media(self.media);
+        self.media += 1;
+        made_media::show(id, part, sink)
+    }
+
+    /// A piece of the text, not empty.
+    #[inline]
+    fn content(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.reasoning.is_pending() {
+            self.reasoning.close(&self.ids, sink)?;
+        }
+        if !self.text_open {
+            self.begin_text(sink)?;
+        }
+        sink.event(EventRef::TextMessageContent {
+            message_id: &self.message_id,
+            delta,
+        })
+    }
+
+    fn begin_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        self.text_open = true;
+        whole(
+            sink,
+            TextMessageStart {
+                message_id: self.message_id.clone(),
+                role: Some(TextMessageRole::Assistant),
+                ..TextMessageStart::default()
+            },
+        )
+    }
+
+    fn end_text(
+        &mut self,
+        common: Option<Box<Common>>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        if !std::mem::take(&mut self.text_open) {
+            return Ok(());
+        }
+        whole(
+            sink,
+            TextMessageEnd {
+                message_id: self.message_id.clone(),
+                common,
+            },
+        )
+    }
+
+    /// Ends the text, with the whole refusal on its message if there was one: that is what goes back.
+    fn end_answer(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.refusal.is_empty() {
+            return self.end_text(None, sink);
+        }
+        if !self.text_open {
+            self.begin_text(sink)?;
+        }
+        let refusal = std::mem::take(&mut self.refusal);
+        self.end_text(Some(metadata("refusal", refusal)), sink)
+    }
+
+    fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.phase != Phase::Fresh {
+            return Ok(());
+        }
+        self.phase = Phase::Running;
+        whole(
+            sink,
+            RunStarted {
+                thread_id: self.ids.thread_id.clone(),
+                run_id: self.ids.run_id.clone(),
+                ..RunStarted::default()
+            },
+        )
+    }
+
+    /// The stream says that it is over: so is the answer, unless a call was cut off.
+    fn done(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.stop_reason.is_none() {
+            if !self.calls.are_whole(sink) {
+                sink.warning("the stream ends within a tool call");
+                self.is_cut = true;
+                return Ok(());
+            }
+            let says_nothing = !self.text_open
+                && self.media == 0
+                && self.calls.are_none()
+                && self.refusal.is_empty()
+                && self.audio.is_empty()
+                && !self.reasoning.has_begun();
+            if says_nothing {
+                return self.fail(no_answer(), sink);
+            }
+            sink.warning(NO_STOP_REASON);
+        }
+        self.finish(sink)
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.start(sink)?;
+        self.reasoning.close(&self.ids, sink)?;
+        self.end_answer(sink)?;
+        if !self.audio.is_empty() {
+            let sound = self.audio.take();
+            self.show(&sound, sink)?;
+        }
+        self.calls.end((&self.ids, &self.message_id), sink)?;
+        let asks = matches!(
+            self.stop_reason.as_deref(),
+            Some("tool_calls" | "function_call")
+        );
+        if asks && self.calls.are_none() {
+            return self.fail(no_call(), sink);
+        }
+        self.phase = Phase::Over;
+        let finished = RunFinished {
+            thread_id: self.ids.thread_id.clone(),
+            run_id: self.ids.run_id.clone(),
+            usage: self.token_usage(),
+            common: self.stop_metadata(),
+            ..RunFinished::default()
+        };
+        Ok(whole(sink, finished)?)
+    }
+
+    fn token_usage(&self) -> Option<Vec<TokenUsage>> {
+        self.usage.clone().map(|usage| {
+            vec![TokenUsage {
+                model: self.model.clone(),
+                ..usage
+            }]
+        })
+    }
+
+    fn stop_metadata(&self) -> Option<Box<Common>> {
+        let reason = self.stop_reason.as_deref()?;
+        Some(metadata("stopReason", reason.to_owned()))
+    }
+}
+
+fn metadata(key: &str, value: String) -> Box<Common> {
+    let mut metadata = Metadata::new();
+    metadata.insert(key.to_owned(), value.into());
+    Box::new(Common {
+        metadata: Some(metadata),
+        ..Common::default()
+    })
+}
+
+/// Something for the app that changes nothing in the conversation.
+fn custom(name: &str, value: Value, sink: &mut dyn Sink) -> Result<(), Violation> {
+    whole(
+        sink,
+        Custom {
+            name: name.to_owned(),
+            value,
+            common: None,
+        },
+    )
+}
+
+impl FrameReader for Decoder {
+    type Kind = Kind;
+
+    fn takes_pieces(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.phase = Phase::Over;
+        let usage = self.token_usage();
+        let failed = error.into_event(usage, self.stop_reason.as_deref());
+        Ok(whole(sink, failed)?)
+    }
+
+    fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        Some(self.fail(StreamError::read(data), sink))
+    }
+
+    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        match *fit.kind {
+            Kind::Content => self.content(fit.text, sink)?,
+            Kind::Reasoning(field) => self.reasoning.delta(&self.ids, field, fit.text, sink)?,
+            Kind::Arguments(index) => match self.calls.begun(index) {
+                Some(slot) => self.calls.arguments(slot, fit.text, sink)?,
+                None => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        match frame.data.trim_ascii() {
+            b"[DONE]" => self.done(sink),
+            _ => self.chunk(frame, templates, sink),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.phase == Phase::Running && (self.stop_reason.is_some() || self.is_cut)
+    }
+
+    fn usage(&self) -> Option<&TokenUsage> {
+        self.usage.as_ref()
+    }
+
+    fn name_usage(&mut self) {
+        if let Some(usage) = &mut self.usage
+            && usage.model.is_none()
+        {
+            usage.model.clone_from(&self.model);
+        }
+    }
+
+    fn response_id(&self) -> Option<&str> {
+        self.response_id.as_deref()
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.phase == Phase::Running && self.stop_reason.is_some() {
+            return self.finish(sink);
+        }
+        Ok(())
+    }
+}

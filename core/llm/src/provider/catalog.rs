@@ -1,0 +1,215 @@
+//! Providers that an app adds itself, without code.
+
+use super::{
+    Api, Capabilities, KeyHeader, ModelFamily, ModelPrice, Provider, UnknownProvider, all, find_in,
+    is_base_url, is_header_name, table,
+};
+use crate::dialect::{Dialect, Quirks};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The providers of the table, and the app's own.
+///
+/// ```
+/// use stepwell_core::dialect::Secret;
+/// use stepwell_core::provider::Catalog;
+///
+/// let catalog = Catalog::from_json(r#"{"providers": [{
+///     "name": "deepseek",
+///     "dialect": "openai-chat",
+///     "base_url": "https://api.deepseek.com/v1",
+///     "key_variable": "DEEPSEEK_API_KEY",
+///     "quirks": {"reasoning": "content"},
+///     "prices": {"deepseek-chat": {"input": 0.28, "cached_input": 0.028, "output": 0.42}}
+/// }]}"#)?;
+/// let key = Some(Secret::from("the key"));
+/// let endpoint = catalog.find("deepseek")?.endpoint(None, "deepseek-chat", None, key)?;
+/// assert_eq!(endpoint.base_url, "https://api.deepseek.com/v1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Catalog {
+    own: Vec<Provider>,
+}
+
+/// The app's own providers, as a file has them: see [`Custom`] for what each has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustomProviders {
+    /// The providers.
+    pub providers: Vec<Custom>,
+}
+
+/// A provider of the app's own, in its serde form: all that is needed to talk to a server that speaks one of the
+/// dialects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Custom {
+    /// Its name: what to ask for. No provider of the table may have it.
+    pub name: String,
+    /// The wire format it speaks, by its name: `openai-chat`.
+    pub dialect: Dialect,
+    /// The address that the dialect's path is appended to; to be given with each endpoint if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The environment variable that holds its key. With one it is asked for, unless `needs_key` says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_variable: Option<String>,
+    /// Whether it refuses requests without a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_key: Option<bool>,
+    /// How the key is sent; as the dialect does if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_header: Option<KeyHeader>,
+    /// Headers that each request carries. They are stored in plain text: no place for a key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Where it differs from its dialect, by the names of [`Quirks`]; what is absent is as with most servers that are
+    /// compatible with Chat Completions.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub quirks: Map<String, Value>,
+    /// What it can do; what is absent is as with most such servers.
+    #[serde(default)]
+    pub capabilities: Capabilities,
+    /// What its models take, by how their names begin; of others the table of models knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelFamily>,
+    /// What its models cost, by how their names begin; of several beginnings the longest counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, ModelPrice>,
+}
+
+/// What is wrong with an app's own providers, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum CatalogError {
+    /// The text is not such a list. The reason has the line and the column.
+    #[error("this is no list of providers: {reason}")]
+    Malformed {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A provider cannot be used as it stands.
+    #[error("providers[{index}] (`{name}`): {reason}")]
+    Provider {
+        /// Which, from 0.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Catalog {
+    /// A catalog with the providers of a JSON text: an object whose `providers` is a list of [`Custom`]s.
+    ///
+    /// # Errors
+    /// The text is not such an object, or a provider in it cannot be used.
+    pub fn from_json(text: &str) -> Result<Self, CatalogError> {
+        // By serde_json itself, which says the line and the column of what a user has written.
+        let custom: CustomProviders =
+            serde_json::from_str(text).map_err(|error| CatalogError::Malformed {
+                reason: error.to_string(),
+            })?;
+        Self::new(custom)
+    }
+
+    /// A catalog with these providers.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    pub fn new(custom: CustomProviders) -> Result<Self, CatalogError> {
+        let mut catalog = Self::default();
+        for (index, custom) in custom.providers.into_iter().enumerate() {
+            let name = custom.name.clone();
+            let provider = catalog.provider(custom);
+            let provider = provider.map_err(|reason| CatalogError::Provider {
+                index,
+                name,
+                reason,
+            })?;
+            catalog.own.push(provider);
+        }
+        Ok(catalog)
+    }
+
+    /// All providers: those of the table, then the app's own.
+    pub fn all(&self) -> impl Iterator<Item = &Provider> + Clone {
+        all().iter().chain(&self.own)
+    }
+
+    /// The provider of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(&self, name: &str) -> Result<&Provider, UnknownProvider> {
+        find_in(self.all(), name)
+    }
+
+    fn provider(&self, custom: Custom) -> Result<Provider, String> {
+        let name = custom.name;
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(is_word) {
+            return Err("a name is made of letters, digits, `-`, `_` and `.`".to_owned());
+        }
+        if self.find(&name).is_ok() {
+            return Err("there is a provider of this name already".to_owned());
+        }
+        if let Some(url) = custom.base_url.as_deref().filter(|url| !is_base_url(url)) {
+            return Err(format!(
+                "`base_url`: `{url}` must begin with http:// or https://"
+            ));
+        }
+        let names = custom.key_header.iter().map(|header| &*header.name);
+        let names = names.chain(custom.headers.keys().map(String::as_str));
+        if let Some(bad) = names.clone().find(|name| !is_header_name(name)) {
+            return Err(format!("`{bad}` is no name of a header"));
+        }
+        let quirks = quirks(custom.quirks)?;
+        let needs_key = custom.needs_key.unwrap_or(custom.key_variable.is_some());
+        if needs_key && custom.key_variable.is_none() {
+            return Err("`needs_key` without a `key_variable` to find the key in".to_owned());
+        }
+        let headers = custom.headers.into_iter();
+        let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
+        let api = custom.dialect.name();
+        Ok(Provider {
+            name: name.into(),
+            apis: Cow::Owned(vec![Api {
+                name: api.into(),
+                dialect: custom.dialect,
+                base_url: custom
+                    .base_url
+                    .map(|url| url.trim_end_matches('/').to_owned().into()),
+                key_header: custom.key_header.unwrap_or(KeyHeader::of(custom.dialect)),
+                quirks,
+                capabilities: custom.capabilities,
+                models: Cow::Owned(custom.models),
+                prices: custom.prices.into_iter().collect(),
+            }]),
+            default_api: api.into(),
+            key_variable: custom.key_variable.unwrap_or_default().into(),
+            needs_key,
+            headers: headers.map(lower).collect(),
+        })
+    }
+}
+
+/// The quirks of most compatible servers with these in their place.
+fn quirks(given: Map<String, Value>) -> Result<Quirks, String> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&table::COMPATIBLE) else {
+        return Ok(table::COMPATIBLE);
+    };
+    for (name, value) in given {
+        if !fields.contains_key(&name) {
+            let known: Vec<_> = fields.keys().map(String::as_str).collect();
+            let known = known.join(", ");
+            return Err(format!("there is no quirk `{name}`; there are: {known}"));
+        }
+        fields.insert(name, value);
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|error| format!("`quirks`: {error}"))
+}

@@ -1,0 +1,174 @@
+//! What a model takes of what its API does. A table, to be kept up; an app adds its own models with a
+//! [`Catalog`](super::Catalog), or says it for one endpoint in [`Quirks::model`](crate::dialect::Quirks::model).
+//!
+//! Sources: <https://platform.openai.com/docs/guides/reasoning>,
+//! <https://platform.openai.com/docs/guides/latest-model> (parameter compatibility),
+//! <https://learn.microsoft.com/en-us/javascript/api/@azure/ai-projects/reasoningeffort> (efforts by model),
+//! <https://platform.openai.com/docs/models>; for `gpt-5.6` <https://github.com/itzcrazykns/vane/issues/1173>.
+//! What Claude takes is told by the version in its name: see the dialect `anthropic`.
+
+use crate::dialect::{Endpoint, ReasoningEffort};
+use serde::{Deserialize, Serialize};
+
+/// What a model takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ModelRules {
+    /// The least that it thinks.
+    pub least_effort: LeastEffort,
+    /// When it takes a temperature.
+    pub temperature: TakesTemperature,
+}
+
+/// The least that a model thinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum LeastEffort {
+    /// It never thinks: it is not told how much to, and is sent no thoughts.
+    NeverThinks,
+    /// It can do without.
+    #[default]
+    None,
+    /// Next to nothing.
+    Minimal,
+    /// A little.
+    Low,
+}
+
+/// When a model takes a temperature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum TakesTemperature {
+    /// Always.
+    #[default]
+    Always,
+    /// Where it is not asked to think.
+    WithoutReasoning,
+    /// Never.
+    Never,
+}
+
+/// The rules of models whose names begin alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFamily {
+    /// How the names begin. Of several families the one with the longest beginning counts.
+    pub name: String,
+    /// What they take.
+    #[serde(flatten)]
+    pub rules: ModelRules,
+}
+
+impl ModelRules {
+    /// How much it is told to think, in the word of OpenAI's APIs; nothing if it is not to be told.
+    pub(crate) fn effort(self, effort: ReasoningEffort) -> Option<&'static str> {
+        Some(match (effort, self.least_effort) {
+            (_, LeastEffort::NeverThinks) => return None,
+            (ReasoningEffort::Off, LeastEffort::None) => "none",
+            (ReasoningEffort::Off, LeastEffort::Minimal) => "minimal",
+            (ReasoningEffort::Off, LeastEffort::Low) | (ReasoningEffort::Low, _) => "low",
+            (ReasoningEffort::Medium, _) => "medium",
+            (ReasoningEffort::High, _) => "high",
+        })
+    }
+
+    /// Whether it may think.
+    pub(crate) fn may_think(self) -> bool {
+        self.least_effort != LeastEffort::NeverThinks
+    }
+
+    /// Whether it takes a temperature beside this.
+    pub(crate) fn takes_temperature(self, effort: Option<ReasoningEffort>) -> bool {
+        match self.temperature {
+            TakesTemperature::Always => true,
+            TakesTemperature::Never => false,
+            TakesTemperature::WithoutReasoning => {
+                matches!(effort, None | Some(ReasoningEffort::Off))
+            }
+        }
+    }
+}
+
+/// The rules of an endpoint's model: the app's own, those of the table, or those of most models.
+pub(crate) fn model_rules(endpoint: &Endpoint) -> ModelRules {
+    let of_table = || {
+        let model = short_name(&endpoint.model);
+        longest(MODELS.iter().copied(), model).unwrap_or_default()
+    };
+    endpoint.quirks.model.unwrap_or_else(of_table)
+}
+
+/// The rules of the family among these that the model is of.
+pub(super) fn of_families(families: &[ModelFamily], model: &str) -> Option<ModelRules> {
+    let families = families.iter();
+    longest(
+        families.map(|family| (family.name.as_str(), family.rules)),
+        model,
+    )
+}
+
+fn longest<'a>(
+    families: impl Iterator<Item = (&'a str, ModelRules)>,
+    model: &str,
+) -> Option<ModelRules> {
+    let families = families.filter(|(name, _)| model.starts_with(name));
+    let family = families.max_by_key(|(name, _)| name.len());
+    family.map(|(_, rules)| rules)
+}
+
+/// The model's name without what a gateway or a fine-tuning puts in front.
+fn short_name(model: &str) -> &str {
+    model
+        .rsplit_once('/')
+        .map_or(model, |(_, name)| name)
+        .trim_start_matches("ft:")
+}
+
+const fn rules(least_effort: LeastEffort, temperature: TakesTemperature) -> ModelRules {
+    ModelRules {
+        least_effort,
+        temperature,
+    }
+}
+
+const MODELS: &[(&str, ModelRules)] = {
+    use LeastEffort::{Low, Minimal, NeverThinks, None};
+    use TakesTemperature::{Always, Never, WithoutReasoning};
+    &[
+        ("gpt-3", rules(NeverThinks, Always)),
+        ("gpt-4", rules(NeverThinks, Always)),
+        ("chatgpt", rules(NeverThinks, Always)),
+        ("gpt-5", rules(Minimal, Never)),
+        ("gpt-5-chat", rules(NeverThinks, Always)),
+        ("gpt-5.", rules(None, WithoutReasoning)),
+        ("gpt-5.6", rules(None, Never)),
+        ("gpt-oss", rules(Low, Always)),
+        ("o1", rules(Low, Never)),
+        ("o3", rules(Low, Never)),
+        ("o4", rules(Low, Never)),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_beginning_of_a_name_counts() {
+        for (model, least_effort) in [
+            ("gpt-4o", LeastEffort::NeverThinks),
+            ("ft:gpt-4.1:me", LeastEffort::NeverThinks),
+            ("openai/gpt-5-mini", LeastEffort::Minimal),
+            ("gpt-5-chat-latest", LeastEffort::NeverThinks),
+            ("gpt-5.2", LeastEffort::None),
+            ("openai/gpt-oss-20b", LeastEffort::Low),
+            ("o4-mini", LeastEffort::Low),
+            ("grok-4", LeastEffort::None),
+        ] {
+            let rules = longest(MODELS.iter().copied(), short_name(model)).unwrap_or_default();
+            assert_eq!(rules.least_effort, least_effort, "{model}");
+        }
+    }
+}

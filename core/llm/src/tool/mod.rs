@@ -1,0 +1,38 @@
+//! Tools: what the model may ask for, and whether it asked well.
+//!
+//! The core holds what a tool is called, what it takes and how it may be run; the code of a tool stays with the host.
+//!
+//! ```
+//! use serde_json::json;
+//! use stepwell_core::tool::{Tool, ToolRegistry};
+//!
+//! let registry = ToolRegistry::new().register(
+//!     Tool::new("get_weather", "The weather in a city.").parameters(json!({
+//!         "type": "object",
+//!         "properties": { "city": { "type": "string" } },
+//!         "required": ["city"]
+//!     })),
+//! )?;
+//! assert!(registry.check("get_weather", r#"{"city":"Bergen"}"#).is_ok());
+//! assert!(registry.check("get_weather", r#"{"town":"Bergen"}"#).is_err());
+//! # Ok::<(), stepwell_core::tool::ToolError>(())
+//! ```
+
+mod arguments;
+mod json_in_text;
+mod label;
+mod output_type;
+mod partial;
+mod registry;
+mod result;
+pub mod schema;
+
+pub use arguments::{Arguments, Rejection, parse_arguments, repair_surrogates};
+pub use label::ToolLabel;
+pub use label::one_line;
+pub use output_type::{OutputMode, OutputType, OutputTypeError};
+pub use partial::{
+    Change, InvalidArguments, MisplacedChange, OwnedChange, PartialArguments, PartialState,
+};
+pub use registry::{Tool, ToolError, ToolRegistry};
+pub use result::{ToolFailure, ToolFailureKind, ToolOutput, ToolResult};

@@ -1,0 +1,302 @@
+//! A tool call's arguments while they stream.
+
+mod change;
+mod invalid;
+mod keys;
+mod number;
+mod owned;
+mod reader;
+mod repeated;
+mod spelled;
+mod string;
+
+pub use change::{Change, MisplacedChange};
+pub use invalid::InvalidArguments;
+pub use owned::OwnedChange;
+
+use super::repair_surrogates;
+use super::schema::Spelling;
+use change::Feed;
+use reader::Reader;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use spelled::Spelled;
+
+/// Reads a tool call's JSON arguments while they stream: what is certain of them so far.
+///
+/// **What is certain.** Members and elements that have ended, and of the string that is being written the characters
+/// that have. A number or literal shows once it has ended (`12` may become `123`), an escape or a surrogate pair once
+/// it is whole, a key once its value begins.
+///
+/// **Nothing is taken back.** Each [`value`](Self::value) holds the one before: strings grow, elements and members are
+/// added, everything else stays. What comes after a mistake is not read, and what was said before it stays.
+///
+/// **The end is the whole.** Once [`state`](Self::state) is [`Complete`](PartialState::Complete), the value is what
+/// [`parse_arguments`](super::parse_arguments) makes of the text; `null`, blanks and nothing at all are `{}`.
+///
+/// The one exception is a key that comes twice in an object. JSON's readers, this crate's too, keep its last value, so
+/// the first was wrong. While the arguments are open, the first value stays and the later ones are withheld, however
+/// deep; the value of the complete text has the last one. [`has_repeated_keys`](Self::has_repeated_keys) says so, and
+/// the feed says it with [`Change::Replace`], which comes for nothing else.
+///
+/// Where a provider does not take the tool's schema as it is, the model writes the arguments in another way. A run's
+/// partial arguments are the tool's own all the same; [`text`](Self::text) and [`closed_text`](Self::closed_text) are the
+/// model's.
+///
+/// Two limits are `serde_json`'s: values nest at most 127 deep, and an object may not begin with one of the keys that
+/// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else). A third is
+/// its own: a path is at most 1,024 bytes long, so that a change never costs much more than what it is about.
+///
+/// **Costs.** [`push`](Self::push) is linear in the fragment, whatever came before: each byte is scanned once (keys
+/// and numbers once more when they end). Kept are the text, the path, and a few words for each container that is
+/// open, for each key of an open object and for each repeated key. [`value`](Self::value) and [`closed_text`](Self::closed_text) are linear in the whole
+/// text so far; for a view that follows each fragment, take the changes from [`push_with`](Self::push_with).
+///
+/// It is written as its text, and read by reading that again: linear, and what is restored is always sound.
+///
+/// ```
+/// use serde_json::json;
+/// use stepwell_core::tool::{PartialArguments, PartialState};
+///
+/// let mut arguments = PartialArguments::new();
+/// arguments.push(r#"{"city":"Ber"#);
+/// assert_eq!(arguments.value(), json!({"city": "Ber"}));
+/// arguments.push(r#"gen","days":1"#);
+/// assert_eq!(arguments.value(), json!({"city": "Bergen"}));
+/// arguments.push("2}");
+/// assert_eq!(arguments.value(), json!({"city": "Bergen", "days": 12}));
+/// assert_eq!(arguments.state(), PartialState::Complete);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored")]
+pub struct PartialArguments {
+    /// Up to the byte that was a mistake, if there was one.
+    text: String,
+    finished: bool,
+    /// The value stands in other text: what comes behind it is not read.
+    #[serde(skip)]
+    is_in_text: bool,
+    #[serde(skip)]
+    spelled: Option<Spelled>,
+    /// All of it follows from the rest.
+    #[serde(skip)]
+    reader: Reader,
+}
+
+/// Where partial arguments stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartialState {
+    /// More must come.
+    #[default]
+    Open,
+    /// The text so far is a whole value. More text than blanks would still make it invalid.
+    Complete,
+    /// The text is not JSON. It is read no further, and what was said stays.
+    Invalid(InvalidArguments),
+}
+
+impl PartialArguments {
+    /// Arguments of which nothing has come.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Arguments that the model writes in this way.
+    pub fn spelled(spelling: Option<Spelling>) -> Self {
+        Self {
+            spelled: spelling.map(Spelled::new),
+            ..Self::default()
+        }
+    }
+
+    /// A value that the model writes in this way, and that other text may follow, which is not read.
+    pub fn in_text(spelling: Option<Spelling>) -> Self {
+        Self {
+            is_in_text: true,
+            ..Self::spelled(spelling)
+        }
+    }
+
+    fn again(&self) -> Self {
+        Self {
+            is_in_text: self.is_in_text,
+            spelled: self.spelled.as_ref().map(Spelled::again),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets what was read.
+    pub fn restart(&mut self) {
+        *self = self.again();
+    }
+
+    /// Reads the next piece of the text. Nothing happens after a mistake or after [`finish`](Self::finish).
+    pub fn push(&mut self, fragment: &str) {
+        self.read(fragment, &mut Feed::none());
+    }
+
+    /// Like [`push`](Self::push), and says what the piece changed: applied in order, the changes turn the value before
+    /// it into the value after it.
+    ///
+    /// A change costs as much as its own text; the characters that one fragment adds to a string come as one change.
+    /// Changes are not stored. Who comes later, or after a restore, begins with [`value`](Self::value) or with
+    /// [`replay`](Self::replay).
+    ///
+    /// ```
+    /// use stepwell_core::tool::{Change, PartialArguments};
+    ///
+    /// let mut arguments = PartialArguments::new();
+    /// arguments.push(r#"{"mail":{"to":["a@b.example"],"body":"Dear"#);
+    /// let mut shown = String::new();
+    /// arguments.push_with(r#" Ann,\nI "#, |change| {
+    ///     if let Change::Append { path: "/mail/body", text } = change {
+    ///         shown.push_str(text);
+    ///     }
+    /// });
+    /// assert_eq!(shown, " Ann,\nI ");
+    /// ```
+    pub fn push_with(&mut self, fragment: &str, mut on_change: impl FnMut(Change<'_>)) {
+        self.read(fragment, &mut Feed::to(&mut on_change));
+    }
+
+    /// The text has ended: a number that nothing encloses ends with it, nothing at all is `{}`, and anything that is
+    /// still open is a mistake. Pieces that come later change nothing.
+    pub fn finish(&mut self) {
+        self.end(&mut Feed::none());
+    }
+
+    /// Like [`finish`](Self::finish), and says what that changed.
+    pub fn finish_with(&mut self, mut on_change: impl FnMut(Change<'_>)) {
+        self.end(&mut Feed::to(&mut on_change));
+    }
+
+    /// All changes so far, for a view that begins with nothing (`null`). Linear in the text.
+    pub fn replay(&self, mut on_change: impl FnMut(Change<'_>)) {
+        let mut feed = Feed::to(&mut on_change);
+        let mut again = self.again();
+        again.read(&self.text, &mut feed);
+        if self.finished {
+            again.end(&mut feed);
+        }
+    }
+
+    /// What is certain so far; `null` while nothing is. Linear in the text so far.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        // A closed text always parses; the tests hold it to that.
+        let value = serde_json::from_str(&self.closed_text()).unwrap_or_default();
+        match &self.spelled {
+            Some(spelled) => spelled.value(value, self.state() == PartialState::Complete),
+            None => value,
+        }
+    }
+
+    /// What is certain so far as JSON text: the model's own, with what is open closed, and U+FFFD for half of a surrogate
+    /// pair. Linear in the text so far.
+    ///
+    /// ```
+    /// # use stepwell_core::tool::PartialArguments;
+    /// let mut arguments = PartialArguments::new();
+    /// arguments.push(r#"{"to": ["Ann", "Bo\u00"#);
+    /// assert_eq!(arguments.closed_text(), r#"{"to": ["Ann", "Bo"]}"#);
+    /// ```
+    #[must_use]
+    pub fn closed_text(&self) -> String {
+        let closed = self.reader.closed(&self.text);
+        repair_surrogates(&closed).unwrap_or(closed)
+    }
+
+    /// The model's own text so far. After a mistake it ends with the character that was one.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where the arguments stand.
+    #[must_use]
+    pub fn state(&self) -> PartialState {
+        self.reader.state
+    }
+
+    /// Whether a key came twice in an object, so that the complete value may differ from what was said before.
+    #[must_use]
+    pub fn has_repeated_keys(&self) -> bool {
+        self.reader.has_repeated_keys()
+    }
+
+    fn read(&mut self, fragment: &str, feed: &mut Feed<'_>) {
+        if self.finished || self.is_invalid() {
+            return;
+        }
+        let from = self.text.len();
+        self.text.push_str(fragment);
+        let Self {
+            text,
+            reader,
+            spelled,
+            ..
+        } = self;
+        let read = said(spelled.as_mut(), feed, |feed| reader.read(text, from, feed));
+        if let Err(stop) = read {
+            self.text.truncate(stop.read);
+            if self.is_in_text && self.state() == PartialState::Complete {
+                // Without the character that is not of the value.
+                self.text.pop();
+                self.finished = true;
+                return;
+            }
+            self.reader.state = PartialState::Invalid(stop.reason);
+        }
+    }
+
+    fn end(&mut self, feed: &mut Feed<'_>) {
+        if self.finished || self.is_invalid() {
+            return;
+        }
+        self.finished = true;
+        let Self {
+            text,
+            reader,
+            spelled,
+            ..
+        } = self;
+        let finished = said(spelled.as_mut(), feed, |feed| reader.finish(text, feed));
+        if let Err(stop) = finished {
+            self.reader.state = PartialState::Invalid(stop.reason);
+        }
+    }
+
+    fn is_invalid(&self) -> bool {
+        matches!(self.reader.state, PartialState::Invalid(_))
+    }
+}
+
+/// Reads with a feed that says everything in the tool's own names.
+fn said<R>(
+    spelled: Option<&mut Spelled>,
+    feed: &mut Feed<'_>,
+    read: impl FnOnce(&mut Feed<'_>) -> R,
+) -> R {
+    match spelled {
+        Some(spelled) => read(&mut Feed::to(&mut |change| spelled.say(change, feed))),
+        None => read(feed),
+    }
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    text: String,
+    finished: bool,
+}
+
+impl From<Stored> for PartialArguments {
+    fn from(stored: Stored) -> Self {
+        let mut arguments = Self::new();
+        arguments.push(&stored.text);
+        if stored.finished {
+            arguments.finish();
+        }
+        arguments
+    }
+}

@@ -1,0 +1,44 @@
+//! Without the feature `json-schema`: every schema and every value passes, and nothing is unfolded.
+
+use super::SchemaFault;
+use serde_json::Value;
+
+/// A tool's schema.
+#[derive(Debug)]
+pub struct Check;
+
+/// What schemas take in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weight;
+
+/// The steps that checks may still take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckSteps(());
+
+impl Check {
+    pub fn new(_schema: &Value) -> Result<Self, SchemaFault> {
+        Ok(Self)
+    }
+
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        self.check_within(value, &mut CheckSteps::default())
+    }
+
+    pub fn check_within(&self, _value: &Value, _left: &mut CheckSteps) -> Result<(), String> {
+        Ok(())
+    }
+
+    pub(crate) fn weight(&self) -> Weight {
+        Weight
+    }
+}
+
+impl Weight {
+    pub(crate) fn plus(self, _more: Self) -> Self {
+        self
+    }
+
+    pub(crate) fn fits(self) -> Result<(), SchemaFault> {
+        Ok(())
+    }
+}
