@@ -42,6 +42,7 @@ pub(crate) const ALL: &[Suite] = &[
     rust::RUST,
     install::SUITE,
     targets::SUITE,
+    peers::REACT_CLIENTS,
     model::SUITE,
     languages::WEB,
     stores::POSTGRES,

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     log::Log,
     process::{self, Background},
-    tools::{mock_llm, npm, venv::Venv},
+    tools::{chromium, mock_llm, npm, venv::Venv},
 };
 use anyhow::{Context as _, ensure};
 use std::{
@@ -70,6 +70,21 @@ pub(super) const COPILOTKIT: Suite = Suite {
         log.run(script("runtime.mjs").arg(url))?;
         let program = context.program(log, "stepwell")?;
         log.run(script("client.mjs").arg(program))
+    },
+};
+
+pub(super) const REACT_CLIENTS: Suite = Suite {
+    name: "react-clients",
+    about: "the React clients of CopilotKit and assistant-ui against `stepwell serve`, in Chromium: reloads, cut \
+            connections and stops in mid-answer",
+    run: |context, log| {
+        let project = context.root.join("tests/react-clients");
+        npm::ensure(log, &project)?;
+        let chromium = chromium::ensure(log)?;
+        let program = context.program(log, "stepwell")?;
+        let mut script = npm::script(&project, "run.mjs");
+        script.env_remove("STEPWELL_SERVE_TOKEN");
+        log.show(script.arg(program).arg(chromium))
     },
 };
 

@@ -1,0 +1,33 @@
+// The thread of assistant-ui's pages, built from its primitives.
+import { AssistantRuntimeProvider, AuiIf, ComposerPrimitive, MessagePrimitive, ThreadPrimitive } from "@assistant-ui/react";
+
+const Text = ({ text }) => <>{text}</>;
+
+const Message = ({ role }) => (
+  <MessagePrimitive.Root data-message={role}>
+    <MessagePrimitive.Parts components={{ Text }} />
+  </MessagePrimitive.Root>
+);
+
+const messages = {
+  UserMessage: () => <Message role="user" />,
+  AssistantMessage: () => <Message role="assistant" />,
+};
+
+export const Thread = ({ runtime, children }) => (
+  <AssistantRuntimeProvider runtime={runtime}>
+    <ThreadPrimitive.Root>
+      <ThreadPrimitive.Messages components={messages} />
+      <ComposerPrimitive.Root>
+        <ComposerPrimitive.Input />
+        <AuiIf condition={({ thread }) => thread.isRunning}>
+          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+        </AuiIf>
+        <AuiIf condition={({ thread }) => !thread.isRunning}>
+          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+        </AuiIf>
+      </ComposerPrimitive.Root>
+      {children}
+    </ThreadPrimitive.Root>
+  </AssistantRuntimeProvider>
+);
