@@ -99,6 +99,8 @@ export async function comeBack(name, agentOf, url) {
   const cut = asks("cut", "slow");
   await begun(cut, "cut");
   cut.abortRun();
+  await finished(cut, { runId: "cut" });
+  assert.equal(texts(cut), "This takes a while. Both are done.", `${name}: a page that was cut has all, once`);
   const reloaded = asks("cut", "slow");
   await finished(reloaded, { runId: "cut" });
   assert.equal(texts(reloaded), "This takes a while. Both are done.", `${name}: a page that is reloaded has all`);

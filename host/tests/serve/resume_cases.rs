@@ -249,7 +249,11 @@ fn check(expect: &Value, reads: &BTreeMap<String, Read>) {
     }
     let sum = |names: &Value| -> Vec<Value> {
         let names = names.as_str().unwrap().split('+');
-        names.flat_map(|name| reads[name].events.clone()).collect()
+        let events = names.flat_map(|name| reads[name].events.clone());
+        // Who posts a run again is told first what came before it.
+        events
+            .filter(|event| event["type"] != "MESSAGES_SNAPSHOT")
+            .collect()
     };
     for pair in expect["same"].as_array().into_iter().flatten() {
         assert_eq!(sum(&pair[0]), sum(&pair[1]), "{pair}");

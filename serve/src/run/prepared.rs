@@ -131,15 +131,16 @@ impl PreparedRun {
         !self.resume.is_empty() || !self.results.is_empty()
     }
 
-    /// Whether these messages are those that the client sends.
-    pub(crate) fn is_of(&self, history: &[Message]) -> bool {
+    /// Returns the messages that the client sends beyond `history`; `None` if `history` is not what they begin with.
+    pub(crate) fn beyond(&self, history: &[Message]) -> Option<Vec<MessageId>> {
         // What is added on the client's behalf has an id of its own each time.
         let own = |messages: &[Message]| -> Vec<MessageId> {
             let ids = messages.iter().map(Message::id);
             let ids = ids.filter(|id| !id.as_str().starts_with(CONTEXT_ID));
             ids.cloned().collect()
         };
-        own(&self.history) == own(history)
+        let more = own(&self.history);
+        Some(more.strip_prefix(&*own(history))?.to_vec())
     }
 
     /// What is kept with the turn.

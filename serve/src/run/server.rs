@@ -500,11 +500,20 @@ impl AgUiServer {
         })
     }
 
-    /// Whether a turn was begun with the messages of this run.
+    /// Whether a turn was begun with the messages of this run. A client whose connection was cut sends what it has of the
+    /// answer with them.
     async fn is_same(&self, turn: &TurnKey, run: &PreparedRun) -> Result<bool, StoreError> {
         let stored = self.store().turn(turn).await?;
         let history = stored.and_then(|stored| stored.history);
-        Ok(history.is_some_and(|history| run.is_of(&history.messages)))
+        let more = history.and_then(|history| run.beyond(&history.messages));
+        match more {
+            None => Ok(false),
+            Some(more) if more.is_empty() => Ok(true),
+            Some(more) => {
+                let written = self.read(turn).await?;
+                Ok(more.iter().all(|id| written.has_message(id)))
+            }
+        }
     }
 
     pub(super) async fn read(&self, turn: &TurnKey) -> Result<Written, StoreError> {

@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::MessageId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{EventRef, Message};
 use stepwell_io::Event;
@@ -78,6 +79,17 @@ impl Written {
         self.events.truncate(start + 1);
         self.next -= after as u64;
         Some(self)
+    }
+
+    /// Whether it tells of the message.
+    pub(crate) fn has_message(&self, id: &MessageId) -> bool {
+        self.events.iter().any(|event| match event {
+            Event::TextMessageStart(start) => start.message_id == *id,
+            Event::ReasoningMessageStart(start) => start.message_id == *id,
+            Event::ToolCallStart(start) => start.parent_message_id.as_ref() == Some(id),
+            Event::ToolCallResult(result) => result.message_id == *id,
+            _ => false,
+        })
     }
 
     /// Whether a run of this id was told.

@@ -13,6 +13,7 @@ use serde_json::{Map, Number, Value, json};
 pub enum Envelope {
     /// An event, as the JSON object that it stands for.
     Known {
+        /// The fields of the event.
         event: Metadata,
         /// Whether the base event names the type that the envelope does. The envelope counts.
         is_of_declared_type: bool,
