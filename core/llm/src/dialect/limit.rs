@@ -3,14 +3,14 @@
 /// A limit that an answer has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerLimit {
-    /// [`AnswerLimits::bytes`](crate::pipeline::AnswerLimits::bytes), or as much of one thing as is held until it is
+    /// `AnswerLimits::bytes`, or as much of one thing as is held until it is
     /// whole: of citations, of reasoning that only the provider can read, of items that are open.
     #[error("the answer went beyond its limit of {max} bytes, and was stopped")]
     Bytes {
         /// How many it may bring.
         max: u64,
     },
-    /// [`AnswerLimits::calls`](crate::pipeline::AnswerLimits::calls).
+    /// `AnswerLimits::calls`.
     #[error("the answer went beyond its limit of {max} tool calls, and was stopped")]
     Calls {
         /// How many it may leave without a result.

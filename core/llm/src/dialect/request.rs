@@ -126,7 +126,7 @@ pub struct Endpoint {
     /// Headers to send besides the dialect's own.
     #[serde(serialize_with = "shown::serialize_headers")]
     pub headers: Vec<(String, String)>,
-    /// The header that carries a key which the [host gives](crate::run::Credentials), where it is not the dialect's own.
+    /// The header that carries a key which the host gives (`Credentials`), where it is not the dialect's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_header: Option<KeyHeader>,
     /// Where the provider differs from its dialect.
@@ -258,7 +258,7 @@ impl Default for Media {
 }
 
 /// How a stream that breaks off is gone on with. The same request goes out again, as often as the
-/// [retry policy](crate::run::RetryPolicy) says; a body that brought something new begins its count anew.
+/// retry policy (`RetryPolicy`) says; a body that brought something new begins its count anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -341,7 +341,7 @@ pub struct GenerationSettings {
     pub cache_prompt: bool,
     /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not
     /// the user's name or address. Where a provider's requests have no field for it, a
-    /// [`Warning`](crate::run::RunEvent::Warning) says so.
+    /// `RunEvent::Warning` says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// What an AG-UI agent is to know beside the conversation; other APIs are not sent it.
@@ -383,7 +383,7 @@ pub enum ResponseFormat {
         /// The JSON Schema.
         schema: Value,
         /// Whether the provider must hold the model to it, where it can be asked to. A
-        /// [`Warning`](crate::run::RunEvent::Warning) says what it does not hold.
+        /// `RunEvent::Warning` says what it does not hold.
         strict: bool,
     },
 }

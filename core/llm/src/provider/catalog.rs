@@ -200,7 +200,7 @@ impl Catalog {
 
 /// The quirks of most compatible servers with these in their place.
 fn quirks(given: Map<String, Value>) -> Result<Quirks, String> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(&table::COMPATIBLE) else {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(table::COMPATIBLE) else {
         return Ok(table::COMPATIBLE);
     };
     for (name, value) in given {

@@ -1,5 +1,5 @@
 //! How much the models take and give, as their vendors' pages have it. A table, to be kept up; an app overrides it with
-//! [`ContextGuard::window`](crate::run::ContextGuard::window).
+//! `ContextGuard::window`.
 //!
 //! Sources: <https://platform.openai.com/docs/models>, <https://docs.claude.com/en/docs/about-claude/models/overview>,
 //! <https://ai.google.dev/gemini-api/docs/models>, <https://docs.mistral.ai/getting-started/models>,

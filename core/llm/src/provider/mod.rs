@@ -307,7 +307,7 @@ impl Provider {
         self.endpoint_for_host(api, model, base_url, key)
     }
 
-    /// The same for runs whose [host gives the key](crate::run::Credentials::Host) with each request: none is needed
+    /// The same for runs whose host gives the key (`Credentials::Host`) with each request: none is needed
     /// here.
     ///
     /// # Errors

@@ -136,7 +136,7 @@ impl OutputType {
     }
 
     /// Sets how the model is held to it. Where the provider cannot do that, the next best is taken, and a
-    /// [`Warning`](crate::run::RunEvent::Warning) says so.
+    /// `RunEvent::Warning` says so.
     #[must_use]
     pub fn mode(mut self, mode: OutputMode) -> Self {
         self.written.mode = mode;
@@ -151,7 +151,7 @@ impl OutputType {
     }
 
     /// Says whether the host decodes the answer too, after the schema was checked: it is asked with
-    /// [`DecodeOutput`](crate::run::Effect::DecodeOutput).
+    /// `Effect::DecodeOutput`.
     #[must_use]
     pub fn decoded_by_host(mut self, decodes: bool) -> Self {
         self.written.decoded_by_host = decodes;

@@ -20,7 +20,7 @@ pub struct Tool {
     #[serde(default)]
     pub requires_approval: bool,
     /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
-    /// Else the model is told when it goes in a circle: [`RepeatLimit`](crate::run::RepeatLimit).
+    /// Else the model is told when it goes in a circle: `RepeatLimit`.
     #[serde(default)]
     pub repeatable: bool,
     /// The longest it may take; the run's own limit if absent.
@@ -51,7 +51,7 @@ impl Tool {
     }
 
     /// Sets the JSON Schema of its arguments. A provider is sent it in words that it takes; if there are none, the tool
-    /// is left out of the run's requests, and a [`Warning`](crate::run::RunEvent::Warning) says so.
+    /// is left out of the run's requests, and a `RunEvent::Warning` says so.
     #[must_use]
     pub fn parameters(mut self, schema: Value) -> Self {
         self.definition.parameters = Some(schema);

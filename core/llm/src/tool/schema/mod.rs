@@ -1,7 +1,7 @@
 //! The JSON Schemas of tools' arguments: what is checked of a call, and the form in which a provider takes the schema.
 //!
 //! A provider takes a part of JSON Schema, and refuses a request, with all tools in it, for one schema that goes beyond
-//! that part. [`fit`] writes the same schema in words that the provider takes. Where the root is what it refuses, the
+//! that part. `fit` writes the same schema in words that the provider takes. Where the root is what it refuses, the
 //! model is given other words than the tool has: [`Spelling`] goes from the one to the other and back.
 
 #[cfg(feature = "json-schema")]
