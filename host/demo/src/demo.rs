@@ -1,5 +1,5 @@
 use crate::secret_numbers;
-use crate::terminal::{self, Shown, Summary};
+use crate::terminal::{Screen, Shown, Summary};
 use crate::{Failure, Format, follow, problem};
 use clap::Args;
 use futures::StreamExt;
@@ -74,7 +74,7 @@ impl Demo {
             print_conversation(&finished)?;
             return succeeded(&finished);
         }
-        let mut shown = Shown::new(terminal::screen());
+        let mut shown = Shown::new(Screen::new(None));
         shown.question(QUESTION)?;
         let finished = follow(turn, &mut shown).await?;
         shown.summary(&Summary {

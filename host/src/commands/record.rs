@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use stepwell_demo as demo;
 use stepwell_demo::Failure;
-use stepwell_demo::terminal::{self, Shown};
+use stepwell_demo::terminal::{Screen, Shown};
 use stepwell_demo::{follow, problem};
 use stepwell_io::{Agent, RunId};
 
@@ -70,7 +70,7 @@ impl Record {
             .journal(move |_: &RunId, lines: &str| lock(&sink).take(lines))
             .build()
             .map_err(Failure::usage)?;
-        let mut shown = Shown::new(terminal::screen());
+        let mut shown = Shown::new(Screen::new(None));
         shown.question(&self.question)?;
         let finished = follow(agent.send(&self.question), &mut shown).await?;
         drop(scripted);

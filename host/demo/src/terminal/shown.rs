@@ -13,7 +13,7 @@ const LONGEST: usize = 160;
 
 /// Turns the events of turns into what is shown of them.
 pub struct Shown {
-    screen: Box<dyn Screen + Send>,
+    screen: Screen,
     /// The calls of this turn that are not done yet.
     open: Vec<OpenCall>,
     calls: usize,
@@ -41,7 +41,7 @@ pub struct Summary<'a> {
 impl Shown {
     /// Shows turns there.
     #[must_use]
-    pub fn new(screen: Box<dyn Screen + Send>) -> Self {
+    pub fn new(screen: Screen) -> Self {
         Self {
             screen,
             open: Vec::new(),

@@ -19,7 +19,7 @@ use clap::Args;
 use session::Session;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
-use stepwell_demo::terminal::{Shown, screen_with};
+use stepwell_demo::terminal::{Screen, Shown};
 use stepwell_demo::{Failure, Format};
 use talk::Talk;
 use tokio::sync::mpsc;
@@ -84,7 +84,7 @@ impl Chat {
             news: servers.events(),
             asked,
             prompt: Prompt::start(commands::words())?,
-            shown: Shown::new(screen_with(Some(Box::new(Markdown::new())))),
+            shown: Shown::new(Screen::new(Some(Box::new(Markdown::new())))),
             initial: String::new(),
             is_leaving: false,
             has_failed: false,
