@@ -2,7 +2,6 @@
 
 use super::key_set::is_taken;
 use super::keys::{Keys, NoKey};
-use super::ring_provider;
 use super::user::User;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Validation, decode, decode_header};
@@ -66,7 +65,6 @@ struct Claims {
 impl Jwt {
     /// Takes the tokens of `issuer`: those for `audience`, or, without one, those for nobody in particular.
     pub(crate) fn new(issuer: String, audience: Option<String>, keys: Keys) -> Self {
-        ring_provider::install();
         Self {
             issuer,
             audience,

@@ -1,5 +1,7 @@
 //! The keys of an issuer, as its key set has them (RFC 7517).
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
@@ -29,7 +31,7 @@ enum Kind {
 impl Kind {
     fn of(jwk: &Jwk) -> Option<Self> {
         Some(match &jwk.algorithm {
-            AlgorithmParameters::RSA(_) => Self::Rsa,
+            AlgorithmParameters::RSA(key) if is_long_enough(&key.n) => Self::Rsa,
             AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {
                 Self::P256
             }
@@ -59,6 +61,12 @@ impl Kind {
             _ => return None,
         })
     }
+}
+
+/// Returns whether an RSA key with this modulus is safe: it has 2048 bits or more (RFC 7518, section 3.3).
+fn is_long_enough(modulus: &str) -> bool {
+    let modulus = BASE64_URL_SAFE_NO_PAD.decode(modulus).unwrap_or_default();
+    modulus.iter().skip_while(|byte| **byte == 0).count() >= 256
 }
 
 /// Whether tokens may be signed so: by a private key, whose public one verifies.
@@ -135,7 +143,9 @@ mod tests {
             json!({ "kty": "oct", "kid": "secret", "k": "AyM1SysPpbyDfgZld3umj1qzKObwVMko" });
         let unknown = json!({ "kty": "of tomorrow", "kid": "new" });
         let broken = json!({ "kty": "RSA", "kid": "broken" });
-        json!({ "keys": [broken, unknown, secret, other_use, ed, ec] })
+        let short = BASE64_URL_SAFE_NO_PAD.encode([255; 128]);
+        let short = json!({ "kty": "RSA", "kid": "short", "n": short, "e": "AQAB" });
+        json!({ "keys": [broken, short, unknown, secret, other_use, ed, ec] })
     }
 
     #[test]
@@ -153,6 +163,7 @@ mod tests {
             ("other", Algorithm::ES256),
             ("secret", Algorithm::HS256),
             ("ec", Algorithm::HS256),
+            ("short", Algorithm::RS256),
         ] {
             assert!(!is_found(Some(id), algorithm), "{id}");
         }
@@ -163,7 +174,7 @@ mod tests {
     fn without_an_id_there_is_one_key_or_none() {
         let mut set = set();
         let keys = set["keys"].as_array_mut().unwrap();
-        let mut second = keys[4].clone();
+        let mut second = keys[5].clone();
         second["kid"] = json!("second");
         keys.push(second);
         let keys = KeySet::parse(set.to_string().as_bytes()).unwrap();

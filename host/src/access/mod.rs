@@ -4,7 +4,6 @@
 mod jwt;
 mod key_set;
 mod keys;
-mod ring_provider;
 mod token_file;
 mod tokens;
 mod user;
