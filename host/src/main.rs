@@ -3,22 +3,15 @@
 
 mod access;
 mod commands;
-mod input;
 mod logging;
-mod markdown;
-mod mcp;
-mod metrics;
-mod prompt;
 mod serve;
 mod settings;
-mod store;
+mod setup;
 mod tools;
 
-use clap::Parser;
-use clap::error::ErrorKind;
-use commands::Command;
-use settings::{EVERYWHERE, GlobalFlags, Sources};
-use std::path::PathBuf;
+use clap::{CommandFactory, Parser};
+use commands::{Command, Invocation};
+use settings::GlobalSettings;
 use std::process::ExitCode;
 use stepwell_demo::Failure;
 
@@ -29,11 +22,8 @@ use stepwell_demo::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "stepwell", version, after_help = TO_TRY)]
 struct Cli {
-    /// A file with settings, in the place of your own one [env: STEPWELL_CONFIG]; `stepwell config` says which.
-    #[arg(long = "config", global = true, value_name = "FILE", help_heading = EVERYWHERE)]
-    config_file: Option<PathBuf>,
     #[command(flatten)]
-    global: GlobalFlags,
+    global: GlobalSettings,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -67,22 +57,16 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            return match error.kind() {
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
-                _ => Err(Failure::command_line(&error)),
-            };
-        }
-    };
-    let sources = Sources::read(cli.config_file.as_deref(), &cli.global)?;
-    let general = sources.with(&[])?;
+    let (cli, sources) = settings::parse::<Cli>()?;
     let command = cli.command.unwrap_or_default();
-    // What is left of the traces goes out when it is dropped.
-    let _logging = logging::start(&general, command.log_by_default())?;
-    if let Some(file) = &general.settings.providers {
-        input::add_providers(file)?;
+    // Dropping it sends the last traces.
+    let _logging = logging::start(&cli.global, &sources, command.default_log())?;
+    if let Some(file) = &cli.global.providers {
+        setup::add_providers(file)?;
     }
-    command.run(&sources)
+    command.run(Invocation {
+        global: cli.global,
+        sources,
+        command_line: Cli::command(),
+    })
 }

@@ -34,19 +34,13 @@ impl Failure {
     /// A mistake in the command line: clap's own words without the page of help.
     pub fn command_line(error: &clap::Error) -> Self {
         let text = error.to_string();
-        let paragraphs = text
-            .split("\n\n")
-            .take_while(|paragraph| !paragraph.starts_with("Usage:"))
-            .filter(|paragraph| !paragraph.starts_with("For more information"))
-            .map(one_line);
-        let words = paragraphs.collect::<Vec<_>>().join("; ");
-        let words = words.strip_prefix("error: ").unwrap_or(&words);
         let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
         let command = usage.unwrap_or("stepwell").split(' ');
         let command: Vec<_> = command
             .take_while(|word| !word.starts_with(['[', '<', '-']))
             .collect();
-        Self::Usage(format!("{words}; try `{} --help`", command.join(" ")))
+        let reason = command_line_reason(error);
+        Self::Usage(format!("{reason}; try `{} --help`", command.join(" ")))
     }
 
     /// What the user is told, if there is anyone to tell.
@@ -76,6 +70,22 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Self::NoReader,
             _ => Self::failed(error),
         }
+    }
+}
+
+/// Returns clap's reason on one line, without its references to the help.
+#[must_use]
+pub fn command_line_reason(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraphs = text
+        .split("\n\n")
+        .take_while(|paragraph| !paragraph.starts_with("Usage:"))
+        .filter(|paragraph| !paragraph.starts_with("For more information"))
+        .map(one_line);
+    let reason = paragraphs.collect::<Vec<_>>().join("; ");
+    match reason.strip_prefix("error: ") {
+        Some(reason) => reason.to_owned(),
+        None => reason,
     }
 }
 

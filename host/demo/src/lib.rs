@@ -12,6 +12,6 @@ pub mod secret_numbers;
 pub mod terminal;
 
 pub use demo::{Demo, QUESTION, agent};
-pub use failure::{Failure, one_line};
+pub use failure::{Failure, command_line_reason, one_line};
 pub use follow::{Beside, follow, follow_with, problem};
 pub use provider::{Format, add_providers, catalog};

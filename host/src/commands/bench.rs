@@ -1,4 +1,4 @@
-use crate::input::Recording;
+use crate::commands::recording::Recording;
 use clap::Args;
 use serde::Serialize;
 use std::borrow::Cow;

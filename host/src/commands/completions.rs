@@ -1,4 +1,4 @@
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use std::io::{self, Write};
 use stepwell_demo::Failure;
@@ -21,15 +21,10 @@ Where each shell looks for it:
   elvish       stepwell completions elvish >> ~/.config/elvish/rc.elv";
 
 impl Completions {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
-        // Into memory first: written right away, it panics where nobody reads.
+    pub(crate) fn run(&self, mut command_line: Command) -> Result<(), Failure> {
+        // Into memory first: writing to a closed pipe would panic.
         let mut script = Vec::new();
-        clap_complete::generate(
-            self.shell,
-            &mut crate::Cli::command(),
-            "stepwell",
-            &mut script,
-        );
+        clap_complete::generate(self.shell, &mut command_line, "stepwell", &mut script);
         Ok(io::stdout().write_all(&script)?)
     }
 }

@@ -1,11 +1,9 @@
-use crate::mcp::Mcp;
 use crate::settings::{
-    EngineFlags, InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags,
-    ToolFlags, flags, variables,
+    AllSettings, GlobalSettings, Origin, Sources, hide, known_settings, variables,
 };
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,19 +20,7 @@ pub(crate) struct ShowConfig {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]
-    model: ModelFlags,
-    #[command(flatten)]
-    limits: LimitFlags,
-    #[command(flatten)]
-    tools: ToolFlags,
-    #[command(flatten)]
-    mcp: Mcp,
-    #[command(flatten)]
-    store: StoreFlags,
-    #[command(flatten)]
-    engine: EngineFlags,
-    #[command(flatten)]
-    serve: ServeFlags,
+    settings: AllSettings,
     /// Of `chat`, and no setting.
     #[arg(long = "resume", value_name = "SESSION", num_args = 0..=1, hide = true)]
     _resume: Option<String>,
@@ -89,30 +75,14 @@ struct Setting {
 }
 
 impl ShowConfig {
-    pub(crate) fn run(&self, sources: &Sources) -> Result<(), Failure> {
-        let own = [
-            flags(&self.model)?,
-            flags(&self.limits)?,
-            flags(&self.tools)?,
-            flags(&self.mcp)?,
-            flags(&self.store)?,
-            flags(&self.engine)?,
-            flags(&self.serve)?,
-        ];
-        let in_force = sources.with(&own)?;
+    pub(crate) fn run(&self, global: &GlobalSettings, sources: &Sources) -> Result<(), Failure> {
+        let mut settings = listed(&self.settings, sources)?;
+        settings.extend(listed(global, sources)?);
         let file = sources.file();
-        let settings = in_force.shown().into_iter();
         let report = Report {
             file: file.map(|(path, is_read)| File { path, is_read }),
-            api_key: api_key(&in_force),
-            settings: settings
-                .map(|(key, value, origin)| Setting {
-                    variables: variables(&key),
-                    key,
-                    value,
-                    origin,
-                })
-                .collect(),
+            api_key: self.settings.model.provider.as_deref().and_then(api_key),
+            settings,
         };
         let mut out = io::stdout().lock();
         match self.format {
@@ -126,8 +96,28 @@ impl ShowConfig {
     }
 }
 
-fn api_key(in_force: &InForce) -> Option<Key> {
-    let provider = in_force.settings.provider.as_deref()?;
+/// Lists a group of settings, with what may be a secret hidden.
+fn listed(group: &impl Serialize, sources: &Sources) -> Result<Vec<Setting>, Failure> {
+    let values: Map<String, Value> = serde_json::to_value(group)
+        .and_then(serde_json::from_value)
+        .map_err(Failure::failed)?;
+    let known = known_settings();
+    let listed = values.into_iter().map(|(key, mut value)| {
+        hide(&mut value);
+        let setting = known
+            .iter()
+            .find(|setting| setting.get_id() == key.as_str());
+        Setting {
+            origin: sources.origin(&key),
+            variables: setting.map(variables).unwrap_or_default(),
+            key,
+            value,
+        }
+    });
+    Ok(listed.collect())
+}
+
+fn api_key(provider: &str) -> Option<Key> {
     let variable = catalog().find(provider).ok()?.key_variable.to_string();
     let is_set = env::var_os(&variable).is_some_and(|key| !key.is_empty());
     Some(Key { variable, is_set })

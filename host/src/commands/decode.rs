@@ -1,5 +1,5 @@
 use super::agui::Encoding;
-use crate::input::Recording;
+use crate::commands::recording::Recording;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;

@@ -6,22 +6,31 @@ mod chat;
 mod completions;
 mod config;
 mod decode;
-mod guard;
 mod load;
 mod providers;
 mod record;
+mod recording;
 mod replay;
 mod serve;
 mod statechart;
+mod stop_signal;
 mod token;
 
-use crate::settings::Sources;
+use crate::settings::{GlobalSettings, Sources};
 use clap::Subcommand;
 use std::future::Future;
 use stepwell_demo::Demo;
 use stepwell_demo::Failure;
 
-/// What the program can do.
+/// What commands have besides their own flags.
+pub(crate) struct Invocation {
+    pub(crate) global: GlobalSettings,
+    pub(crate) sources: Sources,
+    /// All commands with their flags.
+    pub(crate) command_line: clap::Command,
+}
+
+/// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Two secret numbers, found by two tools: a whole turn with a scripted model, without key and network.
@@ -61,27 +70,32 @@ impl Default for Command {
 }
 
 impl Command {
-    /// What is logged if nobody says what: a server's errors are for its log.
-    pub(crate) fn log_by_default(&self) -> Option<&'static str> {
+    /// Returns what is logged unless a setting says otherwise: a server's errors are for its log.
+    pub(crate) fn default_log(&self) -> Option<&'static str> {
         matches!(self, Self::Serve(_)).then_some("warn")
     }
 
-    pub(crate) fn run(self, sources: &Sources) -> Result<(), Failure> {
+    pub(crate) fn run(self, invocation: Invocation) -> Result<(), Failure> {
+        let Invocation {
+            global,
+            sources,
+            command_line,
+        } = invocation;
         match self {
             Self::Demo(demo) => wait(demo.run()),
-            Self::Chat(chat) => wait(chat.run(sources)),
+            Self::Chat(chat) => wait(chat.run(&sources)),
             Self::Decode(decode) => decode.run(),
             Self::Agui(agui) => agui.run(),
             Self::Bench(bench) => bench.run(),
-            Self::Load(load) => wait(load.run(sources)),
-            Self::Record(record) => wait(record.run(sources)),
+            Self::Load(load) => wait(load.run()),
+            Self::Record(record) => wait(record.run(&sources)),
             Self::Replay(replay) => replay.run(),
             Self::Statechart(statechart) => statechart.run(),
-            Self::Serve(serve) => wait(serve.run(sources)),
+            Self::Serve(serve) => wait(serve.run(&sources)),
             Self::Token(token) => token.run(),
-            Self::Config(config) => config.run(sources),
+            Self::Config(config) => config.run(&global, &sources),
             Self::Providers(providers) => providers.run(),
-            Self::Completions(completions) => completions.run(),
+            Self::Completions(completions) => completions.run(command_line),
         }
     }
 }

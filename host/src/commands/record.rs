@@ -1,6 +1,6 @@
-use super::chat::set_endpoint;
 use super::replay::redacted;
-use crate::settings::{LimitFlags, ModelFlags, Origin, Sources, flags};
+use crate::settings::{LimitSettings, ModelSettings, Sources};
+use crate::setup::endpoint;
 use crate::tools::{calculator, clock};
 use clap::Args;
 use std::fs;
@@ -25,9 +25,9 @@ pub(crate) struct Record {
     #[arg(long)]
     redact: bool,
     #[command(flatten)]
-    model: ModelFlags,
+    model: ModelSettings,
     #[command(flatten)]
-    limits: LimitFlags,
+    limits: LimitSettings,
     /// What to ask.
     #[arg(long, value_name = "TEXT", default_value = demo::QUESTION)]
     question: String,
@@ -35,15 +35,9 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) async fn run(self, sources: &Sources) -> Result<(), Failure> {
-        let in_force = sources.with(&[flags(&self.model)?, flags(&self.limits)?])?;
-        let settings = &in_force.settings;
-        let endpoint = set_endpoint(settings)?;
-        for key in ["api", "base_url", "instructions", "model"] {
-            if let (None, Origin::Flag(flag)) = (&endpoint, in_force.origin(key)) {
-                return Err(Failure::usage(format!(
-                    "{flag} is of a provider: name it with --provider"
-                )));
-            }
+        let endpoint = endpoint(&self.model)?;
+        if endpoint.is_none() {
+            sources.refuse_provider_flags(&["api", "base_url", "instructions", "model"])?;
         }
         let journal = Journal::to(&self.file, self.redact)?;
         let mut scripted = None;
@@ -57,7 +51,7 @@ impl Record {
                 let agent = Agent::builder(endpoint)
                     .tool(clock::tool(), clock::run)
                     .tool(calculator::tool(), calculator::run);
-                match &settings.instructions {
+                match &self.model.instructions {
                     Some(instructions) => agent.instructions(instructions),
                     None => agent,
                 }
@@ -66,7 +60,7 @@ impl Record {
         let journal = Arc::new(Mutex::new(journal));
         let sink = Arc::clone(&journal);
         let agent = agent
-            .configure(|config| settings.limit(&mut config.limits))
+            .configure(|config| self.limits.apply(&mut config.limits))
             .journal(move |_: &RunId, lines: &str| lock(&sink).take(lines))
             .build()
             .map_err(Failure::usage)?;

@@ -1,8 +1,8 @@
 //! What the agents of all runs begin with: the server's model and tools.
 
 use super::backend::Backend;
+use super::metrics::Metrics;
 use crate::logging::traces_content;
-use crate::metrics::Metrics;
 use stepwell_core::run::TextOptions;
 use stepwell_io::{Agent, RunId, WhenBusy};
 use stepwell_serve::parts::TurnAgent;

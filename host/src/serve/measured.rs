@@ -1,6 +1,6 @@
 //! A store whose writes are measured.
 
-use crate::metrics::Metrics;
+use super::metrics::Metrics;
 use futures::FutureExt;
 use std::sync::Arc;
 use stepwell_io::store::{Generation, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey};

@@ -17,6 +17,7 @@ mod extract;
 mod host_name;
 mod journals;
 mod measured;
+mod metrics;
 mod openapi;
 mod page;
 mod recording;
@@ -38,15 +39,14 @@ mod user_limits;
 
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
-pub(crate) use recording::Record;
 pub(crate) use scripted::{scripted, scripted_slowly};
 pub(crate) use serving::{EngineSettings, Limits, Serving, SessionStore};
 #[cfg(feature = "restate")]
 pub(crate) use stepwell_serve::parts::RestateSettings;
 
-use crate::metrics::Metrics;
 use axum::Router;
 use measured::MeasuredStore;
+use metrics::Metrics;
 use recording::Recorder;
 use sessions::Sessions;
 use std::future::Future;

@@ -1,6 +1,6 @@
 //! The journals of turns, for those who look into a run: in memory, the latest ones.
 
-use clap::ValueEnum;
+use crate::settings::Record;
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hasher};
@@ -16,29 +16,6 @@ const LONGEST: usize = 4 << 20;
 
 /// The most bytes of all journals: the oldest make room.
 const MOST: usize = 64 << 20;
-
-/// Which journals of turns are kept for those who may read them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Record {
-    /// None.
-    #[default]
-    Off,
-    /// With their texts hidden.
-    Redacted,
-    /// With all that was said.
-    Full,
-}
-
-impl Record {
-    /// As its flag has it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Redacted => "redacted",
-            Self::Full => "full",
-        }
-    }
-}
 
 /// What keeps them. Clones are the same.
 #[derive(Clone, Debug)]

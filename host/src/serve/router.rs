@@ -2,13 +2,13 @@
 
 use super::connections::{HEALTH_PATH, READY_PATH};
 use super::extract::Asker;
+use super::metrics::MEDIA_TYPE;
 use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
 use super::refusal::{Code, Refusal, as_text_for_chats};
 use super::{
     Server, authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
     turn_events, turn_stream, turns,
 };
-use crate::metrics::MEDIA_TYPE;
 use axum::Json;
 use axum::Router;
 use axum::extract::State;

@@ -1,6 +1,6 @@
 use super::connections::Bounds;
-use super::recording::Record;
 use crate::access::Access;
+use crate::settings::Record;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;

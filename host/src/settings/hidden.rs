@@ -1,11 +1,11 @@
-//! What of a setting is not shown: what stands where a credential stands.
+//! Credentials within settings, which are never shown.
 
 use serde_json::Value;
 
 const HIDDEN: &str = "***";
 
-/// Hides what may be a secret in all texts of a value.
-pub(super) fn hide(value: &mut Value) {
+/// Replaces the parts of a value's strings that may be a secret.
+pub(crate) fn hide(value: &mut Value) {
     match value {
         Value::String(text) => *text = hidden(text),
         Value::Array(values) => values.iter_mut().for_each(hide),
@@ -13,8 +13,8 @@ pub(super) fn hide(value: &mut Value) {
     }
 }
 
-/// The text word by word, without passwords of addresses, values of variables and parameters that go by a secret's
-/// name, and what follows a flag that does.
+/// Replaces passwords in URLs, the values of variables and parameters that have a secret's name, and the word after a
+/// flag that has one.
 fn hidden(text: &str) -> String {
     let mut is_secret = false;
     let words = text.split(' ').map(|word| {
@@ -72,7 +72,7 @@ mod tests {
     use super::hidden;
 
     #[test]
-    fn what_stands_in_a_secrets_place_is_hidden() {
+    fn secrets_are_replaced() {
         for (text, shown) in [
             ("postgres://me:pw@db/x", "postgres://me:***@db/x"),
             (

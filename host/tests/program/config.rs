@@ -1,4 +1,4 @@
-//! What is set, and where it comes from.
+//! The settings and their sources.
 
 use crate::chat::model;
 use crate::program::before;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use stepwell_mock_llm::{Hop, Script};
 use tempfile::TempDir;
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed when the test ends.
 struct Folder(TempDir);
 
 impl Folder {
@@ -49,7 +49,7 @@ fn is(report: &Value, key: &str, value: Value, origin: Value) {
 }
 
 #[test]
-fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
+fn flag_overrides_variable_overrides_file_overrides_default() {
     let folder = Folder::new().with(
         "model = \"of the file\"\nmax_tool_rounds = 3\ngrace = 4\nask_before = [\"a\", \"b\"]\n",
     );
@@ -103,7 +103,7 @@ fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
 }
 
 #[test]
-fn the_programs_own_variable_goes_before_the_plain_one() {
+fn prefixed_variable_overrides_plain_one() {
     let report = listed(
         &[],
         &[("MAX_TOOL_ROUNDS", "5"), ("STEPWELL_MAX_TOOL_ROUNDS", "6")],
@@ -113,7 +113,7 @@ fn the_programs_own_variable_goes_before_the_plain_one() {
 }
 
 #[test]
-fn the_users_own_file_is_read_and_none_of_the_folder_one_is_in() {
+fn user_file_is_read_and_working_directory_is_not() {
     let folder = Folder::new().with("grace = 77\n");
     std::fs::write(folder.0.path().join("stepwell.toml"), "grace = 1\n").expect("a file");
     std::fs::write(folder.0.path().join("config.toml"), "grace = 1\n").expect("a file");
@@ -131,7 +131,7 @@ fn the_users_own_file_is_read_and_none_of_the_folder_one_is_in() {
 }
 
 #[test]
-fn what_is_printed_as_text_can_be_a_file() {
+fn text_output_is_a_valid_file() {
     let printed = config(&["--model", "a \"model\"", "--mcp", "run 'it'"], &[])
         .succeeded()
         .out;
@@ -175,7 +175,7 @@ fn no_secret_is_printed() {
 }
 
 #[test]
-fn what_is_no_setting_is_refused_with_its_place() {
+fn wrong_name_or_value_is_refused_with_its_place() {
     for (text, expected) in [
         (
             "model = \"m\"\nmodle = \"m\"\n",
@@ -183,13 +183,16 @@ fn what_is_no_setting_is_refused_with_its_place() {
         ),
         (
             "max_runs = \"many\"\n",
-            "line 1, column 12: invalid type: string",
+            "line 1, column 12: invalid value 'many' for '--max-runs <N>'",
         ),
         (
             "listen = \"here\"\n",
-            "line 1, column 10: invalid socket address",
+            "line 1, column 10: invalid value 'here' for '--listen <ADDRESS:PORT>': invalid socket address",
         ),
-        ("token = \"\"\n", "the token is empty"),
+        (
+            "token = \"\"\n",
+            "invalid value '' for '--token <TOKEN>': it is empty",
+        ),
     ] {
         let folder = Folder::new().with(text);
         let file = folder.file().display().to_string();
@@ -201,7 +204,7 @@ fn what_is_no_setting_is_refused_with_its_place() {
         (
             "MAX_TOOL_ROUNDS",
             "ten",
-            "environment variable MAX_TOOL_ROUNDS: string \"ten\"",
+            "environment variable MAX_TOOL_ROUNDS: invalid value 'ten' for '--max-tool-rounds <N>'",
         ),
         (
             "STEPWELL_MAX_TOOL_ROUNDS",
@@ -216,9 +219,13 @@ fn what_is_no_setting_is_refused_with_its_place() {
         (
             "STEPWELL_AT_LIMIT",
             "stop",
-            "`stop` is none of: fail, complete, sum-up",
+            "invalid value 'stop' for '--at-limit <AT_LIMIT>' [possible values: fail, complete, sum-up]",
         ),
-        ("STEPWELL_SERVE_TOKEN", "", "the token is empty"),
+        (
+            "STEPWELL_SERVE_TOKEN",
+            "",
+            "STEPWELL_SERVE_TOKEN: invalid value '' for '--token <TOKEN>': it is empty",
+        ),
         (
             "STEPWELL_SERVE_TOKNE",
             "s3cret",
@@ -237,7 +244,7 @@ fn what_is_no_setting_is_refused_with_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_takes_its_model_and_its_limits_from_the_settings() {
+async fn chat_takes_model_and_limits_from_settings() {
     let script = Script::new()
         .hop(
             Hop::new()
@@ -263,7 +270,7 @@ async fn a_chat_takes_its_model_and_its_limits_from_the_settings() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_limit_of_the_environment_holds() {
+async fn limit_from_environment_is_enforced() {
     let call = || Hop::new().tool_call("calculator", json!({ "expression": "1 + 1" }));
     let model = model(Script::new().hop(call()).hop(call())).await;
     let base_url = model.base_url();
@@ -276,7 +283,7 @@ async fn a_limit_of_the_environment_holds() {
 }
 
 #[test]
-fn a_model_without_a_provider_is_a_mistake() {
+fn model_without_provider_is_refused() {
     for command in ["chat", "serve"] {
         let ran = finish(stepwell(&[command, "--model", "m"]), b"");
         assert!(ran.failed(2).contains("--model is of a provider"));
@@ -284,7 +291,7 @@ fn a_model_without_a_provider_is_a_mistake() {
 }
 
 #[test]
-fn the_guide_has_every_setting_with_its_variables_and_its_default() {
+fn guide_lists_every_setting_with_variables_and_default() {
     let report = listed(&[], &[]);
     let guide = include_str!("../../../docs/guides/settings.md");
     for setting in report["settings"].as_array().expect("settings") {

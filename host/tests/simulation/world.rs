@@ -1,6 +1,6 @@
 //! What a seed is about: the hosts, their store, and what is known of all that happened.
 
-use super::super::{Backend, EngineSettings, Host, Limits, Record, Serving, SessionStore};
+use super::super::{Backend, EngineSettings, Host, Limits, Serving, SessionStore};
 use super::clients::chance::Chance;
 use super::clients::findings::{Finding, Rule};
 use super::life::Life;
@@ -12,6 +12,7 @@ use super::wire::Provider;
 #[cfg(feature = "restate")]
 use super::{restate, restate_ingress};
 use crate::access::Access;
+use crate::settings::Record;
 use axum::Router;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! Files without an AG-UI event, and what they seem to be instead.
 
-use super::Encoding;
+use super::encoding::Encoding;
 use serde_json::Value;
 
 /// Why a file without an event is no stream. `None` where it may be one with mistakes: those are findings.

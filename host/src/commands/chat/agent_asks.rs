@@ -1,16 +1,16 @@
-//! What an AG-UI agent asks in a chat, in the place of an answer or in the middle of it.
+//! Questions of an AG-UI agent in a chat, instead of an answer or within it.
 
-use super::asking::{choices, read_answer};
-use crate::prompt::{Line, Prompt};
+use super::asking::{Reply, ask_until_valid, hint, read_answer};
+use super::prompt::Prompt;
 use serde_json::{Value, json};
 use stepwell_demo::terminal::{Shown, revealed};
 use stepwell_demo::{Failure, one_line};
 use stepwell_io::{Interrupt, Question, ResumeEntry, ResumeStatus};
 
-/// How often an agent may ask in a pipe before its turn is cancelled.
+/// The number of times that an agent may ask in a pipe before its turn is cancelled.
 const MAX_REFUSALS: u32 = 1;
 
-/// Asks the user one question after the other. `None` if the user stops the turn instead.
+/// Asks the user one question after the other. Returns `None` if the user stops the turn instead.
 pub(super) async fn answer(
     interrupts: Vec<Interrupt>,
     prompt: &mut Prompt,
@@ -20,35 +20,25 @@ pub(super) async fn answer(
     for interrupt in interrupts {
         let question = question(&interrupt);
         shown.tool_asks("the agent", &question.message)?;
-        let hint = if is_approval(&question) {
-            "yes or no".to_owned()
-        } else {
-            choices(&question)
+        let hint = match is_approval(&question) {
+            true => Some("yes or no".to_owned()),
+            false => hint(&question),
         };
-        if !hint.is_empty() {
+        if let Some(hint) = hint {
             shown.remark(&hint)?;
         }
-        let payload = loop {
-            match prompt.ask("answer (empty: none) › ", "").await {
-                Line::Text(text) if text.trim().is_empty() => break None,
-                Line::Text(text) => match read(&question, &text) {
-                    Ok(value) => break Some(value),
-                    Err(misfit) => shown.remark(&format!("that does not fit: {misfit}"))?,
-                },
-                Line::Interrupted => return Ok(None),
-                Line::End => break None,
-                Line::Failed(reason) => {
-                    return Err(Failure::failed(format!("standard input: {reason}")));
-                }
-            }
+        let payload = match ask_until_valid(|line| read(&question, line), prompt, shown).await? {
+            Reply::Value(value) => Some(value),
+            Reply::Declined | Reply::End => None,
+            Reply::Stop => return Ok(None),
         };
         answers.push(entry(interrupt, payload));
     }
     Ok(Some(answers))
 }
 
-/// Tells the agent that nobody answers, for a pipe: its lines are for the model, not for what an agent wants to know.
-/// `None` if it was told so often that the turn ends.
+/// Answers an agent in a pipe, whose lines are for the model, that there is no answer. Returns `None` after
+/// [`MAX_REFUSALS`], so that the turn ends.
 pub(super) fn refuse(interrupts: Vec<Interrupt>, times: u32) -> Option<Vec<ResumeEntry>> {
     for interrupt in &interrupts {
         let asked = revealed(&question(interrupt).message).to_string();
@@ -75,7 +65,7 @@ fn question(interrupt: &Interrupt) -> Question {
     )
 }
 
-/// Whether the question is answered by allowing something, as Stepwell's own servers ask.
+/// Returns whether the question asks for an approval, in the form of Stepwell's own servers.
 fn is_approval(question: &Question) -> bool {
     let is = |approved: bool| question.check(&json!({ "approved": approved })).is_ok();
     let schema = &question.schema;
@@ -116,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_answered_by_yes_or_no() {
+    fn approval_is_answered_by_yes_or_no() {
         let approval = asked(&json!({
             "type": "object",
             "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
@@ -134,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_a_schema_takes_any_text() {
+    fn question_without_schema_accepts_any_text() {
         let interrupt = json!({"id": "i", "reason": "input_required"});
         let question = question(&serde_json::from_value(interrupt).expect("one"));
         assert_eq!(question.message, "input_required");

@@ -1,10 +1,11 @@
 //! Who answers in a chat: the model that the settings name, or the scripted one.
 
-use super::asking::{Ask, AskBefore, answerer, approver};
-use super::set_endpoint;
+use super::ask_before::AskBefore;
+use super::asking::{Ask, answerer, approver};
 use crate::logging::traces_content;
 use crate::serve::{Backend, ServerTool, scripted, scripted_slowly};
-use crate::settings::{InForce, Origin, Settings};
+use crate::settings::{LimitSettings, ModelSettings, Origin, Sources};
+use crate::setup::endpoint;
 use crate::tools::{calculator, clock};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +19,17 @@ use stepwell_mock_llm::MockLlm;
 /// The time between two pieces of what the scripted model says to a user who watches.
 const PIECE: Duration = Duration::from_millis(25);
 
+/// The settings of a chat's agents.
+pub(super) struct AgentSettings {
+    pub(super) model: ModelSettings,
+    pub(super) limits: LimitSettings,
+    /// The tools that need the user's approval.
+    pub(super) ask_before: Vec<String>,
+}
+
 /// Makes the agents of a chat: one for each session, and others where the model is changed.
 pub(super) struct Agents {
-    settings: Settings,
+    settings: AgentSettings,
     /// If no provider is set.
     scripted: Option<(MockLlm, Backend)>,
     servers: McpServers,
@@ -30,21 +39,15 @@ pub(super) struct Agents {
 impl Agents {
     /// For a user who watches, the scripted model takes its time.
     pub(super) async fn new(
-        in_force: InForce,
+        settings: AgentSettings,
+        sources: &Sources,
         servers: McpServers,
         ask: Ask,
         is_watched: bool,
     ) -> Result<Self, Failure> {
-        let asks_for = in_force.origin("ask_before");
         let mut scripted_model = None;
-        if set_endpoint(&in_force.settings)?.is_none() {
-            for key in ["api", "base_url", "model"] {
-                if let Origin::Flag(flag) = in_force.origin(key) {
-                    return Err(Failure::usage(format!(
-                        "{flag} is of a provider: name it with --provider"
-                    )));
-                }
-            }
+        if endpoint(&settings.model)?.is_none() {
+            sources.refuse_provider_flags(&["api", "base_url", "model"])?;
             let client = HttpClient::new().map_err(Failure::failed)?;
             scripted_model = Some(if is_watched {
                 scripted_slowly(PIECE, client).await?
@@ -53,12 +56,12 @@ impl Agents {
             });
         }
         let agents = Self {
-            settings: in_force.settings,
+            settings,
             scripted: scripted_model,
             servers,
             ask,
         };
-        if matches!(asks_for, Origin::Flag(_)) {
+        if matches!(sources.origin("ask_before"), Origin::Flag(_)) {
             agents.know_what_asks()?;
         }
         Ok(agents)
@@ -73,16 +76,16 @@ impl Agents {
         if self.is_scripted() {
             return "scripted model".to_owned();
         }
-        let Settings {
+        let ModelSettings {
             provider, model, ..
-        } = &self.settings;
+        } = &self.settings.model;
         let names = provider.iter().chain(model).map(String::as_str);
         names.collect::<Vec<_>>().join(" · ")
     }
 
     /// Another model: of the same provider, or of the one that is named before it.
     pub(super) fn change(&mut self, words: &[&str]) -> Result<(), Failure> {
-        let mut settings = self.settings.clone();
+        let mut settings = self.settings.model.clone();
         match words {
             [model] if !self.is_scripted() => settings.model = Some((*model).to_owned()),
             [provider, model] => {
@@ -99,8 +102,8 @@ impl Agents {
                 ));
             }
         }
-        set_endpoint(&settings)?;
-        self.settings = settings;
+        endpoint(&settings)?;
+        self.settings.model = settings;
         self.scripted = None;
         Ok(())
     }
@@ -114,7 +117,7 @@ impl Agents {
         let settings = &self.settings;
         let endpoint = match &self.scripted {
             Some((_, backend)) => Some(backend.endpoint.clone()),
-            None => set_endpoint(settings)?,
+            None => endpoint(&settings.model)?,
         };
         let endpoint = endpoint.ok_or_else(|| Failure::usage("no provider is set"))?;
         let names = settings.ask_before.clone();
@@ -128,7 +131,7 @@ impl Agents {
             // What was left open elsewhere is stopped by what the user says here.
             .when_busy(WhenBusy::Cancel)
             .configure(|config| {
-                settings.limit(&mut config.limits);
+                settings.limits.apply(&mut config.limits);
                 // Each call is shown on a line of its own.
                 config.text = TextOptions::AS_WRITTEN;
             });
@@ -141,7 +144,7 @@ impl Agents {
             definition.requires_approval |= asks;
             agent = agent.tool_handler(definition, tool);
         }
-        if let Some(instructions) = &settings.instructions {
+        if let Some(instructions) = &settings.model.instructions {
             agent = agent.instructions(instructions);
         }
         agent.build().map_err(Failure::usage)

@@ -2,8 +2,8 @@
 
 use super::agent_asks;
 use super::asking::{Asked, Asking, ask};
-use crate::mcp;
-use crate::prompt::Prompt;
+use super::prompt::Prompt;
+use crate::setup::mcp;
 use std::future::pending;
 use stepwell_demo::terminal::Shown;
 use stepwell_demo::{Beside, Failure};

@@ -1,26 +1,27 @@
 mod agent_asks;
 mod agents;
+mod ask_before;
 mod asking;
 mod beside;
 mod commands;
+mod markdown;
+mod prompt;
 mod saved;
 mod session;
 mod talk;
 
-use crate::markdown::Markdown;
-use crate::mcp::Mcp;
-use crate::prompt::Prompt;
 use crate::settings::{
-    LimitFlags, ModelFlags, SESSIONS, Settings, Sources, StoreFlags, ToolFlags, flags,
+    LimitSettings, ModelSettings, SESSIONS, Sources, StoreSettings, ToolSettings,
 };
-use crate::store::MEMORY;
-use agents::Agents;
+use crate::setup::store::{self, MEMORY};
+use crate::setup::{endpoint, mcp};
+use agents::{AgentSettings, Agents};
 use clap::Args;
+use markdown::Markdown;
+use prompt::Prompt;
 use session::Session;
-use stepwell_core::dialect::{Endpoint, Secret};
-use stepwell_core::provider::EndpointError;
+use stepwell_demo::Failure;
 use stepwell_demo::terminal::{Screen, Shown};
-use stepwell_demo::{Failure, Format};
 use talk::Talk;
 use tokio::sync::mpsc;
 
@@ -35,15 +36,13 @@ use tokio::sync::mpsc;
 #[derive(Args, Debug)]
 pub(crate) struct Chat {
     #[command(flatten)]
-    model: ModelFlags,
+    model: ModelSettings,
     #[command(flatten)]
-    limits: LimitFlags,
+    limits: LimitSettings,
     #[command(flatten)]
-    tools: ToolFlags,
+    tools: ToolSettings,
     #[command(flatten)]
-    mcp: Mcp,
-    #[command(flatten)]
-    store: StoreFlags,
+    store: StoreSettings,
     /// Goes on with a session of the store, the one of this id, or the last one, and with a turn of it that was under
     /// way.
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "", help_heading = SESSIONS)]
@@ -52,26 +51,29 @@ pub(crate) struct Chat {
 
 impl Chat {
     pub(crate) async fn run(self, sources: &Sources) -> Result<(), Failure> {
-        let own = [
-            flags(&self.model)?,
-            flags(&self.limits)?,
-            flags(&self.tools)?,
-            flags(&self.mcp)?,
-            flags(&self.store)?,
-        ];
-        let in_force = sources.with(&own)?;
-        let address = in_force.settings.store.clone();
+        let address = self.store.store.as_deref();
         if self.resume.is_some() && address.is_none() {
             return Err(Failure::usage(
                 "there is nothing to resume without a store: name it with --store, such as sqlite:chat.db",
             ));
         }
-        set_endpoint(&in_force.settings)?;
-        let servers = Mcp::of(&in_force.settings).connect().await?;
+        endpoint(&self.model)?;
+        let servers = mcp::connect(&self.tools).await?;
         let (ask, asked) = mpsc::unbounded_channel();
         let is_watched = Prompt::is_watched();
-        let agents = Agents::new(in_force, servers.clone(), ask, is_watched).await?;
-        let store = crate::store::open(address.as_deref().unwrap_or(MEMORY)).await?;
+        let agents = Agents::new(
+            AgentSettings {
+                model: self.model.clone(),
+                limits: self.limits.clone(),
+                ask_before: self.tools.ask_before.clone(),
+            },
+            sources,
+            servers.clone(),
+            ask,
+            is_watched,
+        )
+        .await?;
+        let store = store::open(address.unwrap_or(MEMORY)).await?;
         let session = match &self.resume {
             Some(id) => Session::resumed(store.store(), id).await?,
             None => Session::new(store.store()),
@@ -80,7 +82,7 @@ impl Chat {
             agent: agents.agent(&session.store, &session.thread)?,
             agents,
             session,
-            store: address.as_deref().map(crate::store::name),
+            store: address.map(store::name),
             news: servers.events(),
             asked,
             prompt: Prompt::start(commands::words())?,
@@ -97,39 +99,4 @@ impl Chat {
         store.close().await;
         ended
     }
-}
-
-/// Where the questions go by the settings; `None` if no provider is named.
-pub(in crate::commands) fn set_endpoint(settings: &Settings) -> Result<Option<Endpoint>, Failure> {
-    let Some(provider) = settings.provider.clone() else {
-        return Ok(None);
-    };
-    let api = settings.api.clone();
-    let model = settings.model.as_deref().unwrap_or_default();
-    endpoint(
-        &Format { provider, api },
-        model,
-        settings.base_url.as_deref(),
-    )
-    .map(Some)
-}
-
-/// Where the questions go; the key comes from the environment.
-fn endpoint(format: &Format, model: &str, base_url: Option<&str>) -> Result<Endpoint, Failure> {
-    let (provider, api) = format.find()?;
-    let key = std::env::var(&*provider.key_variable);
-    provider
-        .endpoint(Some(&api.name), model, base_url, key.ok().map(Secret::from))
-        .map_err(|error| match error {
-            EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
-                "{provider} needs an API key: set the environment variable {variable} to yours"
-            )),
-            EndpointError::NoModel { provider } => {
-                Failure::Usage(format!("{provider} has many models: name one with --model"))
-            }
-            EndpointError::NoBaseUrl { provider, example } => Failure::Usage(format!(
-                "{provider} has no address of its own: give one with --base-url, such as {example}"
-            )),
-            other => Failure::usage(other),
-        })
 }

@@ -4,9 +4,9 @@ use super::agents::{Agents, how_to_have_a_model};
 use super::asking::Asked;
 use super::beside::BesideChat;
 use super::commands::{COMMANDS, Command, said};
+use super::prompt::{Line, Prompt};
 use super::saved::save;
 use super::session::Session;
-use crate::prompt::{Line, Prompt};
 use std::path::PathBuf;
 use std::time::Instant;
 use stepwell_demo::terminal::{Shown, Summary};
@@ -85,7 +85,7 @@ impl Talk {
     async fn line(&mut self) -> Result<Next, Failure> {
         let initial = std::mem::take(&mut self.initial);
         let was_leaving = std::mem::take(&mut self.is_leaving);
-        match self.prompt.next(&initial).await {
+        match self.prompt.next(&initial).await? {
             Line::Text(text) if text.trim().is_empty() => Ok(Next::Line),
             // What comes from a pipe is for the model, whatever it is: it may have been written by anybody.
             Line::Text(text) if !self.prompt.is_interactive() => {
@@ -93,7 +93,7 @@ impl Talk {
             }
             Line::Text(text) => match Command::read(&text) {
                 None => Ok(Next::Turn(self.session.send(&self.agent, said(&text)))),
-                Some(Ok(command)) => self.obey(command).await,
+                Some(Ok(command)) => self.handle_command(command).await,
                 Some(Err(reason)) => {
                     self.shown.problem(&reason)?;
                     Ok(Next::Line)
@@ -106,7 +106,6 @@ impl Talk {
                 Ok(Next::Line)
             }
             Line::End => Ok(Next::End),
-            Line::Failed(reason) => Err(Failure::failed(format!("standard input: {reason}"))),
         }
     }
 
@@ -145,7 +144,7 @@ impl Talk {
         Ok(Next::Line)
     }
 
-    async fn obey(&mut self, command: Command<'_>) -> Result<Next, Failure> {
+    async fn handle_command(&mut self, command: Command<'_>) -> Result<Next, Failure> {
         let done = match command {
             Command::Leave => return Ok(Next::End),
             Command::Sessions(Some(which)) => self.switch(which).await,

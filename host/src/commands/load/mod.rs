@@ -7,10 +7,11 @@ mod report;
 mod statistics;
 mod table;
 mod target;
+mod trouble;
 mod turn;
 
-use super::serve::stop_signal;
-use crate::settings::{SESSIONS, Sources};
+use super::stop_signal::stop_signal;
+use crate::settings::SESSIONS;
 use clap::Args;
 use level::{Much, Plan};
 use model::Model;
@@ -29,7 +30,8 @@ use target::Target;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio_util::sync::CancellationToken;
-use turn::{Asked, Begun, Trouble};
+use trouble::Trouble;
+use turn::{Asked, Begun};
 
 const LOAD: &str = "Load";
 const MODEL: &str = "Model";
@@ -50,8 +52,8 @@ pub(crate) struct Load {
     /// The AG-UI agent to run, such as http://127.0.0.1:8000/agent; without a path, http://127.0.0.1:8000/, the sessions
     /// of a `stepwell serve`.
     url: String,
-    /// The token that requests bear [env: STEPWELL_SERVE_TOKEN].
-    #[arg(long)]
+    /// The token that requests bear.
+    #[arg(long, env = "STEPWELL_SERVE_TOKEN")]
     token: Option<Secret>,
     /// What the user says.
     #[arg(long, value_name = "TEXT", default_value = "hello")]
@@ -99,9 +101,8 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) async fn run(self, sources: &Sources) -> Result<(), Failure> {
-        let set = sources.with(&[])?.settings.token;
-        let target = Target::new(&self.url, self.token.clone().or(set))?;
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let target = Target::new(&self.url, self.token.clone())?;
         if !target.is_sessions
             && (self.followers.get() > 1 || self.thread_turns.get() > 1 || self.keep)
         {

@@ -1,4 +1,4 @@
-//! What was measured, as a picture: an SVG that is read in light and dark.
+//! The report as a picture: an SVG for light and dark pages.
 
 use super::report::{Level, Report};
 use super::statistics::Measure;
@@ -6,13 +6,14 @@ use super::table::time;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;
+use std::ops::Range;
 
 const WIDTH: u32 = 760;
 const PANEL: u32 = 300;
 const HEAD: u32 = 36;
 
-/// One for each level, from the palette of Okabe and Ito, without its black and yellow: told apart by those who see few
-/// colours too, and on black as on white.
+/// The colours of the levels: the palette of Okabe and Ito without its black and yellow, which colour-blind readers can
+/// distinguish, on black as on white.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -22,7 +23,7 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 
-/// What the picture is drawn with, and what a viewer with a dark page sees in its place.
+/// A style sheet that replaces the colours on a dark page.
 const DARK: &str = "<style>svg{background:#fff}@media(prefers-color-scheme:dark){svg{background:#16181d}\
                     [fill=\"#FFFFFF\"]{fill:#16181d}[fill=\"#000000\"]{fill:#e6e6e6}\
                     [stroke=\"#000000\"]{stroke:#9aa0a6}[stroke=\"#DDDDDD\"]{stroke:#3a3f47}}</style>";
@@ -32,7 +33,7 @@ const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
 type Drawn<T> = Result<T, Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Latencies by percentile and by level, and the turns and events a second of each level.
+/// Draws latencies by percentile and level, and the turns and events a second of each level.
 pub(super) fn draw(report: &Report, target: &str) -> Drawn<String> {
     let measures = [Measure::Delivery, Measure::FirstEvent, Measure::Turn];
     let shown: Vec<Measure> = measures
@@ -70,27 +71,34 @@ pub(super) fn draw(report: &Report, target: &str) -> Drawn<String> {
     Ok(svg)
 }
 
-/// A line for each level, over the percentiles.
-fn latencies(area: &Area<'_>, levels: &[Level], measure: Measure) -> Drawn<()> {
-    let lines: Vec<(usize, Vec<(&str, f64)>)> = levels
-        .iter()
-        .filter_map(|level| {
-            let times = level.latencies.get(&measure)?;
-            // A logarithm has no nought.
-            let points = times.percentiles().map(|(name, ms)| (name, ms.max(0.001)));
-            Some((level.runs_at_once, points.to_vec()))
-        })
-        .collect();
+/// The percentiles of a level with their names, and how many runs there were at once.
+type Line = (usize, Vec<(&'static str, f64)>);
+
+fn lines(levels: &[Level], measure: Measure) -> Vec<Line> {
+    let lines = levels.iter().filter_map(|level| {
+        let times = level.latencies.get(&measure)?;
+        // Zero has no logarithm.
+        let points = times.percentiles().map(|(name, ms)| (name, ms.max(0.001)));
+        Some((level.runs_at_once, points.to_vec()))
+    });
+    lines.collect()
+}
+
+/// Returns whole powers of ten around all points, so that the ends of the axis have labels.
+fn decades(lines: &[Line]) -> Range<f64> {
     let all = || {
         lines
             .iter()
             .flat_map(|(_, points)| points.iter().map(|(_, ms)| *ms))
     };
-    // Whole decades, whose ends are named.
     let low = 10_f64.powf(all().fold(f64::MAX, f64::min).log10().floor());
-    let high = 10_f64
-        .powf(all().fold(0.001, f64::max).log10().ceil())
-        .max(low * 10.0);
+    let high = 10_f64.powf(all().fold(0.001, f64::max).log10().ceil());
+    low..high.max(low * 10.0)
+}
+
+/// Draws a line for each level, over the percentiles.
+fn latencies(area: &Area<'_>, levels: &[Level], measure: Measure) -> Drawn<()> {
+    let lines = lines(levels, measure);
     let names: Vec<&str> = lines[0].1.iter().map(|(name, _)| *name).collect();
     let mut chart = ChartBuilder::on(area)
         .caption(
@@ -100,8 +108,8 @@ fn latencies(area: &Area<'_>, levels: &[Level], measure: Measure) -> Drawn<()> {
         .margin(10)
         .x_label_area_size(36)
         .y_label_area_size(76)
-        // At the right there is room for the names of the lines.
-        .build_cartesian_2d(-0.2..5.4, (low..high).log_scale())?;
+        // On the right is room for the names of the lines.
+        .build_cartesian_2d(-0.2..5.4, decades(&lines).log_scale())?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -140,7 +148,7 @@ fn latencies(area: &Area<'_>, levels: &[Level], measure: Measure) -> Drawn<()> {
     Ok(())
 }
 
-/// A bar for each level.
+/// Draws a bar for each level.
 fn rate(area: &Area<'_>, name: &str, levels: &[Level], of: impl Fn(&Level) -> f64) -> Drawn<()> {
     let high = levels.iter().map(&of).fold(0.001, f64::max);
     let last = levels.len() as f64 - 0.4;

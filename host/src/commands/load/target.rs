@@ -1,11 +1,10 @@
 //! What is measured, and the requests that it takes.
 
-use super::turn::Trouble;
+use super::trouble::Trouble;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::error::Error;
 use std::net::IpAddr;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
@@ -191,22 +190,4 @@ async fn refusal(mut response: Response) -> Trouble {
         )),
     };
     trouble.refused(number)
-}
-
-impl Trouble {
-    /// What kept a request from being answered: the innermost reason, without addresses, so that equal ones count together.
-    pub(super) fn of(error: reqwest::Error) -> Self {
-        let is_connect = error.is_connect();
-        let error = error.without_url();
-        let mut inner: &dyn Error = &error;
-        while let Some(source) = inner.source() {
-            inner = source;
-        }
-        let kind = if is_connect {
-            "no connection"
-        } else {
-            "the connection broke"
-        };
-        Self::new(format!("{kind}: {inner}"))
-    }
 }

@@ -3,53 +3,17 @@
 use super::model::{self, SAID};
 use super::statistics::{Measure, Tally};
 use super::target::Target;
+use super::trouble::Trouble;
 use futures::future::join_all;
 use reqwest::Response;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use stepwell_core::wire::{FrameLimits, SseFramer, WireError};
+use stepwell_core::wire::{FrameLimits, SseFramer};
 
 /// How long a server may hold a stream open whose run is over.
 const CLOSING: Duration = Duration::from_secs(2);
-
-/// Why a turn failed.
-#[derive(Debug)]
-pub(super) struct Trouble {
-    /// What equal ones are counted by.
-    pub(super) reason: String,
-    /// The server's own sentence.
-    pub(super) said: Option<String>,
-    /// The status of a refusal.
-    pub(super) status: Option<u16>,
-}
-
-impl Trouble {
-    pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            said: None,
-            status: None,
-        }
-    }
-
-    pub(super) fn saying(mut self, message: String) -> Self {
-        self.said = Some(message).filter(|message| !message.is_empty());
-        self
-    }
-
-    pub(super) fn refused(mut self, status: u16) -> Self {
-        self.status = Some(status);
-        self
-    }
-}
-
-impl From<WireError> for Trouble {
-    fn from(error: WireError) -> Self {
-        Self::new(format!("the stream cannot be read: {error}"))
-    }
-}
 
 /// What each turn is.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
-use super::super::{EngineSettings, Host, Limits, Record, Serving, SessionStore, scripted};
+use super::super::{EngineSettings, Host, Limits, Serving, SessionStore, scripted};
 use crate::access::Access;
+use crate::settings::Record;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;

@@ -1,27 +1,9 @@
-//! Files that commands read.
-
 use clap::Args;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use stepwell_core::provider::{Catalog, CustomProviders};
 use stepwell_demo::Failure;
-
-/// Adds the providers of a file, TOML by its ending or else JSON.
-pub(crate) fn add_providers(path: &Path) -> Result<(), Failure> {
-    let unusable = |reason: &dyn Display| Failure::usage(format!("{}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
-    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let added = if is_toml {
-        let custom: CustomProviders = toml::from_str(&text).map_err(|error| unusable(&error))?;
-        Catalog::new(custom)
-    } else {
-        Catalog::from_json(&text)
-    };
-    stepwell_demo::add_providers(added.map_err(|error| unusable(&error))?);
-    Ok(())
-}
 
 /// A recorded stream.
 #[derive(Args, Debug)]
@@ -32,7 +14,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// What it is called in an error.
+    /// Returns the name for error messages.
     pub(crate) fn name(&self) -> String {
         if self.file == Path::new("-") {
             "standard input".to_owned()
@@ -41,6 +23,7 @@ impl Recording {
         }
     }
 
+    /// Reads the whole body.
     pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
         let path = &self.file;
         let mut bytes = Vec::new();
@@ -52,8 +35,7 @@ impl Recording {
             return Ok(bytes);
         }
         let shown = path.display();
-        let unusable =
-            |reason: &dyn std::fmt::Display| Failure::usage(format!("{shown}: {reason}"));
+        let unusable = |reason: &dyn Display| Failure::usage(format!("{shown}: {reason}"));
         let mut file = File::open(path).map_err(|error| unusable(&error))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(unusable(&"is a directory, not a recorded stream"));

@@ -1,11 +1,11 @@
-//! What the server counts and measures, for Prometheus.
+//! The metrics of the server, for Prometheus.
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use stepwell_io::{Event, RunEvent, ToolCallStatus, ToolCallUpdate, TurnObserver}
 use stepwell_serve::parts::{Observer, RunObserver};
 use tokio::time::Instant;
 
-/// The media type of what [`Metrics::text`] gives: OpenMetrics 1.0,
+/// The media type of [`Metrics::text`]: OpenMetrics 1.0,
 /// <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What a tool is called that is not the server's own: clients may invent as many names as they like.
+/// The label of all tools that are not the server's own: clients may invent any number of names.
 const FOREIGN: &str = "of the client";
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
@@ -50,13 +50,13 @@ struct DirectionLabel {
     direction: &'static str,
 }
 
-/// The server's metrics. Clones are the same.
+/// The server's metrics. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Metrics(Arc<Inner>);
 
 struct Inner {
     registry: Registry,
-    /// The tools that have a name of their own in the metrics.
+    /// The tools that the metrics name.
     tools: HashSet<String>,
     started: Counter,
     active: Gauge,
@@ -81,7 +81,37 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// From a millisecond to some minutes.
+/// Creates metrics and registers each.
+struct Registration(Registry);
+
+impl Registration {
+    fn counts<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
+        let metric = M::default();
+        self.0.register(name, help, metric.clone());
+        metric
+    }
+
+    fn dollars(&mut self, name: &str, help: &str) -> Counter<f64, AtomicU64> {
+        let unit = Unit::Other("us_dollars".to_owned());
+        self.with_unit(name, help, unit, Counter::default())
+    }
+
+    fn seconds(&mut self, name: &str, help: &str) -> Histogram {
+        self.with_unit(name, help, Unit::Seconds, seconds())
+    }
+
+    fn seconds_by(&mut self, name: &str, help: &str) -> Family<ToolLabel, Histogram> {
+        let family = Family::new_with_constructor(seconds as fn() -> Histogram);
+        self.with_unit(name, help, Unit::Seconds, family)
+    }
+
+    fn with_unit<M: Metric + Clone>(&mut self, name: &str, help: &str, unit: Unit, metric: M) -> M {
+        self.0.register_with_unit(name, help, unit, metric.clone());
+        metric
+    }
+}
+
+/// Creates a histogram from a millisecond to some minutes.
 fn seconds() -> Histogram {
     Histogram::new([
         0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
@@ -89,102 +119,53 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    /// All at nought; `tools` are the server's own.
+    /// Creates and registers all metrics; `tools` are the server's own.
     pub(crate) fn new(tools: impl IntoIterator<Item = String>) -> Self {
-        let mut registry = Registry::with_prefix("stepwell");
-        let mut inner = Inner {
+        let mut made = Registration(Registry::with_prefix("stepwell"));
+        let inner = Inner {
             tools: tools.into_iter().collect(),
-            started: Counter::default(),
-            active: Gauge::default(),
-            completed: Family::default(),
-            errors: Family::default(),
-            duration: seconds(),
-            hops: Counter::default(),
-            retries: Counter::default(),
-            tokens: Family::default(),
-            cost: Counter::default(),
-            tool_calls: Family::default(),
-            tool_duration: Family::new_with_constructor(seconds),
-            continuation_duration: seconds(),
-            persist_duration: seconds(),
-            persist_errors: Counter::default(),
-            message_builder_duration: seconds(),
-            registry: Registry::default(),
+            started: made.counts("runs_started", "Runs that began"),
+            active: made.counts("runs_active", "Runs under way"),
+            completed: made.counts("runs_completed", "Runs that are over, by how they ended"),
+            errors: made.counts(
+                "run_errors",
+                "Runs that failed, by the code that the client was told",
+            ),
+            duration: made.seconds("run_duration", "How long runs took"),
+            hops: made.counts("hops", "Streams from the model"),
+            retries: made.counts(
+                "retries",
+                "Requests to the model that failed and were tried again",
+            ),
+            tokens: made.counts(
+                "tokens",
+                "Tokens that the model read and wrote, as it counts them",
+            ),
+            cost: made.dollars("cost", "What the model's answers cost, where that is known"),
+            tool_calls: made.counts("tool_calls", "Tool calls that are over, by how they ended"),
+            tool_duration: made.seconds_by("tool_duration", "How long tools ran"),
+            continuation_duration: made.seconds(
+                "continuation_duration",
+                "From the last result of a round of tools to the first that the model says with them",
+            ),
+            persist_duration: made.seconds(
+                "persist_duration",
+                "How long writes of turns to the store took",
+            ),
+            persist_errors: made.counts(
+                "persist_errors",
+                "Writes of turns to the store that failed",
+            ),
+            message_builder_duration: made.seconds(
+                "message_builder_duration",
+                "How long stored turns took to become messages",
+            ),
+            registry: made.0,
         };
-        registry.register("runs_started", "Runs that began", inner.started.clone());
-        registry.register("runs_active", "Runs under way", inner.active.clone());
-        registry.register(
-            "runs_completed",
-            "Runs that are over, by how they ended",
-            inner.completed.clone(),
-        );
-        registry.register(
-            "run_errors",
-            "Runs that failed, by the code that the client was told",
-            inner.errors.clone(),
-        );
-        registry.register_with_unit(
-            "run_duration",
-            "How long runs took",
-            Unit::Seconds,
-            inner.duration.clone(),
-        );
-        registry.register("hops", "Streams from the model", inner.hops.clone());
-        registry.register(
-            "retries",
-            "Requests to the model that failed and were tried again",
-            inner.retries.clone(),
-        );
-        registry.register(
-            "tokens",
-            "Tokens that the model read and wrote, as it counts them",
-            inner.tokens.clone(),
-        );
-        registry.register_with_unit(
-            "cost",
-            "What the model's answers cost, where that is known",
-            Unit::Other("us_dollars".to_owned()),
-            inner.cost.clone(),
-        );
-        registry.register(
-            "tool_calls",
-            "Tool calls that are over, by how they ended",
-            inner.tool_calls.clone(),
-        );
-        registry.register_with_unit(
-            "tool_duration",
-            "How long tools ran",
-            Unit::Seconds,
-            inner.tool_duration.clone(),
-        );
-        registry.register_with_unit(
-            "continuation_duration",
-            "From the last result of a round of tools to the first that the model says with them",
-            Unit::Seconds,
-            inner.continuation_duration.clone(),
-        );
-        registry.register_with_unit(
-            "persist_duration",
-            "How long writes of turns to the store took",
-            Unit::Seconds,
-            inner.persist_duration.clone(),
-        );
-        registry.register(
-            "persist_errors",
-            "Writes of turns to the store that failed",
-            inner.persist_errors.clone(),
-        );
-        registry.register_with_unit(
-            "message_builder_duration",
-            "How long stored turns took to become messages",
-            Unit::Seconds,
-            inner.message_builder_duration.clone(),
-        );
-        inner.registry = registry;
         Self(Arc::new(inner))
     }
 
-    /// All of it, as text.
+    /// Returns all metrics as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         if let Err(error) = text::encode(&mut out, &self.0.registry) {
@@ -193,7 +174,7 @@ impl Metrics {
         out
     }
 
-    /// A run begins.
+    /// Counts a run that begins.
     fn run(&self) -> RunMeter {
         self.0.started.inc();
         self.0.active.inc();
@@ -203,7 +184,7 @@ impl Metrics {
         }
     }
 
-    /// Watches a turn.
+    /// Returns a meter for one turn.
     pub(crate) fn turn(&self) -> TurnMeter {
         TurnMeter {
             metrics: self.clone(),
@@ -212,7 +193,7 @@ impl Metrics {
         }
     }
 
-    /// A write to the store is over.
+    /// Counts a write to the store.
     pub(crate) fn persist(&self, took: Duration, is_done: bool) {
         self.0.persist_duration.observe(took.as_secs_f64());
         if !is_done {
@@ -290,9 +271,9 @@ impl Drop for RunMeter {
 #[derive(Debug)]
 pub(crate) struct TurnMeter {
     metrics: Metrics,
-    /// Since when tools run.
+    /// When each running tool began.
     running: HashMap<CallKey, Instant>,
-    /// When the last result came, until the model goes on.
+    /// When the last result arrived, until the model continues.
     settled: Option<Instant>,
 }
 
@@ -372,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_turn_is_counted_and_measured() {
+    async fn turn_is_counted_and_timed() {
         let metrics = Metrics::new(["clock".to_owned()]);
         let run = metrics.begun();
         let mut turn = metrics.turn();

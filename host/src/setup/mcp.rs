@@ -1,26 +1,10 @@
 //! MCP servers of the command line.
 
-use crate::settings::{Settings, TOOLS};
-use clap::Args;
-use serde::Serialize;
+use crate::settings::ToolSettings;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stepwell_demo::{Failure, one_line};
 use stepwell_io::mcp::{McpConfig, McpEvent, McpOptions, McpServerConfig, McpServers};
-
-/// Which MCP servers there are.
-#[derive(Args, Debug, Serialize)]
-#[command(next_help_heading = TOOLS)]
-pub(crate) struct Mcp {
-    /// An MCP server whose tools the model has: the command that starts it, `npx -y some-server`, or the address of one
-    /// that speaks streamable HTTP; may be repeated.
-    #[arg(long, value_name = "COMMAND")]
-    mcp: Vec<String>,
-    /// A file with MCP servers, as other clients have it: `{"mcpServers": {"NAME": {"command": "npx", "args": […]}}}`;
-    /// may be repeated.
-    #[arg(long, value_name = "FILE")]
-    mcp_config: Vec<PathBuf>,
-}
 
 /// Programs that start what their arguments name.
 const LAUNCHERS: &[&str] = &[
@@ -31,49 +15,36 @@ const LAUNCHERS: &[&str] = &[
 /// What such a program is told to do.
 const VERBS: &[&str] = &["dlx", "exec", "run", "start", "tool", "x"];
 
-impl Mcp {
-    /// Those that are set.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        Self {
-            mcp: settings.mcp.clone(),
-            mcp_config: settings.mcp_config.clone(),
-        }
-    }
+/// Starts the servers that the settings name.
+pub(crate) async fn connect(settings: &ToolSettings) -> Result<McpServers, Failure> {
+    let config = config(settings)?;
+    McpServers::connect(config, McpOptions::default())
+        .await
+        .map_err(Failure::failed)
+}
 
-    /// Starts the servers, none if none is named.
-    pub(crate) async fn connect(&self) -> Result<McpServers, Failure> {
-        let config = self.config()?;
-        McpServers::connect(config, McpOptions::default())
-            .await
-            .map_err(Failure::failed)
-    }
-
-    fn config(&self) -> Result<McpConfig, Failure> {
-        let mut all = McpConfig::default();
-        for file in &self.mcp_config {
-            for (name, server) in read(file)?.servers {
-                if all.servers.insert(name.clone(), server).is_some() {
-                    return Err(Failure::usage(format!(
-                        "{}: there is an MCP server named `{name}` already",
-                        file.display()
-                    )));
-                }
+fn config(settings: &ToolSettings) -> Result<McpConfig, Failure> {
+    let mut all = McpConfig::default();
+    for file in &settings.mcp_config {
+        for (name, server) in read(file)?.servers {
+            if all.servers.insert(name.clone(), server).is_some() {
+                return Err(Failure::usage(format!(
+                    "{}: there is an MCP server named `{name}` already",
+                    file.display()
+                )));
             }
         }
-        for command in &self.mcp {
-            let (name, server) = parse(command)
-                .map_err(|reason| Failure::usage(format!("--mcp `{command}`: {reason}")))?;
-            let taken = |name: &String| all.servers.contains_key(name);
-            let mut numbered = (2..).map(|number| format!("{name}_{number}"));
-            let name = if taken(&name) {
-                numbered.find(|name| !taken(name)).unwrap_or(name)
-            } else {
-                name
-            };
-            all.servers.insert(name, server);
-        }
-        Ok(all)
     }
+    for command in &settings.mcp {
+        let (name, server) = parse(command)
+            .map_err(|reason| Failure::usage(format!("--mcp `{command}`: {reason}")))?;
+        let is_taken = |name: &String| all.servers.contains_key(name);
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let name = names.find(|name| !is_taken(name)).unwrap_or(name);
+        all.servers.insert(name, server);
+    }
+    Ok(all)
 }
 
 /// What a server tells of a call, or what became of it.
@@ -225,11 +196,12 @@ mod tests {
 
     #[test]
     fn servers_of_the_same_name_are_numbered() {
-        let mcp = Mcp {
+        let settings = ToolSettings {
+            ask_before: Vec::new(),
             mcp: vec!["a/time".to_owned(), "b/time".to_owned(), "time".to_owned()],
             mcp_config: Vec::new(),
         };
-        let config = mcp.config().expect("three servers");
+        let config = config(&settings).expect("three servers");
         let names: Vec<_> = config.servers.keys().collect();
         assert_eq!(names, ["time", "time_2", "time_3"]);
     }

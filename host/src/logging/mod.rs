@@ -1,7 +1,6 @@
 //! The log on standard error, and the traces.
 
-use crate::settings::InForce;
-use clap::ValueEnum;
+use crate::settings::{GlobalSettings, LogFormat, Sources};
 use std::env;
 use std::io::{self, IsTerminal};
 use stepwell_demo::Failure;
@@ -13,16 +12,6 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 mod otlp;
 mod writer;
 
-/// How the log is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// Lines to read.
-    #[default]
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
 /// Keeps log and traces going.
 #[derive(Debug)]
 pub(crate) struct Logging {
@@ -33,10 +22,14 @@ pub(crate) struct Logging {
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Turns the log on, if it is asked for or the command has one `by_default`, and the traces.
-pub(crate) fn start(in_force: &InForce, by_default: Option<&str>) -> Result<Logging, Failure> {
+/// Starts the log, if it is asked for or the command has one by default, and the traces.
+pub(crate) fn start(
+    settings: &GlobalSettings,
+    sources: &Sources,
+    default_log: Option<&str>,
+) -> Result<Logging, Failure> {
     let mut layers: Vec<BoxedLayer> = Vec::new();
-    let log = log(in_force, by_default)?;
+    let log = log(settings, sources, default_log)?;
     let log = log.map(|(layer, log)| {
         layers.push(layer);
         log
@@ -63,12 +56,12 @@ pub(crate) fn traces_content() -> bool {
 
 /// The layer that writes the log, and what writes the last of it when it is dropped.
 fn log(
-    in_force: &InForce,
-    by_default: Option<&str>,
+    settings: &GlobalSettings,
+    sources: &Sources,
+    default_log: Option<&str>,
 ) -> Result<Option<(BoxedLayer, WorkerGuard)>, Failure> {
-    let settings = &in_force.settings;
     let wanted = settings.log.as_deref().filter(|log| !log.trim().is_empty());
-    let Some(wanted) = wanted.or(by_default) else {
+    let Some(wanted) = wanted.or(default_log) else {
         return Ok(None);
     };
     // The MCP SDK writes whole messages, and at `info` too: only who asks for them by name has them.
@@ -78,7 +71,7 @@ fn log(
         ",rmcp=warn"
     };
     let filter = EnvFilter::try_new(format!("{wanted}{quiet}")).map_err(|error| {
-        let origin = in_force.origin("log");
+        let origin = sources.origin("log");
         Failure::usage(format!("{origin}: `{wanted}`: {error}"))
     })?;
     // Colours are for people: `NO_COLOR` says that they want none.

@@ -5,32 +5,33 @@ use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{Context, Editor, Helper};
+use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc as blocking;
 use stepwell_demo::Failure;
 use tokio::sync::mpsc;
 
-/// Where the user's lines come from: an editor on a terminal, else standard input as it is.
+/// Reads the user's lines: with an editor on a terminal, else from standard input as it is.
 ///
-/// Reading blocks, so it has a thread of its own, which ends with the program.
+/// Reading blocks, so a thread of its own does it, which ends with the program.
 pub(crate) struct Prompt {
     ask: blocking::Sender<Question>,
-    lines: mpsc::Receiver<(u64, Line)>,
+    lines: mpsc::Receiver<(u64, Result<Line, Failure>)>,
     is_interactive: bool,
-    /// How many questions were asked, and how many lines have come.
+    /// The numbers of the last question and of the last line.
     asked: u64,
     answered: u64,
 }
 
-/// What a line is read for.
+/// A request for a line.
 struct Question {
     number: u64,
     prompt: &'static str,
-    /// What stands in the line to begin with.
+    /// The text that the line begins with.
     initial: String,
 }
 
-/// What the user said.
+/// What the user typed.
 #[derive(Debug)]
 pub(crate) enum Line {
     /// A line.
@@ -39,15 +40,14 @@ pub(crate) enum Line {
     Interrupted,
     /// Ctrl-D, or the end of the input.
     End,
-    /// The input cannot be read.
-    Failed(String),
 }
 
 impl Prompt {
-    /// Starts to read. An editor completes these words at the beginning of a line.
+    /// Starts to read. The editor completes `words` at the beginning of a line.
     pub(crate) fn start(words: Vec<String>) -> Result<Self, Failure> {
         let is_interactive = Self::is_watched();
-        let mut read: Box<dyn FnMut(&Question) -> Line + Send> = if is_interactive {
+        let mut read: Box<dyn FnMut(&Question) -> Result<Line, Failure> + Send> = if is_interactive
+        {
             let mut editor = LineEditor::new().map_err(Failure::failed)?;
             editor.set_helper(Some(Words(words)));
             Box::new(move |question| edited(&mut editor, question))
@@ -75,25 +75,28 @@ impl Prompt {
         })
     }
 
-    /// Whether there is a user to type lines, and to read what is said.
+    /// Returns whether a user types the lines and reads the output.
     pub(crate) fn is_watched() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// Whether a user types the lines.
+    /// Returns whether a user types the lines.
     pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
 
-    /// Waits for the next line, with `initial` in it to begin with.
-    pub(crate) async fn next(&mut self, initial: &str) -> Line {
+    /// Waits for the next line to the model, which begins with `initial`.
+    pub(crate) async fn next(&mut self, initial: &str) -> Result<Line, Failure> {
         self.ask(NEXT, initial).await
     }
 
-    /// Waits for the answer to a question, with `initial` in the line to begin with. May be dropped: what the user
-    /// types to a question that nobody waits for is no answer to the next one. A pipe has no questions: each takes its
-    /// next line.
-    pub(crate) async fn ask(&mut self, prompt: &'static str, initial: &str) -> Line {
+    /// Waits for the answer to a question, in a line that begins with `initial`. It may be dropped: what the user then
+    /// types is no answer to the next question. In a pipe each question takes the next line.
+    pub(crate) async fn ask(
+        &mut self,
+        prompt: &'static str,
+        initial: &str,
+    ) -> Result<Line, Failure> {
         if self.is_interactive || self.asked == self.answered {
             self.asked += 1;
             let question = Question {
@@ -102,17 +105,17 @@ impl Prompt {
                 initial: initial.to_owned(),
             };
             if self.ask.send(question).is_err() {
-                return Line::End;
+                return Ok(Line::End);
             }
         }
         loop {
             let (number, line) = tokio::select! {
                 line = self.lines.recv() => match line {
                     Some(line) => line,
-                    None => return Line::End,
+                    None => return Ok(Line::End),
                 },
                 // An editor sees Ctrl-C itself; without one it ends the program, as it does everywhere.
-                Ok(()) = tokio::signal::ctrl_c(), if !self.is_interactive => return Line::End,
+                Ok(()) = tokio::signal::ctrl_c(), if !self.is_interactive => return Ok(Line::End),
             };
             self.answered = number;
             if number == self.asked {
@@ -124,7 +127,7 @@ impl Prompt {
 
 type LineEditor = Editor<Words, DefaultHistory>;
 
-/// What a line may begin with.
+/// The words that a line may begin with.
 struct Words(Vec<String>);
 
 impl Completer for Words {
@@ -152,29 +155,33 @@ impl Validator for Words {}
 
 impl Helper for Words {}
 
-/// What stands before a line that says something to the model.
+/// The prompt of a line to the model.
 const NEXT: &str = "› ";
 
-fn edited(editor: &mut LineEditor, question: &Question) -> Line {
+fn edited(editor: &mut LineEditor, question: &Question) -> Result<Line, Failure> {
     match editor.readline_with_initial(question.prompt, (&question.initial, "")) {
         Ok(text) => {
             if question.prompt == NEXT {
-                // A line that cannot be remembered can still be sent.
+                // A line that the history refuses can still be sent.
                 let _ = editor.add_history_entry(&text);
             }
-            Line::Text(text)
+            Ok(Line::Text(text))
         }
-        Err(ReadlineError::Interrupted) => Line::Interrupted,
-        Err(ReadlineError::Eof) => Line::End,
-        Err(error) => Line::Failed(error.to_string()),
+        Err(ReadlineError::Interrupted) => Ok(Line::Interrupted),
+        Err(ReadlineError::Eof) => Ok(Line::End),
+        Err(error) => Err(unreadable(error)),
     }
 }
 
-fn plain() -> Line {
+fn plain() -> Result<Line, Failure> {
     let mut line = String::new();
     match io::stdin().read_line(&mut line) {
-        Ok(0) => Line::End,
-        Ok(_) => Line::Text(line.trim_end_matches(['\r', '\n']).to_owned()),
-        Err(error) => Line::Failed(error.to_string()),
+        Ok(0) => Ok(Line::End),
+        Ok(_) => Ok(Line::Text(line.trim_end_matches(['\r', '\n']).to_owned())),
+        Err(error) => Err(unreadable(error)),
     }
+}
+
+fn unreadable(error: impl Display) -> Failure {
+    Failure::failed(format!("standard input: {error}"))
 }

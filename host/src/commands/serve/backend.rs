@@ -1,0 +1,92 @@
+//! What answers the runs: the model that the settings name, or the scripted one.
+
+use crate::serve::{Backend, ServerTool, scripted};
+use crate::settings::{ModelSettings, Sources};
+use crate::setup::endpoint;
+use crate::tools::{calculator, clock};
+use std::fs;
+use std::path::Path;
+use stepwell_core::dialect::Endpoint;
+use stepwell_core::run::Limits;
+use stepwell_demo::Failure;
+use stepwell_io::HttpClient;
+use stepwell_mock_llm::MockLlm;
+
+/// Returns the backend of the model that the settings name; `None` if they name no provider.
+pub(super) fn of_provider(
+    settings: &ModelSettings,
+    offer: &[String],
+    client: &HttpClient,
+) -> Result<Option<Backend>, Failure> {
+    let Some(endpoint) = endpoint(settings)? else {
+        return Ok(None);
+    };
+    let calculator =
+        calculator::tool().label(|arguments| Some(arguments["expression"].as_str()?.to_owned()));
+    Ok(Some(Backend {
+        endpoint,
+        offered: offered(settings, offer)?,
+        instructions: None,
+        limits: Limits::default(),
+        tools: vec![
+            ServerTool::new(clock::tool(), clock::run),
+            ServerTool::new(calculator, calculator::run),
+        ],
+        client: client.clone(),
+    }))
+}
+
+/// Returns the scripted model and its backend.
+pub(super) async fn of_script(
+    script: Option<&Path>,
+    sources: &Sources,
+    client: HttpClient,
+) -> Result<(MockLlm, Backend), Failure> {
+    sources.refuse_provider_flags(&["api", "base_url", "model", "offer"])?;
+    let script = script.map(|path| {
+        let unusable = |error| Failure::usage(format!("{}: {error}", path.display()));
+        fs::read_to_string(path).map_err(unusable)
+    });
+    scripted(script.transpose()?.as_deref(), client).await
+}
+
+/// Returns the models that a turn may ask for, besides the one of the settings.
+fn offered(settings: &ModelSettings, offer: &[String]) -> Result<Vec<Endpoint>, Failure> {
+    let offered = offer.iter().map(|name| {
+        let (provider, model) = name
+            .split_once('/')
+            .filter(|(provider, model)| !provider.is_empty() && !model.is_empty())
+            .ok_or_else(|| {
+                Failure::usage(format!("`{name}` is no model: write it as PROVIDER/MODEL"))
+            })?;
+        let mut other = ModelSettings {
+            model: Some(model.to_owned()),
+            ..settings.clone()
+        };
+        if settings.provider.as_deref() != Some(provider) {
+            other.provider = Some(provider.to_owned());
+            // These belong to the provider of the settings.
+            (other.api, other.base_url) = (None, None);
+        }
+        endpoint(&other)
+    });
+    offered.filter_map(Result::transpose).collect()
+}
+
+/// Marks the tools that need the user's approval.
+pub(super) fn ask_before(backend: &mut Backend, names: &[String]) -> Result<(), Failure> {
+    for name in names {
+        let mut tools = backend.tools.iter_mut();
+        match tools.find(|tool| tool.tool.name() == name) {
+            Some(tool) => tool.tool.requires_approval = true,
+            None => {
+                let known = backend.tools.iter().map(|tool| tool.tool.name());
+                let known = known.collect::<Vec<_>>().join(", ");
+                return Err(Failure::usage(format!(
+                    "the server has no tool `{name}`; it has: {known}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+use crate::settings::ModelSettings;
+use stepwell_core::dialect::{Endpoint, Secret};
+use stepwell_core::provider::EndpointError;
+use stepwell_demo::{Failure, Format};
+
+/// Returns the endpoint that the settings name; `None` if they name no provider. The key comes from the environment.
+pub(crate) fn endpoint(settings: &ModelSettings) -> Result<Option<Endpoint>, Failure> {
+    let Some(provider) = settings.provider.clone() else {
+        return Ok(None);
+    };
+    let api = settings.api.clone();
+    let (provider, api) = Format { provider, api }.find()?;
+    let model = settings.model.as_deref().unwrap_or_default();
+    let key = std::env::var(&*provider.key_variable).ok();
+    let base_url = settings.base_url.as_deref();
+    let endpoint = provider.endpoint(Some(&api.name), model, base_url, key.map(Secret::from));
+    endpoint.map(Some).map_err(|error| match error {
+        EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
+            "{provider} needs an API key: set the environment variable {variable} to yours"
+        )),
+        EndpointError::NoModel { provider } => {
+            Failure::Usage(format!("{provider} has many models: name one with --model"))
+        }
+        EndpointError::NoBaseUrl { provider, example } => Failure::Usage(format!(
+            "{provider} has no address of its own: give one with --base-url, such as {example}"
+        )),
+        other => Failure::usage(other),
+    })
+}

@@ -1,0 +1,9 @@
+//! Builds what the settings name, for the commands that share it.
+
+mod endpoint;
+pub(crate) mod mcp;
+mod providers;
+pub(crate) mod store;
+
+pub(crate) use endpoint::endpoint;
+pub(crate) use providers::add_providers;
