@@ -18,7 +18,7 @@ use stepwell_demo::Failure;
 /// Runs the loop between a user, a language model and tools.
 ///
 /// Without a command: the demo. Settings come from flags, environment variables and a file, in that order: see `stepwell config`. STEPWELL_LOG turns
-/// the log on, on standard error: `STEPWELL_LOG=stepwell=debug`. `serve` logs what goes wrong: `warn`.
+/// the log on standard error on: `STEPWELL_LOG=stepwell=debug`. `serve` logs warnings and errors by default.
 #[derive(Debug, Parser)]
 #[command(name = "stepwell", version, after_help = TO_TRY)]
 struct Cli {
@@ -28,21 +28,21 @@ struct Cli {
     command: Option<Command>,
 }
 
-/// What a new user tries first.
+/// The first commands for a new user.
 const TO_TRY: &str = "\
 Try, without a key:
   stepwell                 a turn with two tools, as it happens
   stepwell chat            talk with a scripted model; /help says what about
   stepwell serve           the same in a browser, and for any AG-UI client
   stepwell load http://127.0.0.1:8000/agent
-                           how much that server carries
+                           how much load that server carries
 Then with a model of your own:
-  stepwell providers       who there is, and the variable that each one's key is taken from
+  stepwell providers       the providers, and the variable of each one's key
   stepwell chat --provider anthropic --model MODEL
   stepwell chat --provider ollama --model MODEL --store sqlite:chat.db
 Once and for all:
-  stepwell config          what is set, and the file to set it in
-  stepwell completions     what makes your shell complete all this";
+  stepwell config          the settings, and the file to set them in
+  stepwell completions     the script with which your shell completes all this";
 
 fn main() -> ExitCode {
     match run() {

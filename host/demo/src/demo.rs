@@ -12,7 +12,7 @@ use stepwell_mock_llm::{MockLlm, Script};
 
 /// Two secret numbers, found by two tools.
 ///
-/// A whole turn over real HTTP: a scripted model on this machine streams its words, asks for two tools, and goes on
+/// A complete turn over real HTTP: a scripted model on this machine streams its words, calls two tools, and continues
 /// with their results.
 #[derive(Args, Debug)]
 pub struct Demo {
@@ -22,7 +22,7 @@ pub struct Demo {
     /// The provider in whose format the model speaks; it still runs on this machine.
     #[arg(long, default_value = "openai-compatible")]
     provider: String,
-    /// Which of its APIs, if not its default one.
+    /// The provider's API, if not its default one.
     #[arg(long)]
     api: Option<String>,
 }
@@ -37,7 +37,7 @@ impl Default for Demo {
     }
 }
 
-/// What the demo asks.
+/// The question of the demo.
 pub const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
 
 /// The secret numbers, and how long it takes to find each: long enough to be seen.
@@ -47,7 +47,7 @@ const NUMBERS: [(&str, u32, Duration); 2] = [
 ];
 
 impl Demo {
-    /// In whose format the model speaks.
+    /// Returns the format in which the model answers.
     #[must_use]
     pub fn format(&self) -> Format {
         Format {
@@ -56,7 +56,7 @@ impl Demo {
         }
     }
 
-    /// Shows the turn.
+    /// Runs and shows the turn.
     ///
     /// # Errors
     /// There is no such provider, or the turn failed.
@@ -86,8 +86,8 @@ impl Demo {
     }
 }
 
-/// The scripted model, which answers as long as it is kept, and an agent that asks it. Live, it takes its time, to be
-/// watched.
+/// Returns the scripted model, which answers until it is dropped, and an agent that asks it. If `is_live`, it answers
+/// slowly enough to be watched.
 ///
 /// # Errors
 /// There is no such provider, or the model has no port to listen on.
@@ -112,12 +112,12 @@ pub async fn agent(format: &Format, is_live: bool) -> Result<(MockLlm, AgentBuil
             secret_number(call, is_live)
         })
         .thread_id("demo")
-        // Each call is shown on a line of its own.
+        // Each call is shown on its own line.
         .configure(|config| config.text = TextOptions::AS_WRITTEN);
     Ok((model, agent))
 }
 
-/// What stands for the provider's own address: the scripted model answers each format on a path of its own.
+/// Returns the base URL: the scripted model answers each format at a path of its own.
 fn address(model: &MockLlm, dialect: Dialect) -> Result<String, Failure> {
     let spoken = stepwell_mock_llm::Dialect::ALL
         .into_iter()

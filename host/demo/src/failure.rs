@@ -5,33 +5,33 @@ use std::process::ExitCode;
 /// Why the program ends without success.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for cannot be done as it was asked.
+    /// The user asked for something impossible.
     Usage(String),
-    /// It was tried, and went wrong.
+    /// Something went wrong.
     Failed(String),
-    /// It was tried, and went wrong, and the user was told when it did.
+    /// Something went wrong, and was reported when it did.
     Told,
-    /// The user left in the middle, by a second Ctrl-C.
+    /// The user left with a second Ctrl-C.
     Left,
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed it.
     NoReader,
 }
 
-/// How a program ends that Ctrl-C has broken off: 128 and the signal's number.
+/// The exit code of a program that Ctrl-C has ended: 128 and the number of the signal.
 const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    /// A mistake of the user's.
+    /// Creates the failure for a mistake of the user.
     pub fn usage(reason: impl Display) -> Self {
         Self::Usage(reason.to_string())
     }
 
-    /// Something that went wrong.
+    /// Creates the failure for an error.
     pub fn failed(reason: impl Display) -> Self {
         Self::Failed(reason.to_string())
     }
 
-    /// A mistake in the command line: clap's own words without the page of help.
+    /// Creates the failure for a mistake in the command line: clap's reason without the help.
     pub fn command_line(error: &clap::Error) -> Self {
         let text = error.to_string();
         let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
@@ -43,7 +43,7 @@ impl Failure {
         Self::Usage(format!("{reason}; try `{} --help`", command.join(" ")))
     }
 
-    /// What the user is told, if there is anyone to tell.
+    /// Returns the line for the user, if there is one to print.
     #[must_use]
     pub fn line(&self) -> Option<String> {
         match self {
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// 2 for a mistake of the user's, 1 for what went wrong, 130 for a program that was left.
+    /// Returns the exit code: 2 for a mistake of the user, 1 for an error, 130 after a second Ctrl-C.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -89,7 +89,7 @@ pub fn command_line_reason(error: &clap::Error) -> String {
     }
 }
 
-/// `text` on one line, whoever wrote it: blanks and control characters become single spaces.
+/// Returns any text on one line: white space and control characters become single spaces.
 pub fn one_line(text: impl AsRef<str>) -> String {
     text.as_ref()
         .split(|character: char| character.is_whitespace() || character.is_control())
@@ -103,13 +103,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_one_line_without_control_characters() {
+    fn reason_is_one_line_without_control_characters() {
         let failure = Failure::failed("a page:\r\n<html>\u{1b}[31m\tred");
         assert_eq!(failure.line().as_deref(), Some("a page: <html> [31m red"));
     }
 
     #[test]
-    fn a_closed_pipe_is_no_failure() {
+    fn closed_pipe_prints_nothing() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!(failure.line(), None);
     }

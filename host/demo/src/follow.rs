@@ -7,22 +7,22 @@ use std::convert::Infallible;
 use std::future::{Future, pending};
 use stepwell_io::{Finished, Interrupt, Outcome, ResumeEntry, RunEvent, Turn};
 
-/// What is heeded beside a turn.
+/// Handles events from outside a turn while the turn is shown.
 pub trait Beside {
-    /// Something that came.
+    /// An event.
     type News;
 
-    /// What comes next; it waits for ever where nothing comes any more. Nothing is lost if it is dropped.
+    /// Waits for the next event, for ever if there is none. Dropping it loses no event.
     fn next(&mut self) -> impl Future<Output = Self::News>;
 
-    /// Shows what came, or asks about it. `false` cancels the turn.
-    fn heed(
+    /// Shows the event, or asks the user about it. `false` cancels the turn.
+    fn handle(
         &mut self,
         news: Self::News,
         shown: &mut Shown,
     ) -> impl Future<Output = Result<bool, Failure>>;
 
-    /// Asks the user what an AG-UI agent asks. `None` cancels the turn.
+    /// Asks the user the questions of an AG-UI agent. `None` cancels the turn.
     fn answer(
         &mut self,
         interrupts: Vec<Interrupt>,
@@ -30,7 +30,7 @@ pub trait Beside {
     ) -> impl Future<Output = Result<Option<Vec<ResumeEntry>>, Failure>>;
 }
 
-/// Nothing.
+/// Handles no events.
 impl Beside for () {
     type News = Infallible;
 
@@ -38,7 +38,7 @@ impl Beside for () {
         pending()
     }
 
-    async fn heed(&mut self, news: Infallible, _: &mut Shown) -> Result<bool, Failure> {
+    async fn handle(&mut self, news: Infallible, _: &mut Shown) -> Result<bool, Failure> {
         match news {}
     }
 
@@ -51,8 +51,7 @@ impl Beside for () {
     }
 }
 
-/// Shows what comes until the turn is over. Ctrl-C cancels the turn, not the program; a second one does not wait until
-/// it is cancelled.
+/// Shows a turn to its end. Ctrl-C cancels the turn, not the program; a second one leaves at once.
 ///
 /// # Errors
 /// The screen cannot be written to, or the user has left ([`Failure::Left`]).
@@ -60,10 +59,10 @@ pub async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> 
     follow_with(turn, shown, &mut ()).await
 }
 
-/// As [`follow`], with what comes beside the turn.
+/// Shows a turn like [`follow`], and handles other events meanwhile.
 ///
 /// # Errors
-/// As there, or what came beside the turn could not be heeded.
+/// Those of [`follow`], or an event could not be handled.
 pub async fn follow_with(
     mut turn: Turn,
     shown: &mut Shown,
@@ -89,7 +88,7 @@ pub async fn follow_with(
             }
             event = turn.next() => event,
             news = beside.next() => {
-                if !beside.heed(news, shown).await? {
+                if !beside.handle(news, shown).await? {
                     is_cancelled = true;
                     turn.cancel();
                 }
@@ -115,11 +114,11 @@ pub async fn follow_with(
     Ok(turn.finish().await)
 }
 
-/// Why the answer is not whole, if it is not.
+/// Returns why the answer is incomplete, if it is.
 #[must_use]
 pub fn problem(outcome: &Outcome) -> Option<String> {
     match outcome {
-        // The user knows why.
+        // The user has cancelled it.
         Outcome::Cancelled => Some("cancelled".to_owned()),
         outcome => outcome.problem().map(|problem| problem.to_string()),
     }

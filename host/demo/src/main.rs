@@ -1,4 +1,4 @@
-//! What `cargo run` in a checkout runs: the demo. For any other command Cargo builds `stepwell` when it is first asked.
+//! The demo, for `cargo run` in a checkout. For any other command it has Cargo build `stepwell`.
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand};
@@ -19,7 +19,7 @@ enum DemoCommand {
     Demo(Demo),
 }
 
-/// Variables of settings that the demo alone does not read: the log, providers of one's own, traces.
+/// Variables that the demo by itself does not read: for the log, custom providers, and traces.
 const SETTINGS: [&str; 2] = ["STEPWELL_", "OTEL_"];
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     });
     let ended = match Arguments::try_parse() {
         Ok(arguments) if !is_set => demo(arguments.command),
-        // Help and mistakes are the program's business too.
+        // The program handles help and mistakes too.
         _ => stepwell(),
     };
     match ended {
@@ -55,7 +55,7 @@ fn demo(command: Option<DemoCommand>) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets Cargo build the program in the same profile, and run it in the place of this one.
+/// Has Cargo build the program in the same profile, and run it instead of this one.
 fn stepwell() -> Result<ExitCode, Failure> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -83,7 +83,7 @@ fn stepwell() -> Result<ExitCode, Failure> {
     }
 }
 
-/// The profile that this program was built in: cargo names the folder by it.
+/// Returns the profile of this build, by the name of its folder.
 fn profile() -> Option<OsString> {
     let program = env::current_exe().ok()?;
     let folder = program.parent()?.file_name()?;

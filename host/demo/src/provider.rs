@@ -1,26 +1,26 @@
-//! How to ask for a provider.
+//! The provider that a command names.
 
 use crate::Failure;
 use clap::Args;
 use std::sync::OnceLock;
 use stepwell_core::provider::{Api, Catalog, Provider};
 
-/// Whose wire format is spoken.
+/// The wire format of a stream.
 #[derive(Args, Debug)]
 pub struct Format {
-    /// The provider that speaks it; `stepwell providers` lists them.
+    /// The provider whose format it is; `stepwell providers` lists them.
     #[arg(long)]
     pub provider: String,
-    /// Which of its APIs, if not its default one.
+    /// The provider's API, if not its default one.
     #[arg(long)]
     pub api: Option<String>,
 }
 
 impl Format {
-    /// The provider and its API.
+    /// Returns the provider and its API.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The provider or the API is unknown.
     pub fn find(&self) -> Result<(&'static Provider, &'static Api), Failure> {
         let provider = catalog().find(&self.provider).map_err(Failure::usage)?;
         let api = provider.api(self.api.as_deref()).map_err(Failure::usage)?;
@@ -30,12 +30,12 @@ impl Format {
 
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
 
-/// The providers that there are.
+/// Returns all known providers.
 pub fn catalog() -> &'static Catalog {
     CATALOG.get_or_init(Catalog::default)
 }
 
-/// Puts a catalog with more providers in the place of the built-in one. It counts if nobody has looked yet.
+/// Replaces the built-in catalog by one with more providers, if it was not used yet.
 pub fn add_providers(catalog: Catalog) {
     let _ = CATALOG.set(catalog);
 }

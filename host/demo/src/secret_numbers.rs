@@ -1,11 +1,11 @@
-//! People and their secret numbers: what the scripted models talk about.
+//! People and their secret numbers, the subject of the scripted models.
 
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_io::{Tool, ToolInvocation};
 
-/// The numbers, as far as they are known. Clones share them.
+/// The known numbers. Clones share them.
 #[derive(Clone, Debug)]
 pub struct SecretNumbers(Arc<Mutex<BTreeMap<String, i64>>>);
 
@@ -18,10 +18,10 @@ impl Default for SecretNumbers {
 }
 
 impl SecretNumbers {
-    /// What `get_secret_number` answers.
+    /// Returns the result of `get_secret_number`.
     ///
     /// # Errors
-    /// Nobody has that name.
+    /// The name is unknown.
     pub fn get(&self, call: &ToolInvocation) -> Result<String, String> {
         let name = name(call);
         let number = self.lock().get(&name).copied();
@@ -29,10 +29,10 @@ impl SecretNumbers {
         Ok(number.to_string())
     }
 
-    /// What `set_secret_number` does.
+    /// Runs `set_secret_number`.
     ///
     /// # Errors
-    /// Nobody has that name, or the number is too large.
+    /// The name is unknown, or the number is too large.
     pub fn set(&self, call: &ToolInvocation) -> Result<String, String> {
         let (name, number) = (name(call), &call.arguments.value["number"]);
         let number = number.as_i64().ok_or("the number is too large")?;

@@ -1,4 +1,4 @@
-//! The keys of an issuer, as its key set has them (RFC 7517).
+//! The key set of an issuer (RFC 7517).
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -14,21 +14,21 @@ pub(super) struct KeySet(Vec<Key>);
 #[derive(Debug)]
 struct Key {
     id: Option<String>,
-    kind: Kind,
-    /// The only algorithm that it is for, if the set says one.
+    kind: KeyKind,
+    /// The only algorithm that the key is for, if the set names one.
     algorithm: Option<KeyAlgorithm>,
     key: DecodingKey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum KeyKind {
     Rsa,
     P256,
     P384,
     Ed25519,
 }
 
-impl Kind {
+impl KeyKind {
     fn of(jwk: &Jwk) -> Option<Self> {
         Some(match &jwk.algorithm {
             AlgorithmParameters::RSA(key) if is_long_enough(&key.n) => Self::Rsa,
@@ -41,13 +41,13 @@ impl Kind {
             AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
                 Self::Ed25519
             }
-            // Secrets above all: what is in a set is known to everybody.
+            // Secrets above all: a key set is public.
             _ => return None,
         })
     }
 
-    /// What a key of this kind is needed for; nothing for what needs a secret.
-    fn needed_by(algorithm: Algorithm) -> Option<Self> {
+    /// Returns the kind of key that verifies this algorithm; `None` if it needs a secret.
+    fn for_algorithm(algorithm: Algorithm) -> Option<Self> {
         Some(match algorithm {
             Algorithm::RS256
             | Algorithm::RS384
@@ -69,16 +69,16 @@ fn is_long_enough(modulus: &str) -> bool {
     modulus.iter().skip_while(|byte| **byte == 0).count() >= 256
 }
 
-/// Whether tokens may be signed so: by a private key, whose public one verifies.
-pub(super) fn is_taken(algorithm: Algorithm) -> bool {
-    Kind::needed_by(algorithm).is_some()
+/// Returns whether tokens may have this algorithm: a public key verifies it.
+pub(super) fn is_supported(algorithm: Algorithm) -> bool {
+    KeyKind::for_algorithm(algorithm).is_some()
 }
 
 impl KeySet {
-    /// Reads a set. A key that is not understood, or is for something else, is left out (RFC 7517, section 5).
+    /// Parses a key set. Keys that are unknown or for another use are left out (RFC 7517, section 5).
     ///
     /// # Errors
-    /// It is no set.
+    /// The text is no key set.
     pub(super) fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Set {
@@ -87,7 +87,7 @@ impl KeySet {
         let Set { keys } = serde_json::from_slice(json)?;
         let keys = keys.into_iter().filter_map(|key| {
             let jwk: Jwk = serde_json::from_value(key).ok()?;
-            let kind = Kind::of(&jwk)?;
+            let kind = KeyKind::of(&jwk)?;
             let common = &jwk.common;
             let is_for_others = |used: &PublicKeyUse| *used != PublicKeyUse::Signature;
             if common.public_key_use.as_ref().is_some_and(is_for_others) {
@@ -103,9 +103,9 @@ impl KeySet {
         Ok(Self(keys.collect()))
     }
 
-    /// The key that a token's header speaks of. One without an id is the only key of its kind.
+    /// Returns the key that a token's header names; without an id, the only key of its kind.
     pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<&DecodingKey> {
-        let kind = Kind::needed_by(algorithm)?;
+        let kind = KeyKind::for_algorithm(algorithm)?;
         let mut fitting = self.0.iter().filter(|key| {
             let is_for = key
                 .algorithm
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_found_by_its_id_and_kind() {
+    fn key_is_found_by_id_and_kind() {
         let keys = KeySet::parse(set().to_string().as_bytes()).unwrap();
         let is_found = |id, algorithm| keys.find(id, algorithm).is_some();
         assert_eq!(keys.len(), 2);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_id_there_is_one_key_or_none() {
+    fn without_id_only_key_of_kind_is_found() {
         let mut set = set();
         let keys = set["keys"].as_array_mut().unwrap();
         let mut second = keys[5].clone();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_is_refused() {
+    fn invalid_set_is_refused() {
         for text in ["", "[]", "{}", r#"{"keys": 7}"#] {
             assert!(KeySet::parse(text.as_bytes()).is_err(), "{text}");
         }

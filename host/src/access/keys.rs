@@ -1,4 +1,4 @@
-//! Where an issuer's keys come from, and how they are kept current.
+//! The keys of an issuer: reads them, and keeps them current.
 
 use super::key_set::KeySet;
 use axum::http::Uri;
@@ -16,19 +16,18 @@ use stepwell_io::{HttpClient, SendError};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// Between two looks at where the keys are: whoever sends tokens with keys that nobody knows causes no more of them.
-const PAUSE: Duration = Duration::from_secs(60);
+/// The shortest time between two reads of the keys, so that tokens with unknown keys cause no more reads.
+const MIN_READ_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long keys are taken to be current. After that they are looked at again when one is needed, so that a key that the
-/// issuer has withdrawn is forgotten.
-const FRESH: Duration = Duration::from_secs(3600);
+/// The age at which keys are read again when one is needed, so that a key that the issuer has withdrawn is forgotten.
+const MAX_AGE: Duration = Duration::from_secs(3600);
 
-/// How long a look may take.
-const LOOK: Duration = Duration::from_secs(10);
+/// How long a read may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where keys are.
+/// Where keys are read from.
 pub(crate) trait KeySource: Debug + Send + Sync {
-    /// The key set as it is now.
+    /// Reads the current key set.
     fn read(&self) -> BoxFuture<'_, Result<Vec<u8>, KeysError>>;
 }
 
@@ -42,19 +41,19 @@ pub(crate) enum KeysError {
     #[error("the answer has the status {0}")]
     Status(u16),
     #[error("no answer came in time")]
-    Late,
+    Timeout,
     #[error("this is no key set: {0}")]
-    Form(#[from] serde_json::Error),
+    Invalid(#[from] serde_json::Error),
     #[error(
         "no key of the set can verify a signature: RSA, P-256, P-384 and Ed25519 can, by their public keys"
     )]
     None,
-    /// It is not repeated: it may hold a password.
+    /// The address is not repeated: it may hold a password.
     #[error("this is no address of keys: write a file, or a URL with https://")]
     Address,
 }
 
-/// A file, or an address.
+/// A file or a URL with keys.
 #[derive(Debug)]
 pub(crate) enum KeyPlace {
     File(PathBuf),
@@ -62,11 +61,11 @@ pub(crate) enum KeyPlace {
 }
 
 impl KeyPlace {
-    /// What somebody wrote: a URL, or the path of a file.
+    /// Parses a URL or the path of a file.
     ///
     /// # Errors
-    /// It is a URL that others could answer: without TLS, and not on this machine.
-    pub(crate) fn of(text: &str, client: HttpClient) -> Result<Self, KeysError> {
+    /// The URL is neither protected by TLS nor on this machine, so that others could answer.
+    pub(crate) fn parse(text: &str, client: HttpClient) -> Result<Self, KeysError> {
         if !text.contains("://") {
             return Ok(Self::File(PathBuf::from(text)));
         }
@@ -110,7 +109,7 @@ impl KeySource for KeyPlace {
     }
 }
 
-/// The keys of an issuer. Clones are the same keys.
+/// The keys of an issuer. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys(Arc<Inner>);
 
@@ -118,8 +117,8 @@ pub(crate) struct Keys(Arc<Inner>);
 struct Inner {
     source: Box<dyn KeySource>,
     known: RwLock<Option<Known>>,
-    /// When somebody looked last; locked while somebody looks.
-    looked: Mutex<Option<Instant>>,
+    /// The time of the last read; locked during a read.
+    last_read: Mutex<Option<Instant>>,
 }
 
 #[derive(Clone, Debug)]
@@ -133,8 +132,8 @@ struct Known {
 pub(super) enum NoKey {
     /// The issuer has none of this id and kind.
     Unknown,
-    /// The issuer's keys were never had.
-    Away,
+    /// The issuer's keys could never be read.
+    Unavailable,
 }
 
 impl Keys {
@@ -142,21 +141,21 @@ impl Keys {
         Self(Arc::new(Inner {
             source: Box::new(source),
             known: RwLock::default(),
-            looked: Mutex::default(),
+            last_read: Mutex::default(),
         }))
     }
 
-    /// Reads them for the first time.
+    /// Reads the keys for the first time.
     ///
     /// # Errors
-    /// They cannot be had. The next token that needs one has them looked for again, after a minute.
+    /// They cannot be read. The next token that needs one reads them again, after a minute.
     pub(crate) async fn load(&self) -> Result<(), KeysError> {
-        let mut looked = self.0.looked.lock().await;
-        *looked = Some(Instant::now());
-        self.look().await
+        let mut last_read = self.0.last_read.lock().await;
+        *last_read = Some(Instant::now());
+        self.read_keys().await
     }
 
-    /// The key for a token. One that is not known may be new: the keys are then read again, once a minute at most.
+    /// Returns the key for a token. An unknown key may be new: the keys are then read again, at most once a minute.
     pub(super) async fn find(
         &self,
         id: Option<&str>,
@@ -165,33 +164,33 @@ impl Keys {
         if let Some(known) = self.known()
             && let Some(key) = known.set.find(id, algorithm)
         {
-            if known.since.elapsed() >= FRESH {
-                // Nobody waits for that.
+            if known.since.elapsed() >= MAX_AGE {
+                // In the background: this token has its key.
                 let keys = self.clone();
-                tokio::spawn(async move { keys.look_again().await });
+                tokio::spawn(async move { keys.refresh().await });
             }
             return Ok(key.clone());
         }
-        self.look_again().await;
-        let known = self.known().ok_or(NoKey::Away)?;
+        self.refresh().await;
+        let known = self.known().ok_or(NoKey::Unavailable)?;
         known.set.find(id, algorithm).cloned().ok_or(NoKey::Unknown)
     }
 
-    /// Looks, unless somebody has in the last minute. Whoever comes while somebody looks waits for them.
-    async fn look_again(&self) {
-        let mut looked = self.0.looked.lock().await;
-        if looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
+    /// Reads the keys, unless they were read in the last minute. A concurrent caller waits for the read.
+    async fn refresh(&self) {
+        let mut last_read = self.0.last_read.lock().await;
+        if last_read.is_some_and(|last_read| last_read.elapsed() < MIN_READ_INTERVAL) {
             return;
         }
-        *looked = Some(Instant::now());
-        if let Err(error) = self.look().await {
+        *last_read = Some(Instant::now());
+        if let Err(error) = self.read_keys().await {
             tracing::error!(target: "stepwell", %error, "the issuer's keys cannot be read");
         }
     }
 
-    async fn look(&self) -> Result<(), KeysError> {
-        let read = tokio::time::timeout(LOOK, self.0.source.read()).await;
-        let read = read.map_err(|_| KeysError::Late)??;
+    async fn read_keys(&self) -> Result<(), KeysError> {
+        let read = tokio::time::timeout(READ_TIMEOUT, self.0.source.read()).await;
+        let read = read.map_err(|_| KeysError::Timeout)??;
         let set = KeySet::parse(&read)?;
         if set.len() == 0 {
             return Err(KeysError::None);
@@ -200,7 +199,7 @@ impl Keys {
             set: Arc::new(set),
             since: Instant::now(),
         };
-        // Nothing is left half-done under the lock.
+        // A panic under the lock leaves nothing half-done.
         let mut held = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
         *held = Some(known);
         Ok(())
@@ -217,10 +216,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_from_a_file_or_from_where_nobody_can_change_them() {
+    fn keys_come_from_file_or_trusted_url() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = HttpClient::new().unwrap();
-        let place = |text: &str| KeyPlace::of(text, client.clone());
+        let place = |text: &str| KeyPlace::parse(text, client.clone());
         assert!(matches!(place("keys.json"), Ok(KeyPlace::File(_))));
         for url in [
             "https://issuer.example/keys",

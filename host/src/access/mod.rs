@@ -1,5 +1,4 @@
-//! Who may use the server, and who they are: by the server's one token, by the tokens of several users, or by JSON Web
-//! Tokens of one issuer.
+//! Authenticates users: by the server's one token, by the tokens of several users, or by JSON Web Tokens of one issuer.
 
 mod jwt;
 mod key_set;
@@ -19,18 +18,18 @@ use stepwell_core::dialect::Secret;
 use subtle::ConstantTimeEq;
 use time::OffsetDateTime;
 
-/// What opens the server. Without any of it everybody is let in, as the user without a name.
+/// What gives access to the server. Without any of it every client is admitted, as the unnamed user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Access {
-    /// Of the user without a name.
+    /// The token of the unnamed user.
     pub(crate) token: Option<Secret>,
-    /// Of users with names.
+    /// The tokens of named users.
     pub(crate) tokens: Option<Arc<TokenFile>>,
-    /// The same.
+    /// The JSON Web Tokens of named users.
     pub(crate) jwt: Option<Arc<Jwt>>,
 }
 
-/// Why somebody is not let in.
+/// Why a client is not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Denied {
     #[error("send the server's token: `Authorization: Bearer TOKEN`")]
@@ -42,15 +41,15 @@ pub(crate) enum Denied {
 }
 
 impl Access {
-    /// Whether a token is needed.
+    /// Returns whether a token is needed.
     pub(crate) fn is_guarded(&self) -> bool {
         self.token.is_some() || self.tokens.is_some() || self.jwt.is_some()
     }
 
-    /// Who comes with this token.
+    /// Returns the user of a token.
     ///
     /// # Errors
-    /// They are not let in.
+    /// The token gives no access.
     pub(crate) async fn user(
         &self,
         token: Option<&[u8]>,
@@ -60,7 +59,7 @@ impl Access {
             return Ok(User::default());
         }
         let token = token.ok_or(Denied::NoToken)?;
-        // However much of it is right takes the same time.
+        // In constant time, however much of the token is right.
         let is_token = |own: &Secret| bool::from(own.expose().as_bytes().ct_eq(token));
         if self.token.as_ref().is_some_and(is_token) {
             return Ok(User::default());
@@ -69,7 +68,7 @@ impl Access {
             return Ok(user);
         }
         match &self.jwt {
-            // Three parts, which no token of the file has.
+            // A JSON Web Token has three parts, which no token of the file has.
             Some(jwt) if token.iter().filter(|&&byte| byte == b'.').count() == 2 => {
                 Ok(jwt.user(token, now).await?)
             }

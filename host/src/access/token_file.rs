@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// How long a file is taken to be as it was.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The time after which the file is checked for changes.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A file of tokens, which is read again when it has changed: a token that is taken out of it opens nothing any more,
-/// and no turn has to end for that.
+/// A file of tokens that is read again when it has changed: a removed token gives no access any more, and the server
+/// keeps running.
 #[derive(Debug)]
 pub(crate) struct TokenFile {
     path: PathBuf,
@@ -25,7 +25,7 @@ struct Seen {
     looked: Instant,
 }
 
-/// What tells one version of the file from another: when it was written, and how long it is.
+/// The version of the file: its modification time and its length.
 type Version = (SystemTime, u64);
 
 /// Why a file of tokens cannot be used.
@@ -38,10 +38,10 @@ pub(crate) enum TokenFileError {
 }
 
 impl TokenFile {
-    /// Reads it.
+    /// Reads the file.
     ///
     /// # Errors
-    /// It cannot be read, or a line of it is wrong.
+    /// It cannot be read, or a line is wrong.
     pub(crate) fn open(path: &Path) -> Result<Self, TokenFileError> {
         let version = version(path);
         let tokens = Arc::new(read(path)?);
@@ -55,16 +55,16 @@ impl TokenFile {
         })
     }
 
-    /// Whose token it is.
+    /// Returns the user of a token.
     pub(crate) fn user(&self, token: &[u8]) -> Option<User> {
         self.current().user(token)
     }
 
-    /// What the file says now. One that cannot be read any more leaves what it said before.
+    /// Returns the current tokens. They stay as they were if the file can no longer be read.
     fn current(&self) -> Arc<Tokens> {
-        // Nothing is left half-done under the lock.
+        // A panic under the lock leaves nothing half-done.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.looked.elapsed() >= LOOK_AGAIN {
+        if seen.looked.elapsed() >= CHECK_INTERVAL {
             seen.looked = Instant::now();
             let version = version(&self.path);
             if version != seen.version {
@@ -102,7 +102,7 @@ mod tests {
     use super::super::tokens::NewToken;
     use super::*;
 
-    /// A file that is gone when the test is over.
+    /// A file that is removed when the test ends.
     struct File(PathBuf);
 
     impl File {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_that_changes_is_read_again() {
+    async fn changed_file_is_read_again() {
         let file = File::new("changes");
         let [one, two] = ["one", "two"].map(|name| NewToken::of(name).unwrap());
         fs::write(&file.0, &one.line).unwrap();
@@ -128,21 +128,21 @@ mod tests {
         assert!(knows(&one) && !knows(&two));
         fs::write(&file.0, format!("# Two now.\n{}\n", two.line)).unwrap();
         assert!(knows(&one), "it is not looked at for each request");
-        tokio::time::advance(LOOK_AGAIN).await;
+        tokio::time::advance(CHECK_INTERVAL).await;
         assert!(!knows(&one) && knows(&two));
         fs::write(&file.0, "nonsense").unwrap();
-        tokio::time::advance(LOOK_AGAIN).await;
+        tokio::time::advance(CHECK_INTERVAL).await;
         assert!(knows(&two), "what cannot be read changes nothing");
         fs::remove_file(&file.0).unwrap();
-        tokio::time::advance(LOOK_AGAIN).await;
+        tokio::time::advance(CHECK_INTERVAL).await;
         assert!(knows(&two));
         fs::write(&file.0, "# Nobody.").unwrap();
-        tokio::time::advance(LOOK_AGAIN).await;
+        tokio::time::advance(CHECK_INTERVAL).await;
         assert!(!knows(&two));
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_told() {
+    fn unusable_file_is_refused() {
         let file = File::new("wrong");
         let error = TokenFile::open(&file.0).unwrap_err().to_string();
         assert!(error.contains("stepwell-tokens-wrong"), "{error}");

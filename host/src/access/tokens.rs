@@ -1,6 +1,6 @@
-//! The tokens of several users: a file with a line for each, `NAME sha256:HASH`.
+//! The tokens of several users: a file with a line for each, `NAME sha256:HASH_PREFIX`.
 //!
-//! A token is 256 random bits. Nobody finds one by trying, so that the file needs no slow hash, which is for passwords.
+//! A token is 256 random bits. It cannot be guessed, so the file needs no slow hash, as passwords do.
 
 use super::user::{BadName, User};
 use base64::Engine;
@@ -10,13 +10,13 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt::Write;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-/// What a token begins with, so that whoever finds one knows what it opens.
+/// The prefix of tokens, so that a leaked one is recognised.
 const PREFIX: &str = "stepwell_";
 
-/// What a hash begins with.
-const HASH: &str = "sha256:";
+/// The prefix of hashes.
+const HASH_PREFIX: &str = "sha256:";
 
-/// The bytes of a token, and of its hash.
+/// The size of a token and of its hash.
 const BYTES: usize = 32;
 
 /// The users of a file, by the hashes of their tokens.
@@ -29,7 +29,7 @@ struct Entry {
     user: User,
 }
 
-/// A line that cannot be read. It is not repeated: somebody may have written a token there.
+/// A line that cannot be read. The error does not repeat it: it may be a token.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub(crate) struct BadLine {
@@ -41,7 +41,7 @@ pub(crate) struct BadLine {
 enum Reason {
     #[error("a line is a name and a hash, as `stepwell token NAME` prints it")]
     Form,
-    #[error("a hash is `{HASH}` and 64 digits of base 16; `stepwell token NAME` makes one")]
+    #[error("a hash is `{HASH_PREFIX}` and 64 digits of base 16; `stepwell token NAME` makes one")]
     Hash,
     #[error(transparent)]
     Name(#[from] BadName),
@@ -50,10 +50,10 @@ enum Reason {
 }
 
 impl Tokens {
-    /// Reads a file. Empty lines and those that begin with `#` say nothing. A user may have several tokens.
+    /// Parses a file. Empty lines and lines that begin with `#` are skipped. A user may have several tokens.
     ///
     /// # Errors
-    /// A line says something else.
+    /// A line is something else.
     pub(crate) fn parse(text: &str) -> Result<Self, BadLine> {
         let mut entries: Vec<Entry> = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
@@ -72,7 +72,7 @@ impl Tokens {
         Ok(Self(entries))
     }
 
-    /// Whose token it is. Which one it is, and how much of it is right, takes the same time.
+    /// Returns the user of a token, in constant time for all tokens of the file.
     pub(crate) fn user(&self, token: &[u8]) -> Option<User> {
         let hash = hash(token);
         let mut found = u64::MAX;
@@ -90,7 +90,7 @@ fn entry(text: &str) -> Result<Entry, Reason> {
         return Err(Reason::Form);
     };
     let hash = hash
-        .strip_prefix(HASH)
+        .strip_prefix(HASH_PREFIX)
         .and_then(unhex)
         .ok_or(Reason::Hash)?;
     let user = User::named(name)?;
@@ -119,9 +119,9 @@ fn unhex(text: &str) -> Option<[u8; BYTES]> {
     Some(bytes)
 }
 
-/// A token that was just made, and what the file has of it.
+/// A new token, and its line in the file.
 pub(crate) struct NewToken {
-    /// For the user. It is kept nowhere.
+    /// For the user. It is stored nowhere.
     pub(crate) token: String,
     /// For the file.
     pub(crate) line: String,
@@ -132,7 +132,7 @@ pub(crate) struct NewToken {
 pub(crate) enum NoToken {
     #[error(transparent)]
     Name(#[from] BadName),
-    /// It could not be read again.
+    /// The name could not be read back from the file.
     #[error("a name in the file has no spaces, and does not begin with `#`")]
     Spaces,
     #[error("the system has no random numbers")]
@@ -140,10 +140,10 @@ pub(crate) enum NoToken {
 }
 
 impl NewToken {
-    /// Makes one for the user of this name.
+    /// Creates a token for the user of this name.
     ///
     /// # Errors
-    /// The name cannot stand in the file, or the system gives no random numbers.
+    /// The name is not valid in the file, or the system has no random numbers.
     pub(crate) fn of(name: &str) -> Result<Self, NoToken> {
         User::named(name)?;
         if name.starts_with('#') || name.contains(char::is_whitespace) {
@@ -153,7 +153,7 @@ impl NewToken {
         let filled = SystemRandom::new().fill(&mut random);
         filled.map_err(|_| NoToken::Random)?;
         let token = format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random));
-        let mut line = format!("{name} {HASH}");
+        let mut line = format!("{name} {HASH_PREFIX}");
         for byte in hash(token.as_bytes()) {
             let _ = write!(line, "{byte:02x}");
         }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_its_users() {
+    fn token_belongs_to_its_user() {
         let [alice, second, bob] =
             ["alice", "alice", "bob"].map(|name| NewToken::of(name).unwrap());
         let file = format!(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_token_is_another_one_and_not_in_its_line() {
+    fn new_token_is_unique_and_not_in_its_line() {
         let [one, other] = [NewToken::of("a").unwrap(), NewToken::of("a").unwrap()];
         assert_ne!(one.token, other.token);
         assert_eq!(one.token.len(), PREFIX.len() + 43, "256 bits");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_wrong_is_told_and_not_repeated() {
+    fn wrong_line_is_refused_without_repeating_it() {
         for (line, reason) in [
             ("s3cret".to_owned(), Reason::Form),
             ("a b s3cret".to_owned(), Reason::Form),

@@ -2,45 +2,45 @@ use std::sync::Arc;
 use stepwell_core::ThreadId;
 use stepwell_core::registry::ThreadKey;
 
-/// The longest name of a user, in bytes. A subject of OpenID Connect has 255 characters of ASCII at most.
-const LONGEST_NAME: usize = 255;
+/// The maximum length of a user's name. A subject of OpenID Connect has at most 255 ASCII characters.
+const MAX_NAME_BYTES: usize = 255;
 
-/// Who asks. A thread belongs to one user, and to others it is not there.
+/// The user of a request. A thread belongs to one user; for others it does not exist.
 ///
-/// Whoever bears the server's one token, and everybody where there is none, is the user without a name.
+/// A client with the server's one token is the unnamed user, as every client is if no token is needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct User(Arc<str>);
 
-/// Why a name cannot be a user's.
+/// A name that no user can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a user's name has 1 to {LONGEST_NAME} bytes and no control characters")]
+#[error("a user's name has 1 to {MAX_NAME_BYTES} bytes and no control characters")]
 pub(crate) struct BadName;
 
 impl User {
-    /// A user who goes by a name.
+    /// Creates a user with a name.
     ///
     /// # Errors
-    /// It is empty, too long, or has control characters.
+    /// The name is empty, too long, or has control characters.
     pub(crate) fn named(name: &str) -> Result<Self, BadName> {
-        // An empty name would be that of the user without one.
-        if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(char::is_control) {
+        // The empty name is that of the unnamed user.
+        if !(1..=MAX_NAME_BYTES).contains(&name.len()) || name.chars().any(char::is_control) {
             return Err(BadName);
         }
         Ok(Self(name.into()))
     }
 
-    /// Whether it is one of several.
+    /// Returns whether the user is one of several.
     pub(crate) fn is_named(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Where the user's threads are kept: a room of their own. That of the user without a name is the one in which
-    /// every thread was before there were users.
+    /// Returns the room of the user's threads. That of the unnamed user is the one that all threads had before there were
+    /// users.
     pub(crate) fn room(&self) -> &str {
         &self.0
     }
 
-    /// The user's thread of this id.
+    /// Returns the key of the user's thread with this id.
     pub(crate) fn thread(&self, thread: impl Into<ThreadId>) -> ThreadKey {
         ThreadKey::new("", self.room(), thread)
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_of_one_is_none_of_another() {
+    fn users_have_separate_threads() {
         let (alice, bob) = (User::named("alice").unwrap(), User::named("bob").unwrap());
         assert_ne!(alice.thread("t"), bob.thread("t"));
         assert_ne!(alice.thread("t"), User::default().thread("t"));

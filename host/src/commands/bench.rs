@@ -18,8 +18,8 @@ use stepwell_demo::Format;
 
 /// Measures how fast a recorded stream becomes a conversation.
 ///
-/// The stream takes the whole way of a host: through the run machine, with every event taken. Reading the file is not
-/// in the times.
+/// The stream passes through the run machine as in a host, which takes every event. The times do not include reading the
+/// file.
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct Bench {
     /// Feeds the machine this many bytes at a time.
     #[arg(long, value_name = "BYTES", default_value = "16384")]
     chunk: NonZeroUsize,
-    /// How often the stream is decoded.
+    /// The number of times that the stream is decoded.
     #[arg(long, value_name = "N", default_value = "10")]
     iters: NonZeroUsize,
     /// Prints the figures as JSON.
@@ -42,13 +42,13 @@ pub(crate) struct Bench {
 struct Figures {
     /// How long each decoding took, in milliseconds.
     times_ms: Vec<f64>,
-    /// How long it took to the first event, in milliseconds: the median.
+    /// The median time to the first event, in milliseconds.
     ttfe_ms: f64,
-    /// Bytes of text in the end.
+    /// Bytes of text at the end.
     text: usize,
-    /// Bytes of tool arguments in the end.
+    /// Bytes of tool arguments at the end.
     args: usize,
-    /// The most memory the process held, in MiB, where the system tells.
+    /// The peak memory of the process in MiB, where the system reports it.
     hwm_mb: Option<f64>,
 }
 
@@ -147,7 +147,7 @@ fn decode(config: &Arc<RunConfig>, bytes: &[u8], chunk: usize) -> Result<Decoded
 
     match machine.outcome() {
         Some(Outcome::Success | Outcome::Incomplete { .. } | Outcome::LimitReached { .. }) => {}
-        // An agent that asks the user has said all that it had to.
+        // An agent that asks the user has ended its stream.
         None if !machine.interrupts().is_empty() => {}
         Some(Outcome::Failed { failure }) => return Err(Failure::failed(failure)),
         _ => return Err(Failure::failed("the stream ended before the answer did")),
@@ -164,7 +164,7 @@ fn decode(config: &Arc<RunConfig>, bytes: &[u8], chunk: usize) -> Result<Decoded
     })
 }
 
-/// Takes what starts a turn, and gives the stream that it asks for.
+/// Takes the outputs of a starting turn, and returns the stream that it asks for.
 fn stream_of(machine: &mut RunMachine) -> Option<EffectId> {
     std::iter::from_fn(|| machine.poll_output())
         .filter_map(|output| match output {
@@ -174,7 +174,7 @@ fn stream_of(machine: &mut RunMachine) -> Option<EffectId> {
         .last()
 }
 
-/// Feeds one input and takes all outputs: how many of them were for the user to see.
+/// Feeds one input, takes all outputs, and returns the number of AG-UI events among them.
 fn feed(machine: &mut RunMachine, input: Input<'_>, now: Timestamp) -> Result<usize, Failure> {
     machine.handle(input, now).map_err(Failure::failed)?;
     let mut events = 0;
@@ -200,7 +200,7 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The most memory the process held so far: `VmHWM` of Linux (proc(5)), in MiB.
+/// Returns the peak memory of the process in MiB: `VmHWM` of Linux (proc(5)).
 fn high_water_mark() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -215,7 +215,7 @@ mod tests {
     use super::median;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_is_the_middle() {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
         assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < f64::EPSILON);
         assert!(median(&[]).abs() < f64::EPSILON);

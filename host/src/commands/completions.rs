@@ -3,7 +3,7 @@ use clap_complete::Shell;
 use std::io::{self, Write};
 use stepwell_demo::Failure;
 
-/// Prints a script that makes a shell complete the commands and flags of this program.
+/// Prints a script with which a shell completes the commands and flags of this program.
 #[derive(Args, Debug)]
 #[command(after_help = WHERE)]
 pub(crate) struct Completions {

@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 use stepwell_demo::Failure;
 use stepwell_demo::catalog;
 
-/// Prints the settings that are in force, and where each comes from.
+/// Prints the settings in force, and where each comes from.
 ///
-/// A flag goes before an environment variable, a variable before the file, the file before the default. The flags here
-/// are those of `chat` and `serve`, whose command lines are so taken as they are. Secrets are not shown.
+/// A flag overrides an environment variable, a variable the file, the file the default. The flags here are those of `chat`
+/// and `serve`, so that their command lines can be tried. Secrets are not shown.
 #[derive(Args, Debug)]
 pub(crate) struct ShowConfig {
-    /// How they are printed.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]
     settings: AllSettings,
-    /// Of `chat`, and no setting.
+    /// A flag of `chat`, not a setting.
     #[arg(long = "resume", value_name = "SESSION", num_args = 0..=1, hide = true)]
     _resume: Option<String>,
-    /// Of `serve`, and no setting.
+    /// A flag of `serve`, not a setting.
     #[arg(long = "script", value_name = "FILE", hide = true)]
     _script: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Format {
-    /// As a file of settings would have them, with a comment each.
+    /// A settings file, with a comment for each line.
     #[default]
     Text,
     /// One JSON object.
@@ -139,7 +139,7 @@ fn print(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         key, value, origin, ..
     } in &report.settings
     {
-        // Texts, lists, numbers and booleans look the same in TOML.
+        // Strings, lists, numbers and booleans are the same in TOML and JSON.
         let line = match value {
             Value::Null => format!("# {key} ="),
             value => format!("{key} = {value}"),

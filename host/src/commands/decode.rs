@@ -14,12 +14,12 @@ use stepwell_core::wire::{FrameLimits, WireError};
 use stepwell_demo::Failure;
 use stepwell_demo::Format;
 
-/// Decodes a recorded stream. One of AG-UI may be of server-sent events, JSON lines or protobuf, and is held to the order
-/// that the protocol has.
+/// Decodes a recorded stream. A stream of AG-UI may be server-sent events, JSON lines or protobuf, and must have the order
+/// of the protocol.
 ///
 /// Prints one JSON object: `text`, `reasoning`, `tool_calls`, `stop_reason`, `usage` and `error`; where there are any,
 /// also `refusal`, `tool_plan`, `server_tools` and `thought_signatures`. A stream that holds an
-/// error, breaks its format or stops too soon is printed as far as it came, and ends the program with code 1.
+/// error, breaks its format or stops too soon is printed up to that point, and the exit code is 1.
 #[derive(Args, Debug)]
 pub(crate) struct Decode {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(crate) struct Decode {
     recording: Recording,
 }
 
-/// What a stream says.
+/// The content of a stream.
 #[derive(Debug, Serialize)]
 struct Decoded {
     text: String,
@@ -40,16 +40,16 @@ struct Decoded {
     stop_reason: Option<String>,
     usage: Option<Usage>,
     error: Option<Problem>,
-    /// What the model says in the place of an answer that it will not give.
+    /// The model's refusal to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<String>,
-    /// What it says about the tools that it is going to call (Cohere).
+    /// The model's plan for its tool calls (Cohere).
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_plan: Option<String>,
     /// The calls of tools that the provider ran itself (Anthropic).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     server_tools: Vec<Value>,
-    /// How many calls came with the signature of a thought.
+    /// The number of calls with the signature of a thought.
     #[serde(skip_serializing_if = "is_none")]
     thought_signatures: usize,
 }
@@ -58,7 +58,7 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// What no message of the conversation keeps.
+/// Custom events, which no message of the conversation keeps.
 #[derive(Debug, Default)]
 struct Customs {
     refusal: Option<String>,
@@ -93,7 +93,7 @@ impl Listener for Customs {
 struct DecodedCall {
     id: String,
     name: String,
-    /// Parsed where it is JSON, else as it came.
+    /// The parsed arguments, or the raw text if it is no JSON.
     arguments: Value,
 }
 
@@ -103,7 +103,7 @@ struct Usage {
     output: Option<u64>,
 }
 
-/// What is wrong with a stream.
+/// A fault of a stream.
 #[derive(Debug, Serialize)]
 struct Problem {
     message: String,
@@ -167,14 +167,14 @@ fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroU
     }
 }
 
-/// Whether a thought's signature came with a call: among what the provider wants back with it.
+/// Returns whether a call has a thought's signature, which the provider wants back.
 fn is_signed(call: &ToolCall) -> bool {
     let sealed = call.encrypted_value.as_deref().unwrap_or_default();
     let sealed = serde_json::from_str::<Value>(sealed).unwrap_or_default();
     sealed["value"]["thoughtSignature"].is_string()
 }
 
-/// What the model thought, or what it planned to do with its tools, which is marked so.
+/// Returns the model's reasoning, or its plan for tool calls, which is marked.
 fn reasoning(conversation: &Conversation, is_plan: bool) -> Option<String> {
     let texts = conversation.messages().iter().filter_map(|message| {
         let Message::Reasoning(message) = message else {
@@ -216,7 +216,7 @@ fn usage(summary: &HopSummary) -> Option<Usage> {
     (usage.input.is_some() || usage.output.is_some()).then_some(usage)
 }
 
-/// Whether a stream was given up because there was too much of it.
+/// Returns whether a stream exceeded a limit.
 fn is_limit(error: &DecodeError) -> bool {
     match error {
         DecodeError::Answer(_) => true,

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one in each file or folder.
 
 mod agui;
 mod bench;
@@ -41,11 +41,11 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     /// Lists the providers.
     Providers(providers::Providers),
-    /// Prints the settings that are in force, and where each comes from.
+    /// Prints the settings in force, and where each comes from.
     Config(config::ShowConfig),
     /// Makes a token for a user of the server.
     Token(token::Token),
-    /// Prints a script that makes a shell complete the commands and flags of this program.
+    /// Prints a script with which a shell completes the commands and flags of this program.
     Completions(completions::Completions),
     /// Decodes a recorded stream, and prints what it says as JSON.
     Decode(decode::Decode),
@@ -53,13 +53,13 @@ pub(crate) enum Command {
     Agui(agui::Agui),
     /// Measures how fast a recorded stream becomes a conversation.
     Bench(bench::Bench),
-    /// Puts a running server under load: how much it carries, and where it bends.
+    /// Puts a running server under load, and shows how much it carries and where it degrades.
     Load(load::Load),
-    /// Writes the journal of one turn: every input with its time, to be replayed.
+    /// Records the journal of one turn, which can be replayed: every input with its time.
     Record(record::Record),
-    /// Replays a journal, and says at which input it differs.
+    /// Replays a journal, and reports the first input whose results differ.
     Replay(replay::Replay),
-    /// Prints the states of a run and the moves between them.
+    /// Prints the states of a run and their transitions.
     Statechart(statechart::Statechart),
 }
 
@@ -111,7 +111,7 @@ fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> 
 mod tests {
     use super::*;
 
-    /// The long flags of a command.
+    /// Returns the long flags of a command.
     fn flags(command: &clap::Command, name: &str) -> Vec<String> {
         let command = command.find_subcommand(name).expect("a command");
         let flags = command.get_arguments().filter_map(clap::Arg::get_long);

@@ -6,22 +6,22 @@ use stepwell_demo::catalog;
 
 /// Lists the providers: their APIs, formats, keys and addresses, and what they can do.
 ///
-/// Those of a file that --providers names are among them.
+/// The list includes the providers of a file that --providers names.
 #[derive(Args, Debug)]
 pub(crate) struct Providers {
-    /// The form.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Format {
-    /// A table to read.
+    /// A table.
     #[default]
     Text,
-    /// Data: all there is to know of each.
+    /// All data of each provider.
     Json,
-    /// The table of what they can do, for a page.
+    /// The table of their features, for a page.
     Markdown,
 }
 
@@ -81,7 +81,7 @@ fn text(out: &mut impl Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What differs between the APIs, in words.
+/// Describes the differences between the APIs.
 fn abilities(can: &Capabilities) -> String {
     let words = [
         (can.tools && can.parallel_tools, "tools"),

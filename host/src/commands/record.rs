@@ -15,20 +15,20 @@ use stepwell_io::{Agent, RunId};
 
 /// Writes the journal of one turn.
 ///
-/// Without a provider it is the demo's turn with its scripted model, without key and network. A journal holds all that
-/// is said, but no key; --redact hides the texts and keeps the rest, so that it still replays.
+/// Without a provider it records the demo's turn with its scripted model, without key and network. A journal holds the
+/// complete conversation, but no key; --redact hides the texts and keeps the rest, so that it can still be replayed.
 #[derive(Args, Debug)]
 pub(crate) struct Record {
-    /// The file to write; one that is there is replaced.
+    /// The file to write; an existing file is replaced.
     file: PathBuf,
-    /// Hides the texts: nothing that was said reaches the file.
+    /// Hides the texts, which are never written to the file.
     #[arg(long)]
     redact: bool,
     #[command(flatten)]
     model: ModelSettings,
     #[command(flatten)]
     limits: LimitSettings,
-    /// What to ask.
+    /// The question to the model.
     #[arg(long, value_name = "TEXT", default_value = demo::QUESTION)]
     question: String,
 }
@@ -61,7 +61,7 @@ impl Record {
         let sink = Arc::clone(&journal);
         let agent = agent
             .configure(|config| self.limits.apply(&mut config.limits))
-            .journal(move |_: &RunId, lines: &str| lock(&sink).take(lines))
+            .journal(move |_: &RunId, lines: &str| lock(&sink).write(lines))
             .build()
             .map_err(Failure::usage)?;
         let mut shown = Shown::new(Screen::new(None));
@@ -80,11 +80,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the lines go.
+/// Where the lines are written.
 enum Journal {
-    /// Into the file at once, so that they are there whatever happens.
+    /// To the file at once, so that they are kept whatever happens.
     File(fs::File, io::Result<()>),
-    /// Into memory, until they are redacted.
+    /// To memory, until they are redacted.
     Memory(String),
 }
 
@@ -98,7 +98,7 @@ impl Journal {
         Ok(Self::File(file, Ok(())))
     }
 
-    fn take(&mut self, lines: &str) {
+    fn write(&mut self, lines: &str) {
         match self {
             Self::File(file, result) => {
                 if result.is_ok() {

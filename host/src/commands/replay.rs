@@ -10,8 +10,8 @@ use stepwell_demo::Failure;
 
 /// Replays a journal.
 ///
-/// Prints what it came to: the inputs, the effects, the states, the outcome and the digest. Ends with code 1 where
-/// something else comes of an input than the journal says, and names the input.
+/// Prints the inputs, the effects, the states, the outcome and the digest. If an input has other results than in the
+/// journal, the input is named and the exit code is 1.
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
     /// The journal, as `stepwell record` writes it; `-` is standard input.
@@ -42,10 +42,10 @@ impl Replay {
     }
 }
 
-/// The journal with its texts hidden.
+/// Returns the journal with its texts hidden.
 pub(super) fn redacted(text: &str) -> Result<String, Failure> {
     let journal = Journal::parse(text).map_err(Failure::failed)?;
-    // The seed must be unknown to whoever reads the copy: pseudonyms could else be guessed.
+    // The seed must be unknown to readers of the copy: otherwise pseudonyms could be guessed.
     let seed = RandomState::new().build_hasher().finish();
     let redacted = journal.redact(seed).map_err(Failure::failed)?;
     Ok(redacted.to_text())

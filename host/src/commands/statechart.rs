@@ -3,20 +3,20 @@ use std::io::{self, Write};
 use stepwell_core::run;
 use stepwell_demo::Failure;
 
-/// Prints the states of a run and the moves between them, from the table that the compiler checks.
+/// Prints the states of a run and their transitions, from the table that the compiler checks.
 #[derive(Args, Debug)]
 pub(crate) struct Statechart {
-    /// The form.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Format {
-    /// A picture in the language of Mermaid.
+    /// A diagram in Mermaid.
     #[default]
     Mermaid,
-    /// Data: the states, the first, the last, and the edges.
+    /// Data: the states, the initial and the final ones, and the transitions.
     Json,
 }
 

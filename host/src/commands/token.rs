@@ -5,9 +5,9 @@ use stepwell_demo::Failure;
 
 /// Makes a token for a user of `serve`: `stepwell token alice >> tokens`, then `stepwell serve --tokens tokens`.
 ///
-/// The line for the file of tokens goes to standard output. It has the token's hash, from which nobody finds the token.
-/// The token goes to standard error, for the user: this once, since it is kept nowhere. Another one for the same name
-/// is another token of the same user.
+/// The line for the file of tokens is printed to standard output. It has only the token's hash. The token itself is
+/// printed to standard error, once, since it is stored nowhere. A second token for the same name is another token of the
+/// same user.
 #[derive(Args, Debug)]
 pub(crate) struct Token {
     /// The user's name, without spaces.

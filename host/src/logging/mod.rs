@@ -12,10 +12,10 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 mod otlp;
 mod writer;
 
-/// Keeps log and traces going.
+/// Keeps the log and the traces running until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Logging {
-    // Before the log ends: what goes wrong with the last of them is logged.
+    // Dropped before the log: errors of the last traces are logged.
     _traces: Option<otlp::Traces>,
     _log: Option<WorkerGuard>,
 }
@@ -45,7 +45,7 @@ pub(crate) fn start(
     })
 }
 
-/// Whether the traces are to tell what was said, by the variable that OpenTelemetry's own instrumentations have for it.
+/// Returns whether the traces contain messages, by the variable of OpenTelemetry's own instrumentations.
 pub(crate) fn traces_content() -> bool {
     let asked = env::var("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT");
     asked.is_ok_and(|asked| {
@@ -54,7 +54,7 @@ pub(crate) fn traces_content() -> bool {
     })
 }
 
-/// The layer that writes the log, and what writes the last of it when it is dropped.
+/// Returns the layer that writes the log, and the guard that writes the rest of it when it is dropped.
 fn log(
     settings: &GlobalSettings,
     sources: &Sources,
@@ -64,7 +64,7 @@ fn log(
     let Some(wanted) = wanted.or(default_log) else {
         return Ok(None);
     };
-    // The MCP SDK writes whole messages, and at `info` too: only who asks for them by name has them.
+    // The MCP SDK logs complete messages, even at `info`: they need a filter that names it.
     let quiet = if wanted.contains("rmcp") {
         ""
     } else {
@@ -74,7 +74,7 @@ fn log(
         let origin = sources.origin("log");
         Failure::usage(format!("{origin}: `{wanted}`: {error}"))
     })?;
-    // Colours are for people: `NO_COLOR` says that they want none.
+    // <https://no-color.org>
     let is_coloured =
         io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
     let (writer, guard) = writer::start();

@@ -1,5 +1,5 @@
-//! Traces by the OpenTelemetry protocol, <https://opentelemetry.io/docs/specs/otlp/>, as protobuf over HTTP. Its own
-//! variables set it up: <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>.
+//! Exports traces by the OpenTelemetry protocol, <https://opentelemetry.io/docs/specs/otlp/>, as protobuf over HTTP. Its
+//! own variables configure it: <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>.
 
 use super::BoxedLayer;
 use opentelemetry::KeyValue;
@@ -12,24 +12,24 @@ use stepwell_demo::Failure;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
-/// Without one of them there is nobody to send to.
+/// The variables of which one names the collector.
 const ADDRESS_VARIABLES: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
-/// Sends spans in batches, and what is left when it is dropped.
+/// Sends spans in batches, and the rest when it is dropped.
 #[derive(Debug)]
 pub(super) struct Traces(SdkTracerProvider);
 
-/// Sets the traces up, if there is an address to send them to.
+/// Starts the traces, if a variable names a collector.
 pub(super) fn traces() -> Result<Option<Traces>, Failure> {
     let mut variables = ADDRESS_VARIABLES.into_iter();
     let set = variables.find(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
     let Some(variable) = set else {
         return Ok(None);
     };
-    // The exporter makes a client of its own, which has the process's crypto provider.
+    // The exporter's own HTTP client uses the process's crypto provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let exporter = SpanExporter::builder()
         .with_http()

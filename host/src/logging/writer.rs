@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
-/// The most lines that wait to be written. What comes after them is dropped and counted.
+/// The maximum number of lines that wait to be written. Further lines are dropped and counted.
 const MAX_WAITING_LINES: usize = 1_024;
 
-/// Starts the thread. What waits is written when the guard is dropped, if that takes no longer than a second.
+/// Starts the thread. Dropping the guard writes the waiting lines, for at most a second.
 pub(super) fn start() -> (NonBlocking, WorkerGuard) {
     let dropped = Arc::new(OnceLock::new());
     let stderr = Counting {
@@ -20,12 +20,12 @@ pub(super) fn start() -> (NonBlocking, WorkerGuard) {
         .buffered_lines_limit(MAX_WAITING_LINES)
         .thread_name("log")
         .finish(stderr);
-    // Nothing is written before the writer is handed on.
+    // Nothing is written before the writer is returned.
     let _ = dropped.set(writer.error_counter());
     (writer, guard)
 }
 
-/// Says how many lines are missing once lines can be written again.
+/// Logs how many lines are missing once lines can be written again.
 struct Counting<W> {
     inner: W,
     dropped: Arc<OnceLock<ErrorCounter>>,
@@ -38,13 +38,13 @@ impl<W: Write> Write for Counting<W> {
         let dropped = || self.dropped.get().map_or(0, ErrorCounter::dropped_lines);
         let lines = dropped();
         if lines > self.reported {
-            // Through the queue, and so in the format of the log. It is all since the start: said twice it is still true.
+            // Through the queue, so in the format of the log. It counts all since the start, so it is true if repeated.
             tracing::warn!(
                 target: "stepwell",
                 lines,
                 "lines of the log were dropped since the start: standard error was not read"
             );
-            // Else this line may be one of those that found no room, and the next one tries again.
+            // Otherwise this line may have been dropped too, and the next one tries again.
             if dropped() == lines {
                 self.reported = lines;
             }

@@ -28,7 +28,7 @@ impl From<Denied> for Refusal {
     fn from(denied: Denied) -> Self {
         let code = match denied {
             // The token may be a good one.
-            Denied::Jwt(JwtError::KeysAway) => Code::KeysUnavailable,
+            Denied::Jwt(JwtError::KeysUnavailable) => Code::KeysUnavailable,
             _ => Code::Unauthorized,
         };
         Self::new(code, denied.to_string())

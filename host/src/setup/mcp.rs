@@ -1,4 +1,4 @@
-//! MCP servers of the command line.
+//! The MCP servers that the settings name.
 
 use crate::settings::ToolSettings;
 use std::collections::BTreeMap;
@@ -6,14 +6,14 @@ use std::path::Path;
 use stepwell_demo::{Failure, one_line};
 use stepwell_io::mcp::{McpConfig, McpEvent, McpOptions, McpServerConfig, McpServers};
 
-/// Programs that start what their arguments name.
+/// Programs that start another one, which their arguments name.
 const LAUNCHERS: &[&str] = &[
     "bun", "bunx", "cargo", "deno", "docker", "java", "node", "npm", "npx", "pipx", "pnpm",
     "podman", "python", "python3", "sh", "bash", "uv", "uvx", "yarn",
 ];
 
-/// What such a program is told to do.
-const VERBS: &[&str] = &["dlx", "exec", "run", "start", "tool", "x"];
+/// The subcommands of such programs.
+const SUBCOMMANDS: &[&str] = &["dlx", "exec", "run", "start", "tool", "x"];
 
 /// Starts the servers that the settings name.
 pub(crate) async fn connect(settings: &ToolSettings) -> Result<McpServers, Failure> {
@@ -47,7 +47,7 @@ fn config(settings: &ToolSettings) -> Result<McpConfig, Failure> {
     Ok(all)
 }
 
-/// What a server tells of a call, or what became of it.
+/// Returns a line about an event of a server, if users should see it.
 pub(crate) fn note(event: &McpEvent) -> Option<String> {
     match event {
         McpEvent::Progress {
@@ -77,7 +77,7 @@ fn read(file: &Path) -> Result<McpConfig, Failure> {
     text.parse().map_err(|error| unusable(&error))
 }
 
-/// A server as one would type it in a shell, variables before the command with it, and a name for it.
+/// Parses a server as it is typed in a shell, with variables before the command, and returns a name for it.
 fn parse(command: &str) -> Result<(String, McpServerConfig), String> {
     let command = command.trim();
     if command.starts_with("http://") || command.starts_with("https://") {
@@ -116,7 +116,7 @@ fn assignment(word: &str) -> Option<(String, String)> {
     is_name.then(|| (name.to_owned(), value.to_owned()))
 }
 
-/// The program's name, or that of what a launcher starts, without folder, version and ending.
+/// Returns the name of the program, or of what a launcher starts, without folder, version and extension.
 fn name(command: &str, args: &[String]) -> String {
     let program = stem(command);
     if !LAUNCHERS.contains(&&*program) {
@@ -124,7 +124,7 @@ fn name(command: &str, args: &[String]) -> String {
     }
     let started = args
         .iter()
-        .find(|word| !word.starts_with('-') && !VERBS.contains(&&***word));
+        .find(|word| !word.starts_with('-') && !SUBCOMMANDS.contains(&&***word));
     started.map_or(program, |started| stem(started))
 }
 
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_split_as_a_shell_does_and_named_after_what_it_starts() {
+    fn command_is_split_as_in_a_shell_and_named() {
         for (command, name) in [
             (
                 "mcp-server-time --local-timezone 'Europe/Oslo'",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_streamable_http() {
+    fn url_is_streamable_http() {
         let (name, server) = parse(" https://me@search.example:8080/mcp?x=1 ").expect("a URL");
         assert_eq!(name, "search.example:8080");
         assert_eq!(
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_refused() {
+    fn invalid_command_is_refused() {
         for command in ["", "  ", "KEY=1", "a 'b"] {
             assert!(parse(command).is_err(), "{command}");
         }
     }
 
     #[test]
-    fn servers_of_the_same_name_are_numbered() {
+    fn equal_names_are_numbered() {
         let settings = ToolSettings {
             ask_before: Vec::new(),
             mcp: vec!["a/time".to_owned(), "b/time".to_owned(), "time".to_owned()],

@@ -7,13 +7,13 @@ use stepwell_io::store::{
     MemoryStore, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
 };
 
-/// How large a file may become: `sqlite:FILE?max_bytes=N`.
+/// The parameter for the maximum size of a file: `sqlite:FILE?max_bytes=N`.
 const MAX_BYTES: &str = "max_bytes";
 
-/// The address of a store that ends with the process.
+/// The address of a store in memory.
 pub(crate) const MEMORY: &str = "memory";
 
-/// A store that is open.
+/// An open store.
 #[derive(Clone, Debug)]
 pub(crate) enum OpenStore {
     Memory(Arc<MemoryStore>),
@@ -30,7 +30,7 @@ impl OpenStore {
         }
     }
 
-    /// Closes it, so that a file has all that was written. It waits for what is under way, but not for long.
+    /// Closes the store, so that a file is complete. Waits a short time for operations in progress.
     pub(crate) async fn close(&self) {
         let close = async {
             match self {
@@ -39,16 +39,16 @@ impl OpenStore {
                 Self::Postgres(store) => store.close().await,
             }
         };
-        if tokio::time::timeout(CLOSING_TIME, close).await.is_err() {
-            tracing::warn!(target: "stepwell", "the store could not be closed in time: nothing is lost, but a file is whole only with its `-wal`");
+        if tokio::time::timeout(CLOSE_TIMEOUT, close).await.is_err() {
+            tracing::warn!(target: "stepwell", "the store could not be closed in time: nothing is lost, but a file is complete only with its `-wal`");
         }
     }
 }
 
 /// How long it may take to close a store.
-const CLOSING_TIME: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the store that goes by this address: `memory`, `sqlite:FILE`, `postgres://…`.
+/// Opens the store at an address: `memory`, `sqlite:FILE`, `postgres://…`.
 pub(crate) async fn open(address: &str) -> Result<OpenStore, Failure> {
     if address == MEMORY {
         return Ok(OpenStore::Memory(Arc::new(MemoryStore::new())));
@@ -71,12 +71,12 @@ pub(crate) async fn open(address: &str) -> Result<OpenStore, Failure> {
     Err(unknown(address))
 }
 
-/// Whether hosts on several machines can share the store of this address.
+/// Returns whether hosts on several machines can share the store at this address.
 pub(crate) fn is_shared(address: &str) -> bool {
     address.starts_with("postgres://") || address.starts_with("postgresql://")
 }
 
-/// What a store is called where its address may hold a password.
+/// Returns a name for the store without its address, which may hold a password.
 pub(crate) fn name(address: &str) -> String {
     match address.split_once("://") {
         Some(_) => "PostgreSQL".to_owned(),
@@ -84,7 +84,7 @@ pub(crate) fn name(address: &str) -> String {
     }
 }
 
-/// A file, and how it is used.
+/// Splits the path of a file from its options.
 fn file(path: &str) -> Result<(&str, SqliteOptions), Failure> {
     let mut options = SqliteOptions::default();
     let Some((path, query)) = path.split_once('?') else {

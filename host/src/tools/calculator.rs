@@ -3,17 +3,17 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use stepwell_io::{Tool, ToolContext};
 
-/// The longest expression, in bytes. The parser recurses, so this bounds its depth.
-const LONGEST: usize = 256;
+/// The maximum length of an expression. The parser recurses, so this limits its depth.
+const MAX_EXPRESSION_BYTES: usize = 256;
 
-/// Room for that depth: 256 open brackets take more than the usual 2 MiB in a debug build.
-const STACK: usize = 64 << 20;
+/// The stack for that depth: 256 open brackets need more than the usual 2 MiB in a debug build.
+const STACK_BYTES: usize = 64 << 20;
 
-/// The longest that an expression may take. `9^9^9^9` would take longer than the user lives.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an expression may take. `9^9^9^9` would never end.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The longest result, in bytes: enough to read, and not the whole of the model's context.
-const LONGEST_RESULT: usize = 2_000;
+/// The maximum length of a result, which goes into the model's context.
+const MAX_RESULT_BYTES: usize = 2_000;
 
 pub(crate) fn tool() -> Tool {
     Tool::new(
@@ -24,7 +24,7 @@ pub(crate) fn tool() -> Tool {
     .parameters(json!({
         "type": "object",
         "properties": {
-            "expression": { "type": "string", "minLength": 1, "maxLength": LONGEST },
+            "expression": { "type": "string", "minLength": 1, "maxLength": MAX_EXPRESSION_BYTES },
         },
         "required": ["expression"],
         "additionalProperties": false,
@@ -37,8 +37,8 @@ pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    // It may compute for a while: not on a thread that others need.
-    tokio::task::spawn_blocking(move || evaluate(&expression, PATIENCE))
+    // It may compute for a while: on a thread of its own.
+    tokio::task::spawn_blocking(move || evaluate(&expression, TIMEOUT))
         .await
         .map_err(|error| error.to_string())?
 }
@@ -52,14 +52,16 @@ impl Interrupt for Deadline {
 }
 
 fn evaluate(expression: &str, patience: Duration) -> Result<String, String> {
-    if expression.len() > LONGEST {
-        return Err(format!("the expression is longer than {LONGEST} bytes"));
+    if expression.len() > MAX_EXPRESSION_BYTES {
+        return Err(format!(
+            "the expression is longer than {MAX_EXPRESSION_BYTES} bytes"
+        ));
     }
     let deadline = Deadline(Instant::now() + patience);
     let compute = || fend_core::evaluate_with_interrupt(expression, &mut Context::new(), &deadline);
     let result = std::thread::scope(|scope| {
         std::thread::Builder::new()
-            .stack_size(STACK)
+            .stack_size(STACK_BYTES)
             .spawn_scoped(scope, compute)
             .map(|computing| computing.join())
     });
@@ -73,7 +75,7 @@ fn evaluate(expression: &str, patience: Duration) -> Result<String, String> {
     let text = result.get_main_result();
     match text.len() {
         0 => Err("the expression has no value".to_owned()),
-        length if length > LONGEST_RESULT => Err(format!(
+        length if length > MAX_RESULT_BYTES => Err(format!(
             "the result has {length} characters: ask for an approximate one, such as `{expression} to 10 sf`"
         )),
         _ => Ok(text.to_owned()),
@@ -85,7 +87,7 @@ mod tests {
     use super::*;
 
     fn value(expression: &str) -> Result<String, String> {
-        evaluate(expression, PATIENCE)
+        evaluate(expression, TIMEOUT)
     }
 
     #[test]
@@ -97,19 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_said_to_be_so() {
+    fn invalid_expression_is_refused() {
         for expression in ["", "1 / 0", "2 +", "import os", "€€€", "(((("] {
             assert!(value(expression).is_err(), "{expression}");
         }
-        let deep = "(".repeat(LONGEST);
+        let deep = "(".repeat(MAX_EXPRESSION_BYTES);
         assert!(value(&deep).is_err());
-        let signs = "-".repeat(LONGEST - 1) + "1";
+        let signs = "-".repeat(MAX_EXPRESSION_BYTES - 1) + "1";
         let _ = value(&signs);
-        assert!(value(&"1".repeat(LONGEST + 1)).is_err());
+        assert!(value(&"1".repeat(MAX_EXPRESSION_BYTES + 1)).is_err());
     }
 
     #[test]
-    fn what_takes_too_long_is_given_up() {
+    fn slow_expression_is_given_up() {
         assert_eq!(
             evaluate("9^9^9^9", Duration::ZERO),
             Err("the expression takes too long to compute".to_owned())

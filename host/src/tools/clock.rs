@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_moment_at_every_offset() {
+    fn offsets_show_the_same_moment() {
         let now = OffsetDateTime::UNIX_EPOCH;
         assert_eq!(
             tell(now, None).as_deref(),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_offset_is_said_to_be_none() {
+    fn invalid_offset_is_refused() {
         for text in [
             "",
             "+",

@@ -4,15 +4,15 @@ use serde_json::json;
 use std::time::Duration;
 use stepwell_io::{Tool, ToolContext};
 
-/// The longest count.
-const MOST: u64 = 60;
+/// The maximum count, in seconds.
+const MAX_COUNT: u64 = 60;
 
 pub(crate) fn tool() -> Tool {
     Tool::new("count_down", "Counts down to zero, one number a second.")
         .parameters(json!({
             "type": "object",
             "properties": {
-                "from": { "type": "integer", "minimum": 1, "maximum": MOST },
+                "from": { "type": "integer", "minimum": 1, "maximum": MAX_COUNT },
             },
             "required": ["from"],
             "additionalProperties": false,
@@ -23,8 +23,8 @@ pub(crate) fn tool() -> Tool {
 
 pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
     let from = call.arguments.value["from"].as_u64();
-    let from = from.filter(|from| *from <= MOST);
-    let from = from.ok_or_else(|| format!("`from` is a number up to {MOST}"))?;
+    let from = from.filter(|from| *from <= MAX_COUNT);
+    let from = from.ok_or_else(|| format!("`from` is a number up to {MAX_COUNT}"))?;
     for number in (1..=from).rev() {
         let done = (from - number) as f64 / from as f64;
         call.report(done, format!("{number} to go"));
@@ -47,10 +47,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_takes_a_second_for_each_number() {
+    async fn takes_a_second_for_each_number() {
         let start = Instant::now();
         assert_eq!(count(json!(3)).await.as_deref(), Ok("3, 2, 1, 0"));
         assert_eq!(start.elapsed().as_secs(), 3);
-        assert!(count(json!(MOST + 1)).await.is_err());
+        assert!(count(json!(MAX_COUNT + 1)).await.is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that are built in: those of `stepwell chat`, and those of the scripted models.
+//! The built-in tools: those of `stepwell chat`, and those of the scripted models.
 
 pub(crate) mod calculator;
 pub(crate) mod clock;

@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// `text` without what a terminal would obey: control characters other than line breaks and tabs. A model's words, and
-/// a tool's, are not to move the cursor or to write to the clipboard.
+/// Returns the text without control characters other than line breaks and tabs: the words of a model or a tool must not
+/// move the cursor or write to the clipboard.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if text.contains(obeyed) {
@@ -12,8 +12,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `text` with what cannot be seen written as JSON writes it: `\\u202e` for the sign that turns the writing round. What
-/// a user is to answer for must not look like something else. JSON stays the same JSON.
+/// Returns the text with invisible characters escaped as in JSON, such as `\\u202e` for the one that reverses the writing:
+/// what a user approves must not look like something else. JSON stays the same JSON.
 pub fn revealed(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unseen) {
         return Cow::Borrowed(text);
@@ -31,8 +31,8 @@ pub fn revealed(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether it moves what stands beside it, or takes no place: controls but for blanks, what changes the direction of
-/// writing, what joins and fills.
+/// Returns whether the character is invisible: controls except white space, changes of the writing direction, joiners
+/// and fillers.
 fn is_unseen(character: char) -> bool {
     matches!(
         character,

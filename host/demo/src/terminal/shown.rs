@@ -8,13 +8,13 @@ use stepwell_core::event::{Event, TokenUsage};
 use stepwell_core::run::{RunEvent, ToolCallUpdate, ToolProgress};
 use stepwell_core::tool::ToolResult;
 
-/// As much of a call's arguments, and of its result, as is shown, in characters.
-const LONGEST: usize = 160;
+/// The maximum number of characters of a call's arguments, or of its result, that are shown.
+const MAX_CHARS: usize = 160;
 
-/// Turns the events of turns into what is shown of them.
+/// Shows the events of turns on a screen.
 pub struct Shown {
     screen: Screen,
-    /// The calls of this turn that are not done yet.
+    /// The running calls of this turn.
     open: Vec<OpenCall>,
     calls: usize,
 }
@@ -23,23 +23,23 @@ struct OpenCall {
     id: String,
     name: String,
     arguments: String,
-    /// What its tool said last of how far it is.
+    /// The last progress of its tool.
     note: String,
 }
 
-/// What a turn took.
+/// The numbers of a turn.
 #[derive(Debug)]
 pub struct Summary<'a> {
-    /// The streams of the model's that it took.
+    /// The number of streams from the model.
     pub hops: u32,
-    /// The tokens of all of them.
+    /// The tokens of all hops.
     pub usage: &'a TokenUsage,
-    /// From its start to its end.
+    /// The time from its start to its end.
     pub time: Duration,
 }
 
 impl Shown {
-    /// Shows turns there.
+    /// Shows turns on a screen.
     #[must_use]
     pub fn new(screen: Screen) -> Self {
         Self {
@@ -49,23 +49,23 @@ impl Shown {
         }
     }
 
-    /// What the user asked, where they did not type it.
+    /// Shows a question that the user did not type.
     pub fn question(&mut self, text: &str) -> io::Result<()> {
         self.screen.question(&clean(text))
     }
 
-    /// An event of the turn.
+    /// Shows an event of the turn.
     pub fn event(&mut self, event: &RunEvent) -> io::Result<()> {
         match event {
             RunEvent::AgUi(event) => self.ag_ui(event),
-            RunEvent::ToolCallUpdate(update) => self.moved_on(update),
-            RunEvent::ToolProgress(progress) => self.comes_further(progress),
+            RunEvent::ToolCallUpdate(update) => self.call_update(update),
+            RunEvent::ToolProgress(progress) => self.tool_progress(progress),
             RunEvent::Retrying {
                 attempt,
                 delay_ms,
                 reason,
             } => {
-                // The first one of all has the number 0.
+                // The first attempt has the number 0.
                 let attempt = attempt.saturating_add(1);
                 let seconds = Duration::from_millis(*delay_ms).as_secs_f32();
                 let reason = one_line(reason);
@@ -76,7 +76,7 @@ impl Shown {
         }
     }
 
-    /// Something to know that is no part of the answer.
+    /// Shows something that is not part of the answer.
     pub fn note(&mut self, text: &str) -> io::Result<()> {
         self.screen.note(&clean(text))
     }
@@ -87,7 +87,7 @@ impl Shown {
             Event::ReasoningMessageContent(content) => {
                 self.screen.reasoning(&clean(&content.delta))
             }
-            // The next thing begins on a line of its own.
+            // What follows begins a line.
             Event::ReasoningMessageEnd(_) => self.screen.reasoning(""),
             Event::ToolCallStart(start) => {
                 self.calls += 1;
@@ -106,14 +106,14 @@ impl Shown {
                 let Some(call) = self.open.iter_mut().find(|call| call.id == id) else {
                     return Ok(());
                 };
-                let is_full = call.arguments.len() > 4 * LONGEST;
+                let is_full = call.arguments.len() > 4 * MAX_CHARS;
                 if !is_full {
                     call.arguments.push_str(&args.delta);
                     self.screen.call(&call.shown(Progress::Running))?;
                 }
                 Ok(())
             }
-            // A tool of the backend's own.
+            // A tool that the backend ran.
             Event::ToolCallResult(result) => {
                 let text = short(&result.content.to_text());
                 self.close(&result.tool_call_id, Progress::Done(text))
@@ -122,7 +122,7 @@ impl Shown {
         }
     }
 
-    fn moved_on(&mut self, update: &ToolCallUpdate) -> io::Result<()> {
+    fn call_update(&mut self, update: &ToolCallUpdate) -> io::Result<()> {
         match (&update.result, update.status) {
             (Some(result), _) => self.close(&update.tool_call_id, outcome(result)),
             (None, ToolCallStatus::Cancelled) => self.close(
@@ -133,8 +133,8 @@ impl Shown {
         }
     }
 
-    /// A running tool says how far it is: its line says so, where lines change.
-    fn comes_further(&mut self, progress: &ToolProgress) -> io::Result<()> {
+    /// Shows the progress of a running tool in its line.
+    fn tool_progress(&mut self, progress: &ToolProgress) -> io::Result<()> {
         let id = progress.tool_call_id.as_str();
         let Some(call) = self.open.iter_mut().find(|call| call.id == id) else {
             return Ok(());
@@ -158,8 +158,8 @@ impl Shown {
         }
     }
 
-    /// A tool asks to run, with these arguments: all of them, and nothing in them unseen, since the user answers for
-    /// them. What turns on the screen stops, as the user types now.
+    /// Shows that a call needs approval: with its complete arguments, and invisible characters escaped. Spinners stop, since
+    /// the user types now.
     pub fn asks(&mut self, name: &str, arguments: &str) -> io::Result<()> {
         self.screen.pause()?;
         let (name, arguments) = (revealed(name), revealed(arguments));
@@ -167,7 +167,7 @@ impl Shown {
             .remark(&format!("? {} {}", one_line(name), one_line(arguments)))
     }
 
-    /// A running tool asks the user this. What turns on the screen stops, as the user types now.
+    /// Shows the question of a running tool. Spinners stop, since the user types now.
     pub fn tool_asks(&mut self, name: &str, question: &str) -> io::Result<()> {
         self.screen.pause()?;
         let (name, question) = (revealed(name), revealed(question));
@@ -175,7 +175,7 @@ impl Shown {
             .remark(&format!("? {}: {}", one_line(name), one_line(question)))
     }
 
-    /// A call runs with these arguments, and not with the model's.
+    /// Shows that a call runs with these arguments, not with the model's.
     pub fn edited(&mut self, id: &str, arguments: &str) -> io::Result<()> {
         let Some(call) = self.open.iter_mut().find(|call| call.id == id) else {
             return Ok(());
@@ -184,13 +184,13 @@ impl Shown {
         self.screen.call(&call.shown(Progress::Running))
     }
 
-    /// What the model said in an earlier turn.
+    /// Shows the model's text of an earlier turn.
     pub fn said(&mut self, text: &str) -> io::Result<()> {
         self.screen.text(&clean(text))?;
         self.screen.end()
     }
 
-    /// A call of an earlier turn.
+    /// Shows a call of an earlier turn.
     pub fn done(&mut self, title: &str, is_done: bool, result: &str) -> io::Result<()> {
         let result = short(result);
         self.screen.call(&Call {
@@ -204,23 +204,23 @@ impl Shown {
         })
     }
 
-    /// A line of the program's own.
+    /// Shows a line of the program's own.
     pub fn remark(&mut self, text: &str) -> io::Result<()> {
         self.screen.remark(&one_line(text))
     }
 
-    /// Why the answer is not whole.
+    /// Shows why the answer is incomplete.
     pub fn problem(&mut self, text: &str) -> io::Result<()> {
         self.screen.remark(&format!("✗ {}", one_line(text)))
     }
 
-    /// The turn is over.
+    /// Ends the turn.
     pub fn end(&mut self) -> io::Result<()> {
         self.open.clear();
         self.screen.end()
     }
 
-    /// The line that closes a turn.
+    /// Shows the summary of a turn.
     pub fn summary(&mut self, summary: &Summary<'_>) -> io::Result<()> {
         let calls = std::mem::take(&mut self.calls);
         self.screen.remark(&format!(
@@ -256,10 +256,10 @@ fn outcome(result: &ToolResult) -> Progress {
     }
 }
 
-/// The beginning of `text`, on one line.
+/// Returns the beginning of the text, on one line.
 fn short(text: &str) -> String {
     let line = one_line(revealed(text));
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

@@ -1,6 +1,6 @@
-//! JSON Web Tokens of one issuer (RFC 7519), held to what RFC 8725 advises.
+//! JSON Web Tokens of one issuer (RFC 7519), by the best practices of RFC 8725.
 
-use super::key_set::is_taken;
+use super::key_set::is_supported;
 use super::keys::{Keys, NoKey};
 use super::user::User;
 use jsonwebtoken::errors::ErrorKind;
@@ -8,10 +8,10 @@ use jsonwebtoken::{Validation, decode, decode_header};
 use serde::Deserialize;
 use time::{Duration, OffsetDateTime};
 
-/// By how much the issuer's clock may differ from this one.
+/// The allowed difference between the issuer's clock and this one.
 const LEEWAY: Duration = Duration::seconds(60);
 
-/// Takes the tokens of one issuer.
+/// Validates the tokens of one issuer.
 #[derive(Debug)]
 pub(crate) struct Jwt {
     issuer: String,
@@ -19,7 +19,7 @@ pub(crate) struct Jwt {
     keys: Keys,
 }
 
-/// Why a token is not taken.
+/// Why a token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JwtError {
     #[error("this is no JSON Web Token that can be read")]
@@ -48,22 +48,22 @@ pub(crate) enum JwtError {
         "the token's subject cannot be a user's name: that has 1 to 255 bytes and no control characters"
     )]
     Subject,
-    /// It may be a good one.
+    /// The token may be valid.
     #[error("the keys of the tokens' issuer cannot be had: try again in a while")]
-    KeysAway,
+    KeysUnavailable,
 }
 
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
     sub: String,
-    /// Seconds since 1970, which may have a fraction.
+    /// Seconds since 1970, with or without a fraction.
     exp: f64,
     nbf: Option<f64>,
 }
 
 impl Jwt {
-    /// Takes the tokens of `issuer`: those for `audience`, or, without one, those for nobody in particular.
+    /// Accepts the tokens of `issuer` for `audience`, or, without one, those without an audience.
     pub(crate) fn new(issuer: String, audience: Option<String>, keys: Keys) -> Self {
         Self {
             issuer,
@@ -72,17 +72,17 @@ impl Jwt {
         }
     }
 
-    /// Whose token it is: its subject's.
+    /// Returns the user of a token: its subject.
     ///
     /// # Errors
-    /// It is not taken.
+    /// The token is refused.
     pub(crate) async fn user(&self, token: &[u8], now: OffsetDateTime) -> Result<User, JwtError> {
         let header = decode_header(token).map_err(|error| match error.kind() {
             // `none`, among others.
             ErrorKind::Json(_) | ErrorKind::InvalidAlgorithmName => JwtError::Algorithm,
             _ => JwtError::Unreadable,
         })?;
-        if !is_taken(header.alg) {
+        if !is_supported(header.alg) {
             return Err(JwtError::Algorithm);
         }
         if header.crit.is_some() {
@@ -91,10 +91,10 @@ impl Jwt {
         let key = self.keys.find(header.kid.as_deref(), header.alg).await;
         let key = key.map_err(|missing| match missing {
             NoKey::Unknown => JwtError::Key,
-            NoKey::Away => JwtError::KeysAway,
+            NoKey::Unavailable => JwtError::KeysUnavailable,
         })?;
         let mut validation = Validation::new(header.alg);
-        // Below, by the clock that is given.
+        // Checked below, by the given clock.
         validation.validate_exp = false;
         validation.set_issuer(&[&self.issuer]);
         let mut required = vec!["iss", "sub", "exp"];

@@ -242,7 +242,7 @@ async fn a_token_of_another_form_is_not_taken() {
         let denied = user(&jwt, &token).await.unwrap_err();
         let is_expected = denied == error || denied == JwtError::Unreadable;
         assert!(is_expected, "{token}: {denied:?}");
-        assert_ne!(denied, JwtError::KeysAway);
+        assert_ne!(denied, JwtError::KeysUnavailable);
     }
     assert_eq!(user(&jwt, &good).await.as_deref(), Ok("alice"));
 }
@@ -334,7 +334,7 @@ async fn keys_that_are_away_are_told_and_looked_for_again() {
     let jwt = jwt(&set);
     let token = signer.sign(&claims());
     for _ in 0..10 {
-        assert_eq!(user(&jwt, &token).await, Err(JwtError::KeysAway));
+        assert_eq!(user(&jwt, &token).await, Err(JwtError::KeysUnavailable));
     }
     assert_eq!(set.reads(), 1);
     set.has(&[&signer]);

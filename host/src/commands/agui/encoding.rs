@@ -2,7 +2,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use stepwell_core::event::protobuf;
 
-/// How the events of an AG-UI stream stand in its body.
+/// The encoding of the events of an AG-UI stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::commands) enum Encoding {
@@ -15,7 +15,7 @@ pub(in crate::commands) enum Encoding {
 }
 
 impl Encoding {
-    /// What a body looks like: the first byte of a binary frame is of its length, and 0.
+    /// Guesses the encoding of a body: a binary frame begins with its length, whose first byte is 0.
     pub(in crate::commands) fn of(body: &[u8]) -> Self {
         let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
         match (body.first(), text.trim_ascii_start().first()) {

@@ -1,13 +1,13 @@
-//! What the protocol allows, and is a mistake all the same.
+//! Hints: what the protocol allows, but is probably a mistake.
 
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::tool::parse_arguments;
 
-/// What is said, and what to do about it.
+/// A message, and its advice.
 pub(super) type Hint = (String, &'static str);
 
-/// What an event that has just been applied says that it may not have meant.
+/// Returns the hint for an event that was just applied.
 pub(super) fn of_event(event: &Event, conversation: &Conversation) -> Option<Hint> {
     let (id, is_result) = match event {
         Event::ToolCallEnd(event) => (&event.tool_call_id, false),
@@ -36,8 +36,8 @@ pub(super) fn of_event(event: &Event, conversation: &Conversation) -> Option<Hin
     ))
 }
 
-/// The blocks of server-sent events that say something but have no data, so that no client sees them: each with the
-/// number of the event that follows.
+/// Returns the hints for blocks of server-sent events without data, which no client sees, each with the number of the
+/// next event.
 pub(super) fn of_blocks(body: &[u8]) -> Vec<(u64, Hint)> {
     let text = String::from_utf8_lossy(body);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");

@@ -1,9 +1,9 @@
-//! Files without an AG-UI event, and what they seem to be instead.
+//! Files without an AG-UI event.
 
 use super::encoding::Encoding;
 use serde_json::Value;
 
-/// Why a file without an event is no stream. `None` where it may be one with mistakes: those are findings.
+/// Returns why a file without an event is no stream; `None` if it may be a stream with mistakes, which are findings.
 pub(super) fn reason(body: &[u8], encoding: Encoding, is_named: bool) -> Option<String> {
     let is_binary = || std::str::from_utf8(body).is_err() || body.contains(&0);
     if body.trim_ascii().is_empty() {
@@ -45,7 +45,7 @@ fn server_sent(text: &str) -> Option<String> {
     })
 }
 
-/// Whether it has the type of an event, of whatever version, or begins with one that has.
+/// Returns whether the value has the type of an event of any version, or begins with one that has.
 fn is_event(value: &Value) -> bool {
     let value = value.get(0).unwrap_or(value);
     let kind = value["type"].as_str().unwrap_or_default();

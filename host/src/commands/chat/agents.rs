@@ -1,4 +1,4 @@
-//! Who answers in a chat: the model that the settings name, or the scripted one.
+//! The agents of a chat: with the model that the settings name, or the scripted one.
 
 use super::ask_before::AskBefore;
 use super::asking::{Ask, answerer, approver};
@@ -16,8 +16,8 @@ use stepwell_io::store::Store;
 use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource, WhenBusy};
 use stepwell_mock_llm::MockLlm;
 
-/// The time between two pieces of what the scripted model says to a user who watches.
-const PIECE: Duration = Duration::from_millis(25);
+/// The delay between two deltas of the scripted model for a user who watches.
+const DELTA_DELAY: Duration = Duration::from_millis(25);
 
 /// The settings of a chat's agents.
 pub(super) struct AgentSettings {
@@ -27,17 +27,17 @@ pub(super) struct AgentSettings {
     pub(super) ask_before: Vec<String>,
 }
 
-/// Makes the agents of a chat: one for each session, and others where the model is changed.
+/// Builds the agents of a chat: one for each session, and new ones when the model changes.
 pub(super) struct Agents {
     settings: AgentSettings,
-    /// If no provider is set.
+    /// The scripted model, if no provider is set.
     scripted: Option<(MockLlm, Backend)>,
     servers: McpServers,
     ask: Ask,
 }
 
 impl Agents {
-    /// For a user who watches, the scripted model takes its time.
+    /// Checks the settings, and starts the scripted model if it answers; slowly for a user who watches.
     pub(super) async fn new(
         settings: AgentSettings,
         sources: &Sources,
@@ -50,7 +50,7 @@ impl Agents {
             sources.refuse_provider_flags(&["api", "base_url", "model"])?;
             let client = HttpClient::new().map_err(Failure::failed)?;
             scripted_model = Some(if is_watched {
-                scripted_slowly(PIECE, client).await?
+                scripted_slowly(DELTA_DELAY, client).await?
             } else {
                 scripted(None, client).await?
             });
@@ -62,7 +62,7 @@ impl Agents {
             ask,
         };
         if matches!(sources.origin("ask_before"), Origin::Flag(_)) {
-            agents.know_what_asks()?;
+            agents.check_ask_before()?;
         }
         Ok(agents)
     }
@@ -71,7 +71,7 @@ impl Agents {
         self.scripted.is_some()
     }
 
-    /// What the user calls who answers.
+    /// Returns the name of the model for the user.
     pub(super) fn name(&self) -> String {
         if self.is_scripted() {
             return "scripted model".to_owned();
@@ -83,7 +83,7 @@ impl Agents {
         names.collect::<Vec<_>>().join(" · ")
     }
 
-    /// Another model: of the same provider, or of the one that is named before it.
+    /// Changes the model: to one of the same provider, or of the provider that is named before it.
     pub(super) fn change(&mut self, words: &[&str]) -> Result<(), Failure> {
         let mut settings = self.settings.model.clone();
         match words {
@@ -108,7 +108,7 @@ impl Agents {
         Ok(())
     }
 
-    /// An agent on a session.
+    /// Builds an agent for a session.
     pub(super) fn agent(
         &self,
         store: &Arc<dyn Store>,
@@ -128,7 +128,7 @@ impl Agents {
             .store(Arc::clone(store))
             .thread_id(thread.clone())
             .trace_content(traces_content())
-            // What was left open elsewhere is stopped by what the user says here.
+            // The user's message stops a turn that was left open elsewhere.
             .when_busy(WhenBusy::Cancel)
             .configure(|config| {
                 settings.limits.apply(&mut config.limits);
@@ -161,8 +161,8 @@ impl Agents {
         tools
     }
 
-    /// Checks that there are tools of the names that are to ask.
-    fn know_what_asks(&self) -> Result<(), Failure> {
+    /// Checks that the tools that need approval exist.
+    fn check_ask_before(&self) -> Result<(), Failure> {
         let of_servers = self.servers.tools();
         let own = self.own_tools();
         let own = own.iter().map(|tool| tool.tool.name());
@@ -179,8 +179,8 @@ impl Agents {
     }
 }
 
-/// What a user is told who has named no provider.
-pub(super) fn how_to_have_a_model() -> String {
+/// Explains how to name a provider.
+pub(super) fn provider_advice() -> String {
     let mut providers = catalog().all();
     let with_key = providers.find(|provider| {
         provider.needs_key

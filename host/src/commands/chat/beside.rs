@@ -1,4 +1,4 @@
-//! What a chat heeds beside the turn: MCP servers, and tools that ask.
+//! What a chat handles during a turn: events of MCP servers, and tools that ask.
 
 use super::agent_asks;
 use super::asking::{Asked, Asking, ask};
@@ -11,16 +11,16 @@ use stepwell_io::mcp::{McpEvent, McpEvents};
 use stepwell_io::{Interrupt, ResumeEntry};
 
 pub(super) struct BesideChat<'a> {
-    /// What MCP servers tell.
+    /// The events of MCP servers.
     pub(super) news: &'a mut McpEvents,
-    /// The tools that ask to run, and where the user answers.
+    /// The tools that ask, and where the user answers.
     pub(super) asked: &'a mut Asked,
     pub(super) prompt: &'a mut Prompt,
-    /// How often an AG-UI agent was told that nobody answers.
+    /// The number of times that an AG-UI agent got no answer.
     pub(super) unanswered: u32,
 }
 
-/// What came.
+/// An event during the turn.
 // One at a time, on the stack.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum News {
@@ -39,7 +39,7 @@ impl Beside for BesideChat<'_> {
         }
     }
 
-    async fn heed(&mut self, news: News, shown: &mut Shown) -> Result<bool, Failure> {
+    async fn handle(&mut self, news: News, shown: &mut Shown) -> Result<bool, Failure> {
         match news {
             News::Mcp(event) => {
                 if let Some(note) = mcp::note(&event) {

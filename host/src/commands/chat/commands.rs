@@ -1,4 +1,4 @@
-//! What a user can say to the program in a chat, and not to the model.
+//! The commands of a chat: lines for the program, not for the model.
 
 use crate::settings::nearest;
 
@@ -6,9 +6,9 @@ use crate::settings::nearest;
 #[derive(Debug, PartialEq)]
 pub(super) enum Command<'a> {
     Help,
-    /// Another model, or which one it is.
+    /// Changes the model, or names it.
     Model(Vec<&'a str>),
-    /// Another session, or which there are.
+    /// Changes the session, or lists them.
     Sessions(Option<&'a str>),
     New,
     Undo,
@@ -16,25 +16,21 @@ pub(super) enum Command<'a> {
     Leave,
 }
 
-/// Each with what it takes, and what it does.
+/// The commands with their arguments and descriptions.
 pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
     ("help", "", "this list"),
     (
         "model",
         "[[PROVIDER] MODEL]",
-        "says who answers, or lets another model go on",
+        "names the model, or continues with another one",
     ),
     (
         "sessions",
         "[NUMBER]",
-        "lists the sessions of the store, or goes on with one",
+        "lists the sessions of the store, or continues one",
     ),
     ("new", "", "begins a new session"),
-    (
-        "undo",
-        "",
-        "takes back what you said last, and what came of it",
-    ),
+    ("undo", "", "takes back your last message and its answer"),
     (
         "save",
         "[FILE]",
@@ -43,16 +39,16 @@ pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
     ("quit", "", "leaves, as Ctrl-D does"),
 ];
 
-/// What the commands are typed as.
+/// Returns the commands as they are typed.
 pub(super) fn words() -> Vec<String> {
     COMMANDS.map(|(name, ..)| format!("/{name}")).to_vec()
 }
 
 impl<'a> Command<'a> {
-    /// Reads a line; `None` if it is for the model.
+    /// Parses a line; `None` if it is for the model.
     pub(super) fn read(line: &'a str) -> Option<Result<Self, String>> {
         let line = line.trim().strip_prefix('/')?;
-        // So that a line for the model may begin with one.
+        // A line for the model may begin with a slash by doubling it.
         if line.starts_with('/') {
             return None;
         }
@@ -82,8 +78,8 @@ impl<'a> Command<'a> {
     }
 }
 
-/// What goes to the model of a line that is no command.
-pub(super) fn said(line: &str) -> &str {
+/// Returns the message to the model from a line that is no command.
+pub(super) fn message(line: &str) -> &str {
     match line.trim_start().strip_prefix("//") {
         Some(_) => &line.trim_start()[1..],
         None => line,
@@ -95,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_command_or_is_for_the_model() {
+    fn line_is_command_or_message() {
         for (line, command) in [
             ("/help", Command::Help),
             (" /model", Command::Model(vec![])),
@@ -109,8 +105,8 @@ mod tests {
         for line in ["help", "what is /help?", "//etc/hosts", ""] {
             assert_eq!(Command::read(line), None, "{line}");
         }
-        assert_eq!(said(" //etc/hosts"), "/etc/hosts");
-        assert_eq!(said(" a // b"), " a // b");
+        assert_eq!(message(" //etc/hosts"), "/etc/hosts");
+        assert_eq!(message(" a // b"), " a // b");
         let wrong = |line| {
             Command::read(line)
                 .expect("a command")
@@ -122,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn help_lists_what_can_be_read() {
+    fn help_lists_valid_commands() {
         for (name, ..) in COMMANDS {
             assert!(
                 matches!(Command::read(&format!("/{name}")), Some(Ok(_))),

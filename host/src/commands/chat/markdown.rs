@@ -6,23 +6,24 @@ use stepwell_demo::terminal::{Prose, Terminal};
 use termimad::crossterm::style::{Attribute, Color};
 use termimad::{Alignment, MadSkin};
 
-/// The longest piece, in bytes, that is styled as one: a line, or a table. What is longer goes on unstyled by what came
-/// before, since each new word styles it once more.
-const LONGEST: usize = 4 << 10;
+/// The maximum size of a line or table that is styled as one. A longer one continues in a new style, since each delta
+/// styles it again.
+const MAX_OPEN_BYTES: usize = 4 << 10;
 
-/// Writes Markdown line by line: the last line, or the table that it belongs to, is styled anew with each piece, and the
-/// rows that are other ones for it are written again. What came before stays as it is.
+/// Writes Markdown line by line: each delta styles the last line, or the table that it belongs to, again, and writes the
+/// rows that have changed. Earlier lines stay as they are.
 pub(crate) struct Markdown {
     skin: MadSkin,
-    /// What is still styled anew: the last line, after the lines of its table. A table that may go on ends with a break.
+    /// The text that is styled again: the last line, after the lines of its table. A table that may continue ends with a
+    /// line break.
     open: String,
-    /// The rows on the screen that show it.
+    /// The rows on the screen that show `open`.
     rows: Vec<String>,
-    /// The signs that the block of code around the last line began with.
+    /// The fence that began the code block around the last line.
     fence: Option<String>,
-    /// Whether there are rows of this text on the screen.
+    /// Whether rows of this text are on the screen.
     has_begun: bool,
-    /// The line breaks to come before the next row. Those at the end of a text are nobody's.
+    /// The line breaks before the next row. Those at the end of a text are dropped.
     breaks: usize,
 }
 
@@ -42,7 +43,7 @@ impl Markdown {
         }
     }
 
-    /// The rows that show what is open; none as long as it may become, or is, the sign of a block of code.
+    /// Returns the rows for the open text; none if it is, or may become, the fence of a code block.
     fn styled(&self, columns: usize, is_whole: bool) -> Vec<String> {
         let line = self.open.trim();
         let may_be_fence = !is_whole && line.len() < 3 && line.bytes().all(|byte| byte == b'`');
@@ -57,7 +58,7 @@ impl Markdown {
         styled.lines().map(str::to_owned).collect()
     }
 
-    /// Whether the open line begins or ends a block of code, which ends with no less than it began with.
+    /// Returns whether the open line begins or ends a code block, whose last fence is at least as long as its first.
     fn is_fence(&self) -> bool {
         match (fence(&self.open), &self.fence) {
             (None, _) => false,
@@ -68,7 +69,7 @@ impl Markdown {
         }
     }
 
-    /// Puts the rows of what is open in the place of those on the screen.
+    /// Replaces the rows on the screen by those of the open text.
     fn draw(&mut self, is_whole: bool, terminal: &mut dyn Terminal) -> io::Result<()> {
         let (height, width) = terminal.size();
         let (height, width) = (usize::from(height.max(2)), usize::from(width.max(8)));
@@ -89,7 +90,7 @@ impl Markdown {
             .get(last)
             .and_then(|row| row.strip_prefix(&*self.rows[last]));
         if let Some(more) = more.filter(|_| same >= last) {
-            // As most words come: they go on where the last ones ended.
+            // The common case: the new words continue the last row.
             terminal.write_all(more.as_bytes())?;
             for row in &rows[last + 1..] {
                 write!(terminal, "\n{row}")?;
@@ -98,7 +99,7 @@ impl Markdown {
             let takes = |row: &String| measure_text_width(row).div_ceil(width).max(1);
             same = same.min(newest);
             let mut above = self.rows[same..].iter().map(takes).sum::<usize>();
-            // What has left the screen at its top cannot be written again.
+            // Rows that have scrolled off the screen cannot be written again.
             while above > height && same < last.min(newest) {
                 above -= takes(&self.rows[same]);
                 same += 1;
@@ -113,7 +114,7 @@ impl Markdown {
         Ok(())
     }
 
-    /// What is open stays on the screen as it is.
+    /// Leaves the open text on the screen as it is.
     fn settle(&mut self) {
         if self.is_fence() {
             self.fence = match self.fence {
@@ -144,12 +145,12 @@ impl Prose for Markdown {
             if self.open.ends_with('\n') && !is_row(text) {
                 self.settle();
             }
-            // A terminal's tabs are as wide as it likes.
+            // The width of a tab depends on the terminal.
             self.open.push_str(&text.replace('\t', "    "));
             self.draw(is_whole, terminal)?;
-            if is_whole && self.is_in_table() && self.open.len() < LONGEST {
+            if is_whole && self.is_in_table() && self.open.len() < MAX_OPEN_BYTES {
                 self.open.push('\n');
-            } else if is_whole || self.open.len() > LONGEST {
+            } else if is_whole || self.open.len() > MAX_OPEN_BYTES {
                 self.settle();
             }
         }
@@ -167,15 +168,15 @@ impl Prose for Markdown {
     }
 }
 
-/// The signs that a line begins or ends a block of code with.
+/// Returns the fence with which a line begins or ends a code block.
 fn fence(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let signs = line.len() - line.trim_start_matches('`').len();
-    // Inline code may begin a line as well.
+    // Inline code may begin a line too.
     (signs >= 3 && !line[signs..].contains('`')).then(|| &line[..signs])
 }
 
-/// In the terminal's own colours, which fit its ground, and with nothing but the text in each row, to be copied.
+/// Returns a skin in the terminal's own colours, whose rows hold only the text, so that it can be copied.
 fn skin() -> MadSkin {
     let mut skin = MadSkin::default();
     let code = Color::DarkCyan;
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A terminal of 12 rows and 40 columns, and what is on it.
+    /// A terminal with 12 rows and 40 columns.
     struct Screen(vt100::Parser);
 
     impl Screen {
@@ -216,7 +217,7 @@ mod tests {
 
     impl Write for Screen {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // As a terminal in its usual mode does.
+            // As a terminal in cooked mode.
             for byte in bytes {
                 if *byte == b'\n' {
                     self.0.process(b"\r");
@@ -251,7 +252,7 @@ mod tests {
         is wide.\n\n- one\n- two\n\n```rust\nlet a_b = 1 * 2;\n\n    // **as is**\n```\nDone.";
 
     #[test]
-    fn it_is_the_same_however_the_pieces_are_cut() {
+    fn deltas_do_not_change_the_result() {
         let whole = shown(&[TEXT]);
         let lines = whole.lines();
         assert!(lines.contains(&"let a_b = 1 * 2;".to_owned()), "{lines:#?}");
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_there_as_they_come_and_styled_when_their_signs_are_whole() {
+    fn words_appear_at_once_and_are_styled_when_complete() {
         let mut screen = Screen::new();
         let mut markdown = Markdown::new();
         let mut after = |piece: &str| {
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_their_signs_and_a_long_item_stands_below_itself() {
+    fn lists_have_bullets_and_hanging_indents() {
         let screen =
             shown(&["1. one\n2. two\n- a long item that goes on in the next row\n  - nested"]);
         assert_eq!(
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_laid_out_anew_with_each_row() {
+    fn table_is_laid_out_again_with_each_row() {
         let screen = shown(&[
             "Who:\n\n| person | number |\n|---|--:|\n",
             "| Al",
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_left_the_screen_is_left_alone() {
+    fn rows_off_the_screen_are_kept() {
         let long = "word ".repeat(200);
         let pieces = [long.as_str(), "**bold", "** end"];
         let screen = shown(&pieces);
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_text_begins_a_line_and_only_one() {
+    fn end_of_text_begins_one_line() {
         for text in ["Hi", "Hi\n", "Hi\n\n", "```\nHi\n```", "Hi\n\n```"] {
             let mut screen = shown(&[text]);
             screen.write_all(b"next").expect("written");
@@ -341,12 +342,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_does_not_cost_more_and_more() {
+    fn endless_line_has_bounded_cost() {
         let mut markdown = Markdown::new();
         let mut screen = Screen::new();
         for _ in 0..3000 {
             markdown.text("0123456789", &mut screen).expect("written");
         }
-        assert!(markdown.open.len() <= LONGEST);
+        assert!(markdown.open.len() <= MAX_OPEN_BYTES);
     }
 }

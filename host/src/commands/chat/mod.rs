@@ -31,8 +31,8 @@ use tokio::sync::mpsc;
 /// one leaves, as Ctrl-D does. A tool that asks before it runs is answered with `yes`, with `no` and a reason, or with
 /// `edit` and other arguments.
 ///
-/// With its input from a pipe it answers line by line, without commands, and a tool that asks is answered by the next
-/// line. It goes on after an answer that fails, which is said on standard error, and ends with code 1 then.
+/// In a pipe it answers line by line, without commands, and the next line answers a tool that asks. It continues after an
+/// answer that fails, which it reports on standard error; the exit code is 1 then.
 #[derive(Args, Debug)]
 pub(crate) struct Chat {
     #[command(flatten)]
@@ -43,8 +43,7 @@ pub(crate) struct Chat {
     tools: ToolSettings,
     #[command(flatten)]
     store: StoreSettings,
-    /// Goes on with a session of the store, the one of this id, or the last one, and with a turn of it that was under
-    /// way.
+    /// Continues the session of the store with this id, or the last one, and its unfinished turn.
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "", help_heading = SESSIONS)]
     resume: Option<String>,
 }
@@ -92,7 +91,7 @@ impl Chat {
             has_failed: false,
         };
         let ended = talk.run().await;
-        // Who leaves does not wait for the servers, which end with the program.
+        // A user who leaves does not wait for the servers, which end with the program.
         if !matches!(ended, Err(Failure::Left)) {
             servers.close().await;
         }

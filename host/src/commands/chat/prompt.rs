@@ -23,6 +23,9 @@ pub(crate) struct Prompt {
     answered: u64,
 }
 
+/// Reads the line that a question asks for.
+type LineReader = Box<dyn FnMut(&Question) -> Result<Line, Failure> + Send>;
+
 /// A request for a line.
 struct Question {
     number: u64,
@@ -46,8 +49,7 @@ impl Prompt {
     /// Starts to read. The editor completes `words` at the beginning of a line.
     pub(crate) fn start(words: Vec<String>) -> Result<Self, Failure> {
         let is_interactive = Self::is_watched();
-        let mut read: Box<dyn FnMut(&Question) -> Result<Line, Failure> + Send> = if is_interactive
-        {
+        let mut read: LineReader = if is_interactive {
             let mut editor = LineEditor::new().map_err(Failure::failed)?;
             editor.set_helper(Some(Words(words)));
             Box::new(move |question| edited(&mut editor, question))

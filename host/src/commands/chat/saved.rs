@@ -9,7 +9,7 @@ use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::session::{Role, SessionView};
 use stepwell_demo::one_line;
 
-/// Writes what was said to a new file: as JSON if its name ends so, else as Markdown.
+/// Writes the messages to a new file: as JSON if its name ends in .json, else as Markdown.
 pub(super) fn save(path: &Path, thread: &ThreadId, view: &SessionView) -> io::Result<()> {
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     let text = if is_json {
@@ -17,7 +17,7 @@ pub(super) fn save(path: &Path, thread: &ThreadId, view: &SessionView) -> io::Re
     } else {
         markdown(view)
     };
-    // What is there may be something else.
+    // An existing file may be something else.
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())
 }
@@ -61,7 +61,7 @@ mod tests {
     use stepwell_core::session::ViewOptions;
 
     #[test]
-    fn a_file_has_what_was_said_and_none_is_written_over() {
+    fn file_has_messages_and_is_never_overwritten() {
         let messages: Vec<Message> = serde_json::from_value(json!([
             { "id": "1", "role": "user", "content": "What is **6 * 7**?" },
             { "id": "2", "role": "assistant", "content": "Let me see.", "toolCalls": [

@@ -20,11 +20,11 @@ use uuid::Uuid;
 pub(super) struct Session {
     pub(super) store: Arc<dyn Store>,
     pub(super) thread: ThreadId,
-    /// What was said before it was resumed.
+    /// The messages from before it was resumed.
     earlier: SessionView,
-    /// The turn of it that has not come to its end.
+    /// Its unfinished turn.
     unfinished: Option<Unfinished>,
-    /// What the next turn comes after, if not after the last one: a turn, or nothing at all.
+    /// The parent of the next turn, if that is not the last one: another turn, or none.
     after: Option<Option<RunId>>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Listed {
 }
 
 impl Session {
-    /// A new one.
+    /// Creates a session.
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// The one of the id, or the last one if that is empty.
+    /// Loads the session with this id, or the last one if the id is empty.
     pub(super) async fn resumed(store: Arc<dyn Store>, id: &str) -> Result<Self, Failure> {
         let Some(record) = find(&*store, id).await.map_err(unusable)? else {
             return Err(Failure::usage(if id.is_empty() {
@@ -65,7 +65,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Says something to the model, in the place of what was taken back.
+    /// Sends a message to the model, instead of the one that was taken back.
     pub(super) fn send(&mut self, agent: &Agent, text: &str) -> Turn {
         match self.after.take() {
             None => agent.send(text),
@@ -77,8 +77,8 @@ impl Session {
         }
     }
 
-    /// Takes the last turn back: what is said next is said in its place. The store keeps it as another branch. Gives
-    /// what the user had said; `None` if nothing is left.
+    /// Takes the last turn back: the next message replaces it. The store keeps it as another branch. Returns the user's
+    /// message; `None` if there is no turn.
     pub(super) async fn undo(&mut self) -> Result<Option<String>, Failure> {
         let mut path = self.path().await?;
         let Some(last) = path.pop() else {
@@ -92,7 +92,7 @@ impl Session {
         Ok(Some(said.unwrap_or_default()))
     }
 
-    /// What was said by now, without what was taken back.
+    /// Returns the messages so far, without those that were taken back.
     pub(super) async fn view(&self) -> Result<SessionView, Failure> {
         let path = self.path().await?;
         let options = ViewOptions {
@@ -106,9 +106,13 @@ impl Session {
         })
     }
 
-    /// The sessions of the store, the last used first.
+    /// Returns the sessions of the store, the last used first.
     pub(super) async fn list(&self) -> Result<Vec<Listed>, Failure> {
-        let threads = self.store.threads(&query(LISTED)).await.map_err(unusable)?;
+        let threads = self
+            .store
+            .threads(&query(MAX_LISTED))
+            .await
+            .map_err(unusable)?;
         let listed = threads.into_iter().map(|record| Listed {
             title: record
                 .title
@@ -137,12 +141,12 @@ impl Session {
         }
     }
 
-    /// Goes on with the turn that has not come to its end, if there is one: what it asked it asks again.
-    pub(super) async fn go_on(&self, agent: &Agent) -> Result<Option<Turn>, Failure> {
+    /// Resumes the unfinished turn, if there is one: it repeats its questions.
+    pub(super) async fn resume_turn(&self, agent: &Agent) -> Result<Option<Turn>, Failure> {
         let Some(unfinished) = &self.unfinished else {
             return Ok(None);
         };
-        // It may have ended, or another program has it, since the session was read.
+        // Since the session was read it may have ended, or another program may own it.
         let recovered = agent.recover_turn(unfinished).await.map_err(unusable)?;
         let Some(recovered) = recovered else {
             return Ok(None);
@@ -155,7 +159,7 @@ impl Session {
         })
     }
 
-    /// Shows what was said before.
+    /// Shows the earlier messages.
     pub(super) fn show(&self, shown: &mut Shown) -> io::Result<()> {
         for message in &self.earlier.messages {
             let text = message.content.to_text();
@@ -176,8 +180,8 @@ impl Session {
     }
 }
 
-/// The most sessions in a list.
-const LISTED: usize = 20;
+/// The maximum number of sessions in a list.
+const MAX_LISTED: usize = 20;
 
 fn query(limit: usize) -> ThreadQuery {
     ThreadQuery {
@@ -201,7 +205,7 @@ fn unusable(error: StoreError) -> Failure {
     Failure::failed(format!("the store: {error}"))
 }
 
-/// A moment to the minute, in UTC.
+/// Formats a moment to the minute, in UTC.
 fn minute(at: Timestamp) -> String {
     let seconds = i64::try_from(at.0 / 1000).unwrap_or_default();
     let time = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -214,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_told_to_the_minute() {
+    fn moment_is_formatted_to_the_minute() {
         assert_eq!(minute(Timestamp(1_764_091_380_000)), "2025-11-25 17:23 UTC");
         assert_eq!(minute(Timestamp(u64::MAX)), "1970-01-01 00:00 UTC");
     }

@@ -1,9 +1,9 @@
-//! A chat from its first line to its last.
+//! The conversation of a chat, from its first line to its last.
 
-use super::agents::{Agents, how_to_have_a_model};
+use super::agents::{Agents, provider_advice};
 use super::asking::Asked;
 use super::beside::BesideChat;
-use super::commands::{COMMANDS, Command, said};
+use super::commands::{COMMANDS, Command, message};
 use super::prompt::{Line, Prompt};
 use super::saved::save;
 use super::session::Session;
@@ -14,29 +14,29 @@ use stepwell_demo::{Failure, follow_with, one_line, problem};
 use stepwell_io::mcp::McpEvents;
 use stepwell_io::{Agent, Outcome, Turn};
 
-/// Words that the scripted model answers to, each in another way.
+/// The words to which the scripted model has different answers.
 const SCENES: &str = "hello, think, table, slow, change, missing, fail, refuse, wait";
 
-/// A user, an agent, and what is between them.
+/// A user, an agent, and their means to talk.
 pub(super) struct Talk {
     pub(super) agents: Agents,
     pub(super) agent: Agent,
     pub(super) session: Session,
-    /// Where sessions are kept, as the user is told.
+    /// The name of the store, if sessions are kept.
     pub(super) store: Option<String>,
     pub(super) news: McpEvents,
     pub(super) asked: Asked,
     pub(super) prompt: Prompt,
     pub(super) shown: Shown,
-    /// What stands in the next line to begin with.
+    /// The text that the next line begins with.
     pub(super) initial: String,
-    /// Whether the last thing that the user did was Ctrl-C.
+    /// Whether the user pressed Ctrl-C last.
     pub(super) is_leaving: bool,
-    /// Whether a turn failed that nobody watched.
+    /// Whether a turn failed in a pipe.
     pub(super) has_failed: bool,
 }
 
-/// What comes of a line.
+/// What happens next.
 enum Next {
     Turn(Turn),
     Line,
@@ -47,7 +47,7 @@ impl Talk {
     pub(super) async fn run(&mut self) -> Result<(), Failure> {
         self.greet()?;
         self.session.show(&mut self.shown)?;
-        let mut next = match self.session.go_on(&self.agent).await? {
+        let mut next = match self.session.resume_turn(&self.agent).await? {
             Some(turn) => Next::Turn(turn),
             None => Next::Line,
         };
@@ -61,11 +61,11 @@ impl Talk {
         }
     }
 
-    /// The first line, for whoever watches; that the model is none, for everybody.
+    /// Prints the first line for a user who watches, and for every user that the model is scripted.
     fn greet(&mut self) -> Result<(), Failure> {
         if !self.prompt.is_interactive() {
             if self.agents.is_scripted() {
-                eprintln!("stepwell: {}", how_to_have_a_model());
+                eprintln!("stepwell: {}", provider_advice());
             }
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Talk {
         self.shown
             .remark(&format!("{name} · {store} · /help, Ctrl-D leaves"))?;
         if self.agents.is_scripted() {
-            self.shown.remark(&how_to_have_a_model())?;
+            self.shown.remark(&provider_advice())?;
         }
         Ok(())
     }
@@ -87,12 +87,12 @@ impl Talk {
         let was_leaving = std::mem::take(&mut self.is_leaving);
         match self.prompt.next(&initial).await? {
             Line::Text(text) if text.trim().is_empty() => Ok(Next::Line),
-            // What comes from a pipe is for the model, whatever it is: it may have been written by anybody.
+            // A line from a pipe is always for the model: its author may be anyone.
             Line::Text(text) if !self.prompt.is_interactive() => {
                 Ok(Next::Turn(self.session.send(&self.agent, &text)))
             }
             Line::Text(text) => match Command::read(&text) {
-                None => Ok(Next::Turn(self.session.send(&self.agent, said(&text)))),
+                None => Ok(Next::Turn(self.session.send(&self.agent, message(&text)))),
                 Some(Ok(command)) => self.handle_command(command).await,
                 Some(Err(reason)) => {
                     self.shown.problem(&reason)?;
@@ -124,7 +124,7 @@ impl Talk {
                 if is_cancelled {
                     return Err(Failure::Failed(problem));
                 }
-                // The lines that are left may have better luck.
+                // The remaining lines are answered all the same.
                 self.has_failed = true;
                 eprintln!("stepwell: {}", one_line(problem));
             }
@@ -211,7 +211,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Goes on with a session, by its number in the list, or its id.
+    /// Continues a session, by its number in the list or its id.
     async fn switch(&mut self, which: &str) -> Result<Option<Turn>, Failure> {
         let sessions = self.session.list().await?;
         let number = which.parse::<usize>().ok();
@@ -233,7 +233,7 @@ impl Talk {
         self.shown
             .remark(&format!("session {}", self.session.thread))?;
         self.session.show(&mut self.shown)?;
-        self.session.go_on(&self.agent).await
+        self.session.resume_turn(&self.agent).await
     }
 
     async fn undo(&mut self) -> Result<(), Failure> {
@@ -268,7 +268,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn the_scripted_model_answers_to_the_words_of_the_help() {
+    fn help_lists_words_of_the_script() {
         let script: Value =
             serde_json::from_str(include_str!("../../serve/scenes.json")).expect("JSON");
         let scenes = script["scenes"].as_array().expect("scenes");

@@ -1,4 +1,4 @@
-//! One level: so many runs at once, each beginning a turn when its last one is over.
+//! One level: a number of concurrent runs, each of which begins a turn when its last one has ended.
 
 use super::statistics::Tally;
 use super::turn::{Asked, Begun, lock};
@@ -11,46 +11,46 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Before the next turn of a run whose last one failed: a server that refuses is not asked without end.
-const AFTER_FAILURE: Duration = Duration::from_millis(100);
+/// The pause of a run after a failed turn, so that a server that refuses is not flooded.
+const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long the turns that the user broke off may take to be stopped, all together.
-const STOPPING: Duration = Duration::from_secs(3);
+/// How long it may take to stop all turns when the user interrupts.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Sessions that are deleted at once.
-const DELETED_AT_ONCE: usize = 8;
+/// The number of sessions that are deleted concurrently.
+const CONCURRENT_DELETES: usize = 8;
 
-/// How often the progress bar moves.
-const TICK: Duration = Duration::from_millis(200);
+/// The interval at which the progress bar moves.
+const TICK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How much there is of a level.
+/// The amount of work of a level.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Much {
-    /// Turns are begun for so long.
+pub(super) enum LoadAmount {
+    /// Turns begin for this long.
     Time(Duration),
-    /// So many turns.
+    /// This number of turns.
     Turns(usize),
 }
 
-/// What there is to do.
+/// The plan of all levels.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) asked: Asked,
-    pub(super) much: Much,
-    /// Turns of one session, before the next one begins.
+    pub(super) amount: LoadAmount,
+    /// The number of turns of one session, before the next session begins.
     pub(super) thread_turns: NonZeroUsize,
-    /// What the names of threads begin with.
+    /// The prefix of the threads' names.
     pub(super) name: String,
-    /// The user has had enough.
+    /// Cancelled when the user interrupts.
     pub(super) stop: CancellationToken,
 }
 
-/// What came of a level.
+/// The results of a level.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) tally: Tally,
     pub(super) took: Duration,
-    /// The sessions that it made.
+    /// The sessions that the level created.
     pub(super) threads: Vec<String>,
 }
 
@@ -58,13 +58,13 @@ struct Level {
     plan: Plan,
     at_once: usize,
     begin: Instant,
-    /// Turns that have begun.
+    /// The number of turns that have begun.
     begun: AtomicUsize,
     tally: Mutex<Tally>,
     threads: Mutex<Vec<String>>,
 }
 
-/// Runs a level to its end, or until the user stops it.
+/// Runs a level to its end, or until the user interrupts.
 pub(super) async fn run(plan: &Plan, at_once: NonZeroUsize) -> Done {
     let at_once = at_once.get();
     let level = Arc::new(Level {
@@ -116,7 +116,7 @@ async fn work(level: Arc<Level>, number: usize) {
                 let turn = lock(&begun).take();
                 if let Some(turn) = turn {
                     let cancel = asked.target.cancel(&thread, &turn);
-                    let _ = tokio::time::timeout(STOPPING, cancel).await;
+                    let _ = tokio::time::timeout(STOP_TIMEOUT, cancel).await;
                 }
             }
             Some(Ok(())) => {}
@@ -125,7 +125,7 @@ async fn work(level: Arc<Level>, number: usize) {
                 turns = turns.next_multiple_of(level.plan.thread_turns.get());
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = tokio::time::sleep(AFTER_FAILURE) => {}
+                    () = tokio::time::sleep(FAILURE_PAUSE) => {}
                 }
             }
         }
@@ -137,26 +137,26 @@ impl Level {
         if self.plan.stop.is_cancelled() {
             return false;
         }
-        match self.plan.much {
-            Much::Time(time) => self.begin.elapsed() < time,
-            Much::Turns(turns) => self.begun.fetch_add(1, Ordering::Relaxed) < turns,
+        match self.plan.amount {
+            LoadAmount::Time(time) => self.begin.elapsed() < time,
+            LoadAmount::Turns(turns) => self.begun.fetch_add(1, Ordering::Relaxed) < turns,
         }
     }
 }
 
-/// Shows how far the level is, on a terminal.
+/// Shows the progress of the level on a terminal.
 async fn show(level: Arc<Level>) {
-    let length = match level.plan.much {
-        Much::Time(time) => time.as_millis().try_into().unwrap_or(u64::MAX),
-        Much::Turns(turns) => turns as u64,
+    let length = match level.plan.amount {
+        LoadAmount::Time(time) => time.as_millis().try_into().unwrap_or(u64::MAX),
+        LoadAmount::Turns(turns) => turns as u64,
     };
     let bar = ProgressBar::new(length);
     let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_prefix(format!("{} at once", level.at_once));
-    // It is taken away when the level is over.
+    // It is removed when the level is over.
     let bar = Shown(bar);
-    let mut ticks = tokio::time::interval(TICK);
+    let mut ticks = tokio::time::interval(TICK_INTERVAL);
     loop {
         ticks.tick().await;
         let (ended, failed, events) = {
@@ -164,13 +164,13 @@ async fn show(level: Arc<Level>) {
             (tally.ended, tally.failed(), tally.events)
         };
         let elapsed = level.begin.elapsed();
-        bar.0.set_position(match level.plan.much {
-            Much::Time(_) => elapsed
+        bar.0.set_position(match level.plan.amount {
+            LoadAmount::Time(_) => elapsed
                 .as_millis()
                 .try_into()
                 .unwrap_or(u64::MAX)
                 .min(length),
-            Much::Turns(_) => ended + failed,
+            LoadAmount::Turns(_) => ended + failed,
         });
         let rate = events as f64 / elapsed.as_secs_f64().max(0.001);
         bar.0.set_message(format!(
@@ -187,12 +187,12 @@ impl Drop for Shown {
     }
 }
 
-/// Deletes the sessions that a level has made; how many are still there.
+/// Deletes the sessions that a level has created, and returns how many are left.
 pub(super) async fn delete(plan: &Plan, threads: &[String]) -> usize {
     let target = &plan.asked.target;
     let deleted = stream::iter(threads).map(|thread| target.delete(thread));
-    let deleted = deleted.buffer_unordered(DELETED_AT_ONCE);
-    // A turn that was refused has made none.
+    let deleted = deleted.buffer_unordered(CONCURRENT_DELETES);
+    // A refused turn has created none.
     let left = deleted.filter(|done| {
         let is_left = done
             .as_ref()

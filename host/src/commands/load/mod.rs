@@ -1,4 +1,4 @@
-//! Many runs at once, through a running server: how many it carries, and how late what it says arrives.
+//! Measures how many concurrent runs a server carries, and how late its events arrive.
 
 mod level;
 mod model;
@@ -13,9 +13,9 @@ mod turn;
 use super::stop_signal::stop_signal;
 use crate::settings::SESSIONS;
 use clap::Args;
-use level::{Much, Plan};
+use level::{LoadAmount, Plan};
 use model::Model;
-use report::{Kind, PlayedModel, Report, SCHEMA};
+use report::{PlayedModel, Report, SCHEMA, TargetKind};
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -39,9 +39,9 @@ const RESULT: &str = "Result";
 
 /// Puts a running server under load: how many turns it carries at once, and how late its events arrive.
 ///
-/// Each run begins a turn when its last one is over, with a thread of its own. One turn goes before all: what is wrong
-/// with the address or the token is said then, and nothing is measured. Ctrl-C gives what was measured so
-/// far; a second one, nothing.
+/// Each run has a thread of its own, and begins a turn when its last one has ended. One turn comes first: if the address
+/// or the token is wrong, it fails, and nothing is measured. Ctrl-C prints the results so far; a second one prints
+/// nothing.
 ///
 /// Try, with `stepwell serve` in another terminal:
 ///   stepwell load http://127.0.0.1:8000/agent --runs 32
@@ -55,47 +55,47 @@ pub(crate) struct Load {
     /// The token that requests bear.
     #[arg(long, env = "STEPWELL_SERVE_TOKEN")]
     token: Option<Secret>,
-    /// What the user says.
+    /// The user's message.
     #[arg(long, value_name = "TEXT", default_value = "hello")]
     message: String,
-    /// Runs at once.
+    /// The number of concurrent runs.
     #[arg(long, value_name = "N", default_value = "8", conflicts_with = "steps", help_heading = LOAD)]
     runs: NonZeroUsize,
-    /// Runs at once, a level after the other, to see where it bends: 1,8,32,128.
+    /// Several numbers of concurrent runs, one level after the other, to see where the server degrades: 1,8,32,128.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', help_heading = LOAD)]
     steps: Vec<NonZeroUsize>,
-    /// For how long each level begins turns, in seconds; those under way come to their end.
+    /// How long each level begins turns, in seconds; turns in progress may end.
     #[arg(long, value_name = "SECONDS", default_value = "10", conflicts_with = "turns", help_heading = LOAD)]
     duration: NonZeroU64,
-    /// The turns of each level, in the place of a time.
+    /// The number of turns of each level, instead of a duration.
     #[arg(long, value_name = "N", help_heading = LOAD)]
     turns: Option<NonZeroUsize>,
-    /// How long one turn may take, in seconds; then it has failed.
+    /// The time after which a turn has failed, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "120", help_heading = LOAD)]
     timeout: NonZeroU64,
-    /// Clients that follow each turn.
+    /// The number of clients that follow each turn.
     #[arg(long, value_name = "N", default_value = "1", help_heading = SESSIONS)]
     followers: NonZeroUsize,
-    /// Turns of one session before the next one begins.
+    /// The number of turns of one session before the next session begins.
     #[arg(long, value_name = "N", default_value = "1", help_heading = SESSIONS)]
     thread_turns: NonZeroUsize,
-    /// Leaves the sessions in the server's store.
+    /// Keeps the sessions in the server's store.
     #[arg(long, help_heading = SESSIONS)]
     keep: bool,
-    /// Plays the model too, at this address: each word says when it was said, and tells so how long it was on its way.
-    /// The server is to ask it: --provider openai-compatible --model time --base-url http://ADDRESS:PORT/v1.
+    /// Plays the model too, at this address: each of its words holds the time, which shows how long the word took to
+    /// arrive. Start the server with --provider openai-compatible --model time --base-url http://ADDRESS:PORT/v1.
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = MODEL)]
     model: Option<SocketAddr>,
-    /// Words a second of each answer.
+    /// The number of words a second of each answer.
     #[arg(long, value_name = "N", default_value = "20", requires = "model", help_heading = MODEL)]
     words: NonZeroU32,
-    /// How long an answer is spoken, in seconds.
+    /// The duration of an answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "5", requires = "model", help_heading = MODEL)]
     speaks: NonZeroU32,
-    /// Writes the figures as JSON into this file; `-` writes them to standard output, in the place of the tables.
+    /// Writes the results as JSON to this file; `-` writes them to standard output instead of the tables.
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     json: Option<PathBuf>,
-    /// Writes a picture of them into this file, as SVG.
+    /// Writes a chart of the results to this file, as SVG.
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     picture: Option<PathBuf>,
 }
@@ -112,7 +112,7 @@ impl Load {
                 self.url
             )));
         }
-        // Before minutes are spent: whether there can be a result.
+        // Before minutes are spent: whether the results can be written.
         for file in self.files() {
             fs::File::create(file).map_err(|error| unwritable(file, &error))?;
         }
@@ -128,7 +128,7 @@ impl Load {
             stop.cancel();
         });
         let report = self.measure(&plan).await;
-        self.tell(&report, &plan.asked.target.words())
+        self.print(&report, &plan.asked.target.words())
     }
 
     fn plan(&self, target: Target, is_played: bool) -> Plan {
@@ -141,9 +141,9 @@ impl Load {
                 words: is_played.then_some(words),
                 longest: Duration::from_secs(self.timeout.get()),
             },
-            much: match self.turns {
-                Some(turns) => Much::Turns(turns.get()),
-                None => Much::Time(Duration::from_secs(self.duration.get())),
+            amount: match self.turns {
+                Some(turns) => LoadAmount::Turns(turns.get()),
+                None => LoadAmount::Time(Duration::from_secs(self.duration.get())),
             },
             thread_turns: self.thread_turns,
             name: format!("load-{}", uuid::Uuid::new_v4().simple()),
@@ -151,7 +151,7 @@ impl Load {
         }
     }
 
-    /// Has one turn that is not measured, with one word of the model's.
+    /// Runs one turn that is not measured, with one word from the model.
     async fn try_once(&self, plan: &Plan, model: Option<&Model>) -> Result<(), Failure> {
         let asked = Asked {
             words: model.map(|_| 1),
@@ -168,7 +168,7 @@ impl Load {
             model.say(plan.asked.words.unwrap_or_default());
         }
         if asked.target.is_sessions && !self.keep {
-            // Its trouble is told by the turn.
+            // The turn has reported a failure already.
             let _ = asked.target.delete(&thread).await;
         }
         done.map_err(|trouble| self.unusable(&asked.target, trouble))
@@ -210,9 +210,9 @@ impl Load {
                 .unwrap_or_default(),
             url: target.address(),
             kind: if target.is_sessions {
-                Kind::Sessions
+                TargetKind::Sessions
             } else {
-                Kind::Agent
+                TargetKind::Agent
             },
             message: self.message.clone(),
             followers: self.followers.get(),
@@ -246,7 +246,7 @@ impl Load {
         report
     }
 
-    /// The files that are to be written.
+    /// Returns the files to write.
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.json.iter().chain(&self.picture);
         files
@@ -254,7 +254,7 @@ impl Load {
             .filter(|file| *file != Path::new("-"))
     }
 
-    fn tell(&self, report: &Report, target: &str) -> Result<(), Failure> {
+    fn print(&self, report: &Report, target: &str) -> Result<(), Failure> {
         let mut json = serde_json::to_string_pretty(report).map_err(Failure::failed)?;
         json.push('\n');
         let mut out = io::stdout();

@@ -1,4 +1,4 @@
-//! A model that says the time, again and again: each of its words tells how long it was on its way.
+//! A model whose words hold the time, which shows how long each word took to arrive.
 
 use axum::Router;
 use axum::body::Body;
@@ -17,27 +17,27 @@ use std::time::{Duration, Instant};
 use stepwell_demo::Failure;
 use tokio::net::TcpListener;
 
-/// What a word begins with.
-pub(super) const SAID: &str = "at-";
+/// The prefix of a word.
+pub(super) const WORD_PREFIX: &str = "at-";
 
-/// What the words count from.
+/// The moment that the words count from.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// The time that a word tells, in microseconds.
+/// Returns the current time as in a word, in microseconds.
 pub(super) fn now() -> u64 {
     u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The model, at an address of its own, as OpenAI's chat completions.
+/// The model, which serves OpenAI's chat completions.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     rate: NonZeroU32,
-    /// How many words an answer has.
+    /// The number of words of an answer.
     words: Arc<AtomicUsize>,
 }
 
 impl Model {
-    /// Listens until the program ends.
+    /// Starts to listen, until the program ends.
     pub(super) async fn listen(address: SocketAddr, rate: NonZeroU32) -> Result<Self, Failure> {
         LazyLock::force(&START);
         let unusable = |error| Failure::failed(format!("--model {address}: {error}"));
@@ -53,7 +53,7 @@ impl Model {
         Ok(model)
     }
 
-    /// From now on an answer has so many words.
+    /// Sets the number of words of each further answer.
     pub(super) fn say(&self, words: usize) {
         self.words.store(words, Ordering::Relaxed);
     }
@@ -66,7 +66,7 @@ async fn answer(State(model): State<Model>) -> impl IntoResponse {
         let piece = match said {
             _ if said < words => {
                 ticks.tick().await;
-                let word = format!("{SAID}{} ", now());
+                let word = format!("{WORD_PREFIX}{} ", now());
                 format!(
                     "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{word}\"}}}}]}}\n\n"
                 )

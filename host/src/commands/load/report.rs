@@ -1,29 +1,29 @@
-//! What was measured, as JSON has it: its form is in docs/guides/load.md.
+//! The report, in the JSON format of docs/guides/load.md.
 
 use super::level::Done;
 use super::statistics::{Latencies, Measure};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The version of the form. It grows when something is taken away or means something else.
+/// The version of the format. It is raised when a field is removed or changes its meaning.
 pub(super) const SCHEMA: u32 = 1;
 
-/// What was measured.
+/// The results of all levels.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) schema: u32,
-    /// The program that measured.
+    /// The version of this program.
     pub(super) stepwell: &'static str,
-    /// When it began, as RFC 3339 has it.
+    /// The start, as in RFC 3339.
     pub(super) started_at: String,
     pub(super) url: String,
-    pub(super) kind: Kind,
+    pub(super) kind: TargetKind,
     pub(super) message: String,
     pub(super) followers: usize,
     pub(super) thread_turns: usize,
-    /// The model that was played, if one was.
+    /// The model, if this program played it.
     pub(super) model: Option<PlayedModel>,
-    /// The user stopped it: the last level is not whole.
+    /// Whether the user interrupted it: the last level is incomplete.
     pub(super) interrupted: bool,
     pub(super) levels: Vec<Level>,
     pub(super) bend: Option<Bend>,
@@ -31,7 +31,7 @@ pub(super) struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum TargetKind {
     Agent,
     Sessions,
 }
@@ -42,17 +42,17 @@ pub(super) struct PlayedModel {
     pub(super) speaks_s: u32,
 }
 
-/// So many runs at once.
+/// The results with a number of concurrent runs.
 #[derive(Debug, Serialize)]
 pub(super) struct Level {
     pub(super) runs_at_once: usize,
-    /// Until the last turn was over.
+    /// The time until the last turn had ended.
     pub(super) duration_s: f64,
     pub(super) turns_ended: u64,
     pub(super) turns_failed: u64,
     pub(super) turns_unfinished: u64,
     pub(super) turns_per_s: f64,
-    /// At all clients.
+    /// The events that all clients received.
     pub(super) events: u64,
     pub(super) events_per_s: f64,
     pub(super) failures: Vec<FailureCount>,
@@ -65,7 +65,7 @@ pub(super) struct FailureCount {
     pub(super) count: u64,
 }
 
-/// Where it bends.
+/// The level at which the server degrades.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Bend {
     pub(super) runs_at_once: usize,
@@ -102,17 +102,16 @@ impl Level {
     }
 }
 
-/// To three places.
+/// Rounds to three decimals.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// Users notice a delay from here on.
+/// The shortest delay that users notice.
 const NOTICED_MS: f64 = 100.0;
 
-/// The first level at which turns fail that did not before, a run gets less than half of the turns of the first level's,
-/// or 99 of 100 words (first events, without a model that says the time) come four times as late, and so that users
-/// notice it.
+/// Returns the first level at which turns begin to fail, a run gets less than half of the turns of the first level's, or
+/// 99 of 100 words (first events, if this program did not play the model) are four times as late and users notice.
 pub(super) fn bend(levels: &[Level]) -> Option<Bend> {
     let (first, others) = levels.split_first()?;
     let is_delivery = first.latencies.contains_key(&Measure::Delivery);
@@ -156,7 +155,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// A level of ten seconds: turns that ended and failed, and how long each word was on its way.
+    /// Returns a level of ten seconds with these ended and failed turns, and this delay of each word.
     fn level(at_once: usize, ended: u64, failed: usize, delay_ms: u64) -> Level {
         let mut tally = Tally::default();
         (tally.ended, tally.events) = (ended, ended * 5);
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_with_its_runs_does_not_bend() {
+    fn proportional_growth_is_no_bend() {
         assert_eq!(
             bends_at(&[
                 level(1, 10, 0, 2),
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn it_bends_at_the_first_level_where_runs_starve() {
+    fn bends_where_runs_starve() {
         let levels = [
             level(1, 10, 0, 2),
             level(8, 60, 0, 2),
@@ -215,12 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn it_bends_where_turns_begin_to_fail() {
+    fn bends_where_turns_fail() {
         assert_eq!(bends_at(&[level(1, 10, 0, 2), level(8, 80, 1, 2)]), Some(8));
     }
 
     #[test]
-    fn it_bends_where_words_come_so_late_that_users_notice() {
+    fn bends_where_words_are_late() {
         assert_eq!(bends_at(&[level(1, 10, 0, 2), level(8, 80, 0, 99)]), None);
         assert_eq!(
             bends_at(&[level(1, 10, 0, 2), level(8, 80, 0, 150)]),

@@ -1,4 +1,4 @@
-//! What was measured of a level: latencies, and what became of its turns.
+//! The measurements of a level: latencies, and the outcomes of its turns.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
-/// Three digits of each time are kept, up to an hour.
-const DIGITS: u8 = 3;
-const LONGEST_US: u64 = 3_600_000_000;
+/// The significant digits of a time, up to an hour.
+const SIGNIFICANT_DIGITS: u8 = 3;
+const MAX_TIME_US: u64 = 3_600_000_000;
 
-/// What is timed.
+/// A measured latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Measure {
-    /// From the request to the answer that a turn of a session begins.
+    /// From the request to the response that a turn of a session has begun.
     Accepted,
     /// From the request to the first event.
     FirstEvent,
@@ -22,7 +22,7 @@ pub(super) enum Measure {
     FirstText,
     /// Between two arrivals of events at one client.
     BetweenArrivals,
-    /// From when the model has said a word to when a client has it.
+    /// From the model's word to its arrival at a client.
     Delivery,
     /// From the request to the turn's last event.
     Turn,
@@ -31,7 +31,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    /// What it is called for people.
+    /// Returns its name for people.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -45,7 +45,7 @@ impl Measure {
     }
 }
 
-/// The latencies of one kind: how many there were, and how long so many of them took at most.
+/// The latencies of one kind: their number and their percentiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Latencies {
     pub(super) count: u64,
@@ -70,7 +70,7 @@ impl Latencies {
         }
     }
 
-    /// From the half to the slowest, with their names.
+    /// Returns the percentiles with their names.
     pub(super) fn percentiles(&self) -> [(&'static str, f64); 5] {
         [
             ("50 %", self.p50_ms),
@@ -82,15 +82,15 @@ impl Latencies {
     }
 }
 
-/// What is counted while a level runs.
+/// The counters of a running level.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     histograms: BTreeMap<Measure, Histogram<u64>>,
-    /// Turns that came to their end.
+    /// The turns that have ended.
     pub(super) ended: u64,
-    /// Turns that were under way when the user stopped it all.
+    /// The turns that the user interrupted.
     pub(super) unfinished: u64,
-    /// Events that arrived, at all clients.
+    /// The events that all clients received.
     pub(super) events: u64,
     failures: BTreeMap<String, u64>,
 }
@@ -99,13 +99,15 @@ impl Tally {
     pub(super) fn record(&mut self, measure: Measure, time: Duration) {
         let histogram = match self.histograms.entry(measure) {
             Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(place) => match Histogram::new_with_bounds(1, LONGEST_US, DIGITS) {
-                Ok(new) => place.insert(new),
-                // Of other bounds than these.
-                Err(_) => return,
-            },
+            Entry::Vacant(place) => {
+                match Histogram::new_with_bounds(1, MAX_TIME_US, SIGNIFICANT_DIGITS) {
+                    Ok(new) => place.insert(new),
+                    // Of other bounds than these.
+                    Err(_) => return,
+                }
+            }
         };
-        // What took longer than an hour counts as an hour.
+        // A longer time counts as an hour.
         histogram.saturating_record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
@@ -124,7 +126,7 @@ impl Tally {
             .collect()
     }
 
-    /// Why turns failed, what happened most first.
+    /// Returns why turns failed, the most frequent reason first.
     pub(super) fn failures(&self) -> Vec<(&str, u64)> {
         let mut failures: Vec<_> = self
             .failures
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_those_of_the_times_that_were_recorded() {
+    fn percentiles_match_recorded_times() {
         let found = of((1..=10_000).rev().map(Duration::from_millis));
         assert_eq!(found.count, 10_000);
         assert_near(found.p50_ms, 5_000.0);
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shorter_or_longer_than_can_be_kept_is_counted_all_the_same() {
+    fn times_out_of_range_are_counted() {
         let found = of([Duration::ZERO, Duration::from_secs(100_000)]);
         assert_eq!(found.count, 2);
         assert_near(found.max_ms, 3_600_000.0);

@@ -1,4 +1,4 @@
-//! What was measured, for people.
+//! The report as tables, for people.
 
 use super::report::{Level, Report};
 use super::statistics::{Latencies, Measure};
@@ -84,7 +84,7 @@ fn row(measure: Measure, times: &Latencies, f: &mut fmt::Formatter<'_>) -> fmt::
     writeln!(f)
 }
 
-/// A time in the unit in which it is read best.
+/// Formats a time in the best unit.
 pub(super) fn time(ms: f64) -> String {
     match ms {
         _ if ms < 10.0 => format!("{ms:.2} ms"),

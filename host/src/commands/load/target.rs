@@ -1,4 +1,4 @@
-//! What is measured, and the requests that it takes.
+//! The measured server, and the requests to it.
 
 use super::trouble::Trouble;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -10,11 +10,11 @@ use std::time::Duration;
 use stepwell_core::dialect::Secret;
 use stepwell_demo::Failure;
 
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(10);
+/// How long it may take to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much of a refusal is read.
-const LONGEST_REFUSAL: usize = 64 * 1024;
+/// The maximum number of bytes that are read of a refusal.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// A running server.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Target {
     client: Client,
     url: Url,
     token: Option<Secret>,
-    /// Its sessions; else the AG-UI agent at the address.
+    /// Whether its sessions are measured, not an AG-UI agent.
     pub(super) is_sessions: bool,
 }
 
@@ -38,9 +38,11 @@ impl Target {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(unusable(&"it is not of http"));
         }
-        // The client has the process's crypto provider.
+        // The client uses the process's crypto provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut client = Client::builder().connect_timeout(CONNECT).tcp_nodelay(true);
+        let mut client = Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true);
         if is_loopback(&url) {
             client = client.no_proxy();
         }
@@ -52,7 +54,7 @@ impl Target {
         })
     }
 
-    /// What it is, for people.
+    /// Returns what the target is, for people.
     pub(super) fn words(&self) -> String {
         let kind = if self.is_sessions {
             "sessions"
@@ -62,7 +64,7 @@ impl Target {
         format!("{kind} at {}", self.address())
     }
 
-    /// Its address, without a password that is in it.
+    /// Returns the address without its password.
     pub(super) fn address(&self) -> String {
         let mut url = self.url.clone();
         let _ = url.set_username("");
@@ -71,7 +73,7 @@ impl Target {
         url.into()
     }
 
-    /// Runs the agent: the answer is the stream of its events.
+    /// Runs the agent, and returns the stream of its events.
     pub(super) async fn run(&self, id: &str, message: &str) -> Result<Response, Trouble> {
         let input = json!({
             "threadId": id,
@@ -88,7 +90,7 @@ impl Target {
             .await
     }
 
-    /// Begins a turn of a session, and gives its id.
+    /// Begins a turn of a session, and returns its id.
     pub(super) async fn start(&self, thread: &str, message: &str) -> Result<String, Trouble> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -127,7 +129,7 @@ impl Target {
 
     fn of_thread(&self, thread: &str, rest: &[&str]) -> Url {
         let mut url = self.url.clone();
-        // What has a host can have a path.
+        // A URL with a host can have a path.
         if let Ok(mut path) = url.path_segments_mut() {
             path.clear().extend(["threads", thread]).extend(rest);
         }
@@ -159,7 +161,7 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// A refusal in the server's own words: its code, where it has one.
+/// Reads a refusal: its code and message, if it has them.
 async fn refusal(mut response: Response) -> Trouble {
     #[derive(Deserialize)]
     struct Refused {
@@ -174,7 +176,7 @@ async fn refusal(mut response: Response) -> Trouble {
     let mut read = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         read.extend_from_slice(&chunk);
-        if read.len() > LONGEST_REFUSAL {
+        if read.len() > MAX_REFUSAL_BYTES {
             break;
         }
     }

@@ -1,6 +1,6 @@
 //! One turn, from its request to its last event at every client.
 
-use super::model::{self, SAID};
+use super::model::{self, WORD_PREFIX};
 use super::statistics::{Measure, Tally};
 use super::target::Target;
 use super::trouble::Trouble;
@@ -12,27 +12,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use stepwell_core::wire::{FrameLimits, SseFramer};
 
-/// How long a server may hold a stream open whose run is over.
-const CLOSING: Duration = Duration::from_secs(2);
+/// How long a server may keep the stream of a finished run open.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What each turn is.
+/// What each turn asks.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) target: Target,
     pub(super) message: String,
-    /// Clients that follow each turn of a session.
+    /// The number of clients that follow each turn of a session.
     pub(super) followers: usize,
-    /// How many words of a model that says the time each client is to have.
+    /// The number of words that each client must receive, if this program plays the model.
     pub(super) words: Option<usize>,
     /// How long a turn may take.
     pub(super) longest: Duration,
 }
 
-/// A turn of a session that has begun.
+/// The id of a session's turn, once it has begun.
 pub(super) type Begun = Mutex<Option<String>>;
 
 impl Asked {
-    /// Has a turn, and records how it went. `begun` is told the id of a session's turn once there is one.
+    /// Runs a turn, and records its measurements. `begun` gets the id of a session's turn.
     pub(super) async fn turn(
         &self,
         thread: &str,
@@ -89,7 +89,7 @@ impl Asked {
         join_all(followers).await.into_iter().collect()
     }
 
-    /// Reads a stream to its end. The turn's own times are those of its first client.
+    /// Reads a stream to its end. The first client measures the times of the turn.
     async fn follow(
         &self,
         mut response: Response,
@@ -124,24 +124,24 @@ impl Asked {
             };
             return Err(Trouble::new(message));
         }
-        // A connection whose answer was read to its end can be used again.
+        // A connection whose response was read to its end can be reused.
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
-        let _ = tokio::time::timeout(CLOSING, rest).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
         Ok(())
     }
 }
 
-/// What one client has been told.
+/// What one client has received.
 #[derive(Debug, Default)]
 struct Reader {
     is_session: bool,
     is_over: bool,
     words: usize,
-    /// The time that the model said last.
+    /// The time in the model's last word.
     said: u64,
     last_arrival: Option<Instant>,
     has_text: bool,
-    /// Of the piece at hand: its events, whether there is text, and how long its words were on their way.
+    /// About the current chunk: its events, whether it has text, and the delays of its words.
     events: u64,
     is_text: bool,
     delays: Vec<Duration>,
@@ -159,7 +159,7 @@ struct Event<'a> {
     name: Option<Cow<'a, str>>,
 }
 
-/// A piece of text, or the patch of a state.
+/// A delta of text, or the patch of a state.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Delta<'a> {
@@ -196,7 +196,7 @@ impl Reader {
     fn text(&mut self, text: &str, at: u64) -> Result<(), Trouble> {
         let times = text
             .split_ascii_whitespace()
-            .filter_map(|word| word.strip_prefix(SAID)?.parse().ok());
+            .filter_map(|word| word.strip_prefix(WORD_PREFIX)?.parse().ok());
         for said in times {
             if said < self.said {
                 return Err(Trouble::new("the words came in another order"));
@@ -209,7 +209,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A piece has been read whole.
+    /// Records a chunk that was read.
     fn arrived(&mut self, now: Instant, start: Instant, is_first: bool, tally: &mut Tally) {
         if self.events == 0 {
             return;
@@ -235,7 +235,7 @@ impl Reader {
     }
 }
 
-/// Nothing that is counted is left half-way by a panic.
+/// A panic under the lock leaves nothing half-counted.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Who is let in, as the settings say.
+//! The access to the server that the settings give.
 
 use crate::access::{Access, Jwt, KeyPlace, Keys, TokenFile};
 use crate::settings::ServerSettings;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stepwell_demo::Failure;
 use stepwell_io::HttpClient;
 
-/// What opens the server.
+/// Returns what gives access to the server.
 ///
 /// # Errors
 /// A file cannot be used, or a setting needs another one.
@@ -40,13 +40,13 @@ async fn jwt(settings: &ServerSettings, client: &HttpClient) -> Result<Option<Jw
         }
     };
     let unusable = |error| Failure::usage(format!("jwt_keys: {error}"));
-    let source = KeyPlace::of(place, client.clone()).map_err(unusable)?;
+    let source = KeyPlace::parse(place, client.clone()).map_err(unusable)?;
     let is_file = matches!(source, KeyPlace::File(_));
     let keys = Keys::new(source);
     match keys.load().await {
         Ok(()) => {}
         Err(error) if is_file => return Err(unusable(error)),
-        // They may come in a while; other tokens open the server meanwhile.
+        // They may be readable later; other tokens give access meanwhile.
         Err(error) => {
             tracing::error!(target: "stepwell", %error, "the issuer's keys cannot be read");
         }
