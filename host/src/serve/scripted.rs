@@ -34,7 +34,7 @@ async fn play(
     script: Result<Script, ScriptError>,
     client: HttpClient,
 ) -> Result<(MockLlm, Backend), Failure> {
-    let script = script.map_err(Failure::usage)?;
+    let script = script.map_err(Failure::usage)?.discard_requests();
     let model = MockLlm::start(script).await.map_err(Failure::failed)?;
     let provider = provider::find("openai-compatible").map_err(Failure::failed)?;
     let endpoint = provider

@@ -124,6 +124,7 @@ impl TryFrom<ScriptJson> for Script {
             repeat: json.repeat,
             lenient: json.lenient,
             piece_delay: Duration::from_millis(json.piece_delay_ms),
+            discards_requests: false,
             scenes: Vec::new(),
         };
         for scene in json.scenes {

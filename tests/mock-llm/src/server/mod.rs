@@ -86,11 +86,12 @@ impl MockLlm {
             connections: connections.clone(),
         };
         let word = RandomState::new().build_hasher().finish();
+        let journal = Arc::new(Journal::new(script.discards_requests));
         let server = Arc::new(Server {
             script,
             prefix: (port == 0).then(|| format!("/mock-{word:016x}")),
             next: AtomicUsize::new(0),
-            journal: Arc::default(),
+            journal,
         });
         let app = Router::new()
             .fallback(take)
@@ -143,7 +144,7 @@ impl MockLlm {
     }
 
     /// The requests so far, in the order they came; of very many, the newest 10,000, and of large
-    /// ones the newest 64 MiB.
+    /// ones the newest 64 MiB. Of a script that [discards](Script::discard_requests) them, the newest one.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.server.journal.requests()

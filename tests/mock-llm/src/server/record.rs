@@ -91,9 +91,9 @@ pub enum Delivery {
 }
 
 /// All requests and failures of a server.
-#[derive(Default)]
 pub(crate) struct Journal {
     kept: Mutex<Kept>,
+    max_bytes: usize,
     changed: Notify,
     stopped: AtomicBool,
 }
@@ -131,6 +131,16 @@ fn weight(request: &RecordedRequest) -> usize {
 }
 
 impl Journal {
+    /// Creates a journal without requests. One that discards them keeps only the newest.
+    pub(crate) fn new(discards_requests: bool) -> Self {
+        Self {
+            kept: Mutex::default(),
+            max_bytes: if discards_requests { 0 } else { MAX_KEPT_BYTES },
+            changed: Notify::new(),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,7 +148,7 @@ impl Journal {
     /// Keeps a request and gives the handle to what becomes of it.
     pub(crate) fn add(self: &Arc<Self>, request: RecordedRequest) -> Receipt {
         let mut kept = self.kept();
-        kept.add(request, MAX_KEPT_BYTES);
+        kept.add(request, self.max_bytes);
         let number = kept.dropped + kept.requests.len() - 1;
         drop(kept);
         self.changed.notify_waiters();
@@ -250,6 +260,23 @@ mod tests {
             (1, 10),
             "the newest is always kept"
         );
+    }
+
+    #[test]
+    fn keeps_only_the_newest_request_where_they_are_discarded() {
+        let journal = Arc::new(Journal::new(true));
+        let mut receipts: Vec<_> = (0..3)
+            .map(|number| journal.add(request(number, 10)))
+            .collect();
+        // The request of this receipt is gone.
+        receipts[0].settle(Delivery::Cut);
+        receipts[2].settle(Delivery::Complete);
+        let kept = journal.requests();
+        let kept: Vec<_> = kept
+            .iter()
+            .map(|kept| (&*kept.path, kept.delivery))
+            .collect();
+        assert_eq!(kept, [("/2", Delivery::Complete)]);
     }
 
     #[test]

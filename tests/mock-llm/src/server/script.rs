@@ -17,6 +17,7 @@ pub struct Script {
     pub(crate) repeat: bool,
     pub(crate) lenient: bool,
     pub(crate) piece_delay: Duration,
+    pub(crate) discards_requests: bool,
     pub(crate) scenes: Vec<(String, Vec<Hop>)>,
 }
 
@@ -28,6 +29,7 @@ impl Script {
             repeat: false,
             lenient: false,
             piece_delay: Duration::ZERO,
+            discards_requests: false,
             scenes: Vec::new(),
         }
     }
@@ -84,6 +86,13 @@ impl Script {
     /// The time between two pieces of an answer, for a demo that people watch. Zero without it.
     pub const fn piece_delay(mut self, delay: Duration) -> Self {
         self.piece_delay = delay;
+        self
+    }
+
+    /// Keeps only the newest request, for a server that runs for a long time and whose requests no test reads. Without it
+    /// [`requests`](crate::MockLlm::requests) has up to 64 MiB of them.
+    pub const fn discard_requests(mut self) -> Self {
+        self.discards_requests = true;
         self
     }
 
