@@ -36,82 +36,53 @@
 #![warn(missing_docs)]
 
 mod agent;
-mod alarm;
-mod asking;
-mod builder;
-mod caller;
-mod clock;
-mod code;
-mod credentials;
-mod device;
-mod driver;
+mod app;
+mod base;
 mod durable;
-mod fault;
-mod handle;
-mod hooks;
 mod http;
-mod http_client;
-mod instructions;
-mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
-pub mod media;
-mod observer;
-mod output;
-mod owner;
-mod run_source;
-mod setup;
-mod sources;
 mod spans;
-mod start;
 pub mod store;
-mod threads;
-mod tool_context;
-mod tool_notes;
-mod tools;
-mod trim;
 mod turn;
-mod turn_builder;
-mod turn_task;
-#[cfg(feature = "macros")]
-mod typed_output;
-#[cfg(feature = "macros")]
-mod typed_tools;
-mod when_busy;
-mod work;
 
+pub use self::http::{HttpClient, HttpClientError, SendError};
+pub use agent::builder::{AgentBuilder, BuildError};
+pub use agent::code::TurnCode;
+pub use agent::stored::recover::Recovered;
+pub use agent::turn_builder::{TurnBuildError, TurnBuilder};
+#[cfg(feature = "macros")]
+pub use agent::typed_run::RunError;
+pub use agent::when_busy::WhenBusy;
 pub use agent::{Agent, ReviveError};
-pub use asking::Approver;
-pub use builder::{AgentBuilder, BuildError};
-pub use caller::Caller;
-pub use code::TurnCode;
-pub use credentials::{CredentialRequest, CredentialSource};
-pub use durable::{Recovered, StoredTurn};
-pub use handle::{TurnError, TurnHandle};
-pub use hooks::{Hook, HookHandler};
-pub use http_client::{HttpClient, HttpClientError, SendError};
-pub use instructions::{InstructionsRequest, InstructionsSource};
-pub use journal::JournalSink;
-pub use observer::TurnObserver;
-pub use output::OutputDecoder;
-pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
-pub use sources::{SourcedTool, ToolSource};
-pub use tool_context::{DepsError, ToolContext};
-pub use tools::{ToolAnswer, ToolHandler};
-pub use trim::{Trimmed, Trimmer};
-pub use turn::{Finished, Turn, TurnFailed};
+pub use app::approver::Approver;
+pub use app::credentials::{CredentialRequest, CredentialSource};
+pub use app::hooks::{Hook, HookHandler};
+pub use app::instructions::{InstructionsRequest, InstructionsSource};
+pub use app::journal::JournalSink;
+pub use app::media;
+pub use app::observer::TurnObserver;
+pub use app::output::OutputDecoder;
+pub use app::run_source::{NewRun, RestError, RestRunSource, RunSource};
+pub use app::tools::context::{DepsError, ToolContext};
+pub use app::tools::handler::{ToolAnswer, ToolHandler};
+pub use app::tools::source::{SourcedTool, ToolSource};
 #[cfg(feature = "macros")]
-pub use typed_output::{RunError, output_type};
+pub use app::tools::typed::{AgentTool, ToolFunction, ToolReply};
+pub use app::trim::{Trimmed, Trimmer};
 #[cfg(feature = "macros")]
-pub use typed_tools::{AgentTool, ToolFunction, ToolReply};
+pub use app::typed_output::output_type;
+pub use durable::StoredTurn;
+pub use turn::Turn;
+pub use turn::caller::Caller;
+pub use turn::finished::{Finished, TurnFailed};
+pub use turn::handle::{TurnError, TurnHandle};
 
 #[cfg(feature = "macros")]
 pub use stepwell_macros::tool;
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../macros/src/tool.md")]
 struct ToolExample;
-pub use turn_builder::{TurnBuildError, TurnBuilder};
-pub use when_busy::WhenBusy;
 
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
@@ -140,7 +111,7 @@ pub use stepwell_core::tool::{
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::typed_tools::{Returned, ReturnsValue, asynchronous, blocking};
+    pub use crate::app::tools::typed::{Returned, ReturnsValue, asynchronous, blocking};
     pub use {schemars, serde};
 }
 

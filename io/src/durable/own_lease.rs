@@ -1,7 +1,6 @@
 //! The lease that an agent holds in its store while turns of it are under way.
 
-use super::StoreSetup;
-use crate::store::{Lease, StoreError};
+use crate::store::{Lease, Store, StoreError};
 use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;
 
@@ -10,25 +9,25 @@ use tokio::sync::Mutex;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnLease(Arc<Mutex<Weak<Lease>>>);
 
-impl StoreSetup {
-    /// Returns the lease of the owner, or nothing where the program holds one itself. Waits while the lease is lost.
-    pub(crate) async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
-        let Some(OwnLease(own)) = &self.own_lease else {
-            return Ok(None);
-        };
+impl OwnLease {
+    /// Returns the lease, which it takes if no turn has it. Waits while the lease is lost.
+    pub(super) async fn held(
+        &self,
+        store: &Arc<dyn Store>,
+        owner: &str,
+    ) -> Result<Arc<Lease>, StoreError> {
         let lease = {
-            let mut own = own.lock().await;
+            let mut own = self.0.lock().await;
             match own.upgrade() {
                 Some(lease) => lease,
                 None => {
-                    let lease =
-                        Arc::new(Lease::acquire(Arc::clone(&self.store), &self.owner).await?);
+                    let lease = Arc::new(Lease::acquire(Arc::clone(store), owner).await?);
                     *own = Arc::downgrade(&lease);
                     lease
                 }
             }
         };
         lease.held().await;
-        Ok(Some(lease))
+        Ok(lease)
     }
 }

@@ -1,6 +1,6 @@
 //! Brings a turn to its end that a new one of its thread finds unfinished: its host died, or is another one.
 
-use super::begin::Beginning;
+use super::beginning::Beginning;
 use super::history::revive_stored;
 use crate::store::{Claimed, PersistBatch, StoreError, TurnKey, Unfinished};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) async fn take_over(
         return Ok(None);
     };
     tracing::info!(target: "stepwell", turn = %turn.turn, owner = unfinished.owner, "an unfinished turn is stopped: the user has moved on");
-    let mut config = (*beginning.setup.config).clone();
+    let mut config = (**beginning.config).clone();
     config.device.killed = KilledPolicy::Cancel;
     let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
     let path = beginning.path(turn).await?;

@@ -1,8 +1,8 @@
 //! Carries out the writes of a turn.
 
 use super::patience::{Notices, Patience, in_time};
-use super::{StoreSetup, StoredTurn};
-use crate::clock::Clock;
+use super::stored::{StoreSetup, StoredTurn};
+use crate::base::Clock;
 use crate::store::{Lease, PersistBatch, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,7 +1,7 @@
 //! A server as a child process.
 
+use super::ending::Ending;
 use super::environment::environment;
-use super::shortened;
 use super::transport::Lines;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use rmcp::RoleClient;
@@ -25,39 +25,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The longest line of standard error that is kept whole.
 const LINE: u64 = 4096;
-
-/// How a child came to its end, as far as it is known.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ending {
-    /// It has ended, and nothing of it runs any more.
-    pub(super) status: Option<Result<ExitStatus, String>>,
-    /// What it did that it may not.
-    pub(super) fault: Option<String>,
-    /// The last line of its standard error.
-    pub(super) last_words: String,
-}
-
-impl Ending {
-    /// In words for the model: without the server's own.
-    pub(super) fn reason(&self) -> String {
-        match (&self.fault, &self.status) {
-            (Some(fault), _) => fault.clone(),
-            (None, Some(Ok(status))) => format!("it ended with {status}"),
-            (None, Some(Err(error))) => format!("it ended: {error}"),
-            (None, None) => "it closed its output".to_owned(),
-        }
-    }
-
-    /// In words for the developer.
-    pub(super) fn full_reason(&self) -> String {
-        let reason = self.reason();
-        if self.last_words.is_empty() {
-            return reason;
-        }
-        let words = shortened(&self.last_words, 300);
-        format!("{reason}; the last line of its standard error is `{words}`")
-    }
-}
 
 /// Messages to and from a child process. When it is closed or dropped, the child is ended: by closing its input, else
 /// by the signals TERM and KILL to its whole process group. No child outlives it for long, and none becomes a zombie.

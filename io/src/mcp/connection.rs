@@ -1,13 +1,14 @@
 //! One connection to a server: from the handshake until it is lost or closed.
 
-use super::child::{ChildTransport, Ending, Program};
+use super::child::{ChildTransport, Program};
 use super::config::McpServerConfig;
+use super::ending::Ending;
 use super::event::McpEvent;
 use super::handler::{Calls, Followed, Handler};
 use super::list::{self, Listed};
 use super::options::McpOptions;
 use super::{shortened, transport};
-use crate::http_client::SendError;
+use crate::http::SendError;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProtocolVersion, ServerNotification,

@@ -1,6 +1,6 @@
 //! How long one event of a server's stream may be.
 
-use crate::http_client::{Body, SendError};
+use crate::http::{Body, SendError};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 

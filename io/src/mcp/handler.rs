@@ -2,7 +2,7 @@
 
 use super::event::McpEvent;
 use super::shortened;
-use crate::tool_context::ToolContext;
+use crate::app::tools::context::ToolContext;
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::model::{

@@ -4,7 +4,7 @@
 use super::event_size::bounded;
 use super::shortened;
 use super::unreadable::readable;
-use crate::http_client::{self, Body, SendError};
+use crate::http::{Body, SendError};
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -40,12 +40,12 @@ const TOLD: usize = 300;
 
 /// Never leaves a request without an answer, and knows a lost session however the server puts it.
 #[derive(Clone, Debug)]
-pub(super) struct HttpClient(http_client::HttpClient);
+pub(super) struct HttpClient(crate::http::HttpClient);
 
 impl HttpClient {
     pub(super) fn new() -> Result<Self, String> {
         // A connection whose last answer was not read to its end would make the next request wait.
-        let client = http_client::HttpClient::without_reuse();
+        let client = crate::http::HttpClient::without_reuse();
         client
             .map(Self)
             .map_err(|error| format!("the HTTP client cannot be made: {error}"))

@@ -53,6 +53,7 @@ mod child;
 mod config;
 mod connection;
 mod content;
+mod ending;
 mod environment;
 mod event;
 mod event_size;

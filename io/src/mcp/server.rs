@@ -3,7 +3,7 @@
 use super::connection::{Connection, Target};
 use super::event::McpEvent;
 use super::list::Listed;
-use crate::threads::lock;
+use crate::base::lock;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

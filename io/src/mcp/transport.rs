@@ -1,6 +1,6 @@
 //! How a server is reached.
 
-use super::child::Ending;
+use super::ending::Ending;
 use super::http_client::HttpClient;
 use super::unreadable::readable;
 use rmcp::transport::StreamableHttpClientTransport;

@@ -5,7 +5,7 @@ mod content;
 mod names;
 
 use self::names as name;
-use crate::setup::Setup;
+use crate::app::setup::Setup;
 use http::Uri;
 use http::uri::Scheme;
 use stepwell_core::dialect::Endpoint;

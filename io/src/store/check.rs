@@ -2,8 +2,7 @@
 //! [`StoreError::Refused`] with the reason.
 
 use super::error::StoreError;
-use super::inbox::SentCommand;
-use super::record::{Generation, NewTurn, PersistBatch, TurnKey};
+use super::record::{Generation, NewTurn, PersistBatch, SentCommand, TurnKey};
 use stepwell_core::RunId;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;

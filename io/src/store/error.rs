@@ -1,6 +1,10 @@
 use super::record::Generation;
+use futures::future::BoxFuture;
 use stepwell_core::RunId;
 use stepwell_core::registry::ThreadKey;
+
+/// The result of a method of a store.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Why a store did not do what it was asked to. Nothing has changed, unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

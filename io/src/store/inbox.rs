@@ -1,8 +1,10 @@
 //! Commands that the hosts of a store send each other.
 
+use super::check;
+use super::error::{StoreError, StoreFuture};
+use super::record::SentCommand;
 use super::wake::{Changes, Wakers};
-use super::{StoreError, StoreFuture, check};
-use crate::threads::lock;
+use crate::base::lock;
 use futures::FutureExt;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -12,17 +14,6 @@ use stepwell_core::registry::ThreadKey;
 
 /// The most commands that may wait for one owner.
 pub(super) const MAX_WAITING: u64 = 10_000;
-
-/// A command to the owner of a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SentCommand {
-    /// A name that no other command has.
-    pub id: String,
-    /// The owner that it is for.
-    pub owner: String,
-    /// What is to be done, in the words of the hosts.
-    pub command: String,
-}
 
 /// Commands to the owners of turns, kept until they are answered and fetched: an answer to a question, say, that comes in at
 /// another host than the one that drives the turn.

@@ -1,14 +1,13 @@
 //! Leases of the owners of turns.
 
-use super::{Store, StoreError, process};
-use crate::threads::lock;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex};
+use super::Store;
+use super::error::StoreError;
+use super::leases::LeaseKey;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use uuid::Uuid;
 
 /// How long a lease lasts without being renewed.
 pub(crate) const TERM: Duration = Duration::from_secs(5);
@@ -18,36 +17,6 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 const CERTAIN: Duration = Duration::from_secs(4);
 /// How long the store may take to renew a lease.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(3);
-
-/// Names a lease: an owner may hold several at a time.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LeaseKey {
-    /// The owner of turns.
-    pub owner: String,
-    /// Tells apart the leases of one owner, and names the process that took the lease where that can be known.
-    pub id: String,
-}
-
-impl LeaseKey {
-    /// A new lease of an owner.
-    fn new(owner: &str) -> Self {
-        let id = Uuid::new_v4().simple().to_string();
-        Self {
-            owner: owner.to_owned(),
-            id: match process::this_process() {
-                Some(process) => format!("{id}@{process}"),
-                None => id,
-            },
-        }
-    }
-
-    /// Returns whether the process that took the lease is known to be dead: such a lease need not be waited for.
-    #[must_use]
-    pub fn is_of_dead_process(&self) -> bool {
-        let process = self.id.split_once('@');
-        process.is_some_and(|(_, process)| process::is_dead(process))
-    }
-}
 
 /// A lease of an owner of turns, renewed until it is dropped or its process dies. While the lease is held the owner's turns
 /// are no [orphans](Store::orphans).
@@ -172,39 +141,4 @@ async fn keep(
     // One that is not ended expires.
     let _ = tokio::time::timeout(MAX_ANSWER_TIME, store.end_lease(&key)).await;
     drop(held);
-}
-
-/// The leases of a store that a single process uses.
-#[derive(Debug, Default)]
-pub(super) struct Leases(Mutex<HashMap<LeaseKey, Instant>>);
-
-/// The leases of stores that keep none themselves.
-static HERE: LazyLock<Leases> = LazyLock::new(Leases::default);
-
-impl Leases {
-    /// The leases of this process, for stores that keep none themselves.
-    pub(super) fn here() -> &'static Self {
-        &HERE
-    }
-
-    /// Renews a lease.
-    pub(super) fn renew(&self, key: &LeaseKey, term: Duration) {
-        let now = Instant::now();
-        let mut leases = lock(&self.0);
-        leases.retain(|_, expires_at| *expires_at > now);
-        leases.insert(key.clone(), now + term);
-    }
-
-    /// Ends a lease.
-    pub(super) fn end(&self, key: &LeaseKey) {
-        lock(&self.0).remove(key);
-    }
-
-    /// Returns whether an owner holds a lease.
-    pub(super) fn are_held_by(&self, owner: &str) -> bool {
-        let now = Instant::now();
-        let leases = lock(&self.0);
-        let mut own = leases.iter().filter(|(key, _)| key.owner == owner);
-        own.any(|(_, expires_at)| *expires_at > now)
-    }
 }

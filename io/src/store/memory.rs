@@ -1,13 +1,13 @@
-use super::error::StoreError;
+use super::error::{StoreError, StoreFuture};
 use super::inbox::{Inbox, LocalInbox};
-use super::lease::{LeaseKey, Leases};
+use super::leases::{LeaseKey, Leases};
 use super::record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, ThreadQuery,
     ThreadRecord, TurnKey, Unfinished,
 };
 use super::wake::{Changes, Wakers};
-use super::{Store, StoreFuture, check};
-use crate::threads::lock;
+use super::{Store, check};
+use crate::base::lock;
 use futures::FutureExt;
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};

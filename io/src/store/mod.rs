@@ -46,6 +46,7 @@ mod error;
 mod inbox;
 mod layer;
 mod lease;
+mod leases;
 mod memory;
 mod process;
 mod record;
@@ -53,15 +54,16 @@ mod record;
 mod sql;
 mod wake;
 
-pub use error::StoreError;
-pub use inbox::{Inbox, SentCommand};
+pub use error::{StoreError, StoreFuture};
+pub use inbox::Inbox;
 pub use layer::StoreLayer;
+pub use lease::Lease;
 pub(crate) use lease::TERM as LEASE_TERM;
-pub use lease::{Lease, LeaseKey};
+pub use leases::LeaseKey;
 pub use memory::MemoryStore;
 pub use record::{
-    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, ThreadCursor,
-    ThreadQuery, ThreadRecord, TurnKey, TurnOutline, Unfinished,
+    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, RESTING, SentCommand,
+    ThreadCursor, ThreadQuery, ThreadRecord, TurnKey, TurnOutline, Unfinished,
 };
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use sql::SqlStore;
@@ -72,18 +74,14 @@ pub use sql::{SqliteOptions, SqliteStore, SqliteSync};
 pub use wake::{Changes, Wakers};
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use inbox::LocalInbox;
-use lease::Leases;
+use leases::Leases;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
-
-/// What a store's methods give.
-pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Keeps threads, turns and their blocks.
 ///

@@ -232,3 +232,14 @@ pub struct EventLog {
     /// The last event that the user is known to have seen.
     pub acknowledged: Option<u64>,
 }
+
+/// A command to the owner of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentCommand {
+    /// A name that no other command has.
+    pub id: String,
+    /// The owner that it is for.
+    pub owner: String,
+    /// What is to be done, in the words of the hosts.
+    pub command: String,
+}

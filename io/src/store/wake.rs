@@ -1,6 +1,6 @@
 //! Wakes whoever follows a thread.
 
-use crate::threads::lock;
+use crate::base::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_core::registry::ThreadKey;

@@ -1,7 +1,7 @@
 //! What owners are told by other hosts.
 
-use super::AnyStore;
 use super::owners::uuid;
+use super::support::AnyStore;
 use crate::store::{SentCommand, StoreError};
 
 /// A command that no other test sends.

@@ -1,6 +1,6 @@
 //! The log of what was said, and who follows it.
 
-use super::AnyStore;
+use super::support::AnyStore;
 use super::support::{FIRST, batch, key, last, new_turn};
 use crate::ThreadKey;
 use crate::store::{EventLog, PersistBatch, StoreError};

@@ -1,6 +1,6 @@
 //! Much at once, odd names, writes that are dropped.
 
-use super::AnyStore;
+use super::support::AnyStore;
 use super::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
 use crate::ThreadKey;
 use crate::store::{NewTurn, StoreError, TurnKey};

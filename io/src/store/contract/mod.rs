@@ -32,11 +32,6 @@ pub use threads::*;
 #[doc(hidden)]
 pub use turns::*;
 
-use super::Store;
-use std::sync::Arc;
-
-type AnyStore = Arc<dyn Store>;
-
 /// Makes a test of each rule of [`Store`](crate::store::Store), and one that compares any order of calls with a model.
 ///
 /// Its argument is a function that opens a new, empty store for the test of a name: `async fn(&str) -> impl`

@@ -1,6 +1,6 @@
 //! Owners, writers and readers in any order, against a model that is a few lists.
 
-use super::TestStore;
+use super::opened::TestStore;
 use super::support::{key, new_turn};
 use crate::store::{Generation, PersistBatch, Store, StoreError};
 use proptest::collection::vec;

@@ -1,6 +1,6 @@
 //! A store that is opened for a test.
 
-use super::AnyStore;
+use super::support::AnyStore;
 use crate::store::Store;
 use std::any::Any;
 use std::fmt;

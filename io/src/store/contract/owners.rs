@@ -1,6 +1,6 @@
 //! Whose turn it is.
 
-use super::AnyStore;
+use super::support::AnyStore;
 use super::support::{FIRST, batch, key, new_turn, texts, whole_turn};
 use crate::ThreadKey;
 use crate::store::{Generation, Lease, LeaseKey, RESTING, StoreError};

@@ -2,9 +2,13 @@
 
 use crate::ThreadKey;
 use crate::store::{Generation, NewTurn, PersistBatch, Store, TurnKey};
+use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Attached, Block, BlockContent, Outcome, TurnStatus};
 use stepwell_core::{RunId, Timestamp};
+
+/// The store that a rule is about.
+pub(super) type AnyStore = Arc<dyn Store>;
 
 pub fn key(thread: &str, turn: &str) -> TurnKey {
     TurnKey::new(ThreadKey::new("", "", thread), turn)

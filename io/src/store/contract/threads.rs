@@ -1,6 +1,6 @@
 //! Threads, and the tree of their turns.
 
-use super::AnyStore;
+use super::support::AnyStore;
 use super::support::{FIRST, batch, key, last, new_turn, texts, turn_ids, whole_turn};
 use crate::ThreadKey;
 use crate::store::{EventLog, NewTurn, StoreError, ThreadQuery, TurnKey};

@@ -1,6 +1,6 @@
 //! Turns and their blocks.
 
-use super::AnyStore;
+use super::support::AnyStore;
 use super::support::{FIRST, batch, block, key, last, new_turn, texts, whole_turn};
 use crate::ThreadKey;
 use crate::store::{Generation, NewTurn, PersistBatch, StoreError, TurnKey};

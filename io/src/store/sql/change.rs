@@ -1,7 +1,7 @@
 //! Changes wait for the writer of their store. The writer commits all that wait together: one transaction and one flush to
 //! the disk, however many turns are under way.
 
-use super::database::{Database, Session};
+use super::database::{Database, Job, Session};
 use crate::store::StoreError;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -30,24 +30,6 @@ pub(super) trait Change<S: Session>: Send + Sync + 'static {
 
     /// Applies the change within a transaction.
     fn apply<'a>(&'a self, session: &'a mut S) -> BoxFuture<'a, Result<Self::Output, StoreError>>;
-}
-
-/// A change, and the caller that waits for it. Public in a private module.
-pub trait Job<S: Session>: Send + Sync {
-    /// Returns the thread that has changed, if one has.
-    fn changed_thread(&self) -> Option<&ThreadKey>;
-
-    /// Returns whether the thread may see no further change.
-    fn may_be_last(&self) -> bool;
-
-    /// Applies the change. What refuses the change is kept for its caller.
-    ///
-    /// # Errors
-    /// The database failed: the transaction cannot be committed.
-    fn apply<'a>(&'a mut self, session: &'a mut S) -> BoxFuture<'a, Result<(), StoreError>>;
-
-    /// Answers the caller, now that the transaction is committed, or that it failed.
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 struct Waiting<C, T> {

@@ -1,6 +1,5 @@
 //! What the statements need of a database.
 
-use super::change::Job;
 use super::schema::Words;
 use crate::store::StoreError;
 use crate::store::wake::Changes;
@@ -54,6 +53,24 @@ pub enum Access {
 /// A query: runs its statements on a session of a database.
 pub(super) type Query<S, T> =
     Box<dyn for<'s> FnOnce(&'s mut S) -> BoxFuture<'s, Result<T, StoreError>> + Send>;
+
+/// A change, and the caller that waits for it. Public in a private module.
+pub trait Job<S: Session>: Send + Sync {
+    /// Returns the thread that has changed, if one has.
+    fn changed_thread(&self) -> Option<&ThreadKey>;
+
+    /// Returns whether the thread may see no further change.
+    fn may_be_last(&self) -> bool;
+
+    /// Applies the change. What refuses the change is kept for its caller.
+    ///
+    /// # Errors
+    /// The database failed: the transaction cannot be committed.
+    fn apply<'a>(&'a mut self, session: &'a mut S) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Answers the caller, now that the transaction is committed, or that it failed.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+}
 
 /// A kind of database. Public in a private module: no other crate can implement it.
 pub trait Database: Debug + Send + Sync + Sized + 'static {

@@ -4,9 +4,9 @@
 //! databases. So only a change that may be the last one of its thread is announced so. The other changes are announced
 //! after their commit, in one notification for all that came while the one before was under way.
 
-use super::{CHANNEL, failed};
+use super::error::failed;
+use crate::base::lock;
 use crate::store::StoreError;
-use crate::threads::lock;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection};
 use std::collections::HashSet;
@@ -16,6 +16,9 @@ use stepwell_core::registry::ThreadKey;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
+
+/// Where processes tell each other of changes.
+pub(super) const CHANNEL: &str = "stepwell";
 
 /// A notification of 8,000 bytes and more is refused (<https://www.postgresql.org/docs/current/sql-notify.html>).
 const MAX_NOTIFICATION_BYTES: usize = 7_900;

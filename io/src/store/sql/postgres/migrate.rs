@@ -1,6 +1,6 @@
 //! Brings the schema up to date.
 
-use super::failed;
+use super::error::failed;
 use super::session::PostgresSession;
 use crate::store::StoreError;
 use crate::store::sql::database::Session;

@@ -1,18 +1,20 @@
 //! Turns on a server that several hosts share.
 
 mod announcing;
+mod error;
 mod migrate;
 mod session;
 
 use session::PostgresSession;
 
 use super::SqlStore;
-use super::change::{Job, MAX_GROUP, commit_together};
-use super::database::{Access, Database, Query, Session};
+use super::change::{MAX_GROUP, commit_together};
+use super::database::{Access, Database, Job, Query, Session};
+use crate::base::lock;
 use crate::store::StoreError;
 use crate::store::wake::{Changes, Wakers};
-use crate::threads::lock;
-use announcing::{Announcing, Heard};
+use announcing::{Announcing, CHANNEL, Heard};
+use error::failed;
 use futures::FutureExt;
 use migrate::migrate;
 use sqlx::Connection;
@@ -71,9 +73,6 @@ pub struct Postgres {
 
 /// How long a connection that was used is taken to be there still. To ask the server takes as long as a statement.
 const LIKELY: Duration = Duration::from_millis(200);
-
-/// Where processes tell each other of changes.
-const CHANNEL: &str = "stepwell";
 
 impl PostgresStore {
     /// Connects to a server, and brings the schema up to date.
@@ -301,41 +300,6 @@ async fn write(
             break;
         }
         commit_together(&mut session, std::mem::take(&mut jobs)).await;
-    }
-}
-
-/// Error codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-fn failed(error: sqlx::Error) -> StoreError {
-    let message = error.to_string();
-    match error {
-        sqlx::Error::Database(database) => refused(&database.code().unwrap_or_default(), message),
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
-        | sqlx::Error::Protocol(_) => StoreError::Unavailable { message },
-        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
-            StoreError::Damaged { message }
-        }
-        _ => StoreError::Other { message },
-    }
-}
-
-fn refused(code: &str, message: String) -> StoreError {
-    let class = code.get(..2).unwrap_or_default();
-    match (class, code) {
-        // No connection, a server that goes down or is not up yet, a disk that fails, no connection left; a
-        // deadlock, a lock that was waited for too long, a transaction of another process that came between.
-        ("08" | "40" | "57" | "58", _) | (_, "23505" | "53300" | "55P03") => {
-            StoreError::Unavailable { message }
-        }
-        ("53", _) => StoreError::Full { message },
-        (_, "25006" | "42501") => StoreError::ReadOnly { message },
-        // What was given cannot be stored; the user or the database is not known.
-        ("22" | "28" | "3D", _) => StoreError::Refused { message },
-        (_, "XX001" | "XX002") => StoreError::Damaged { message },
-        _ => StoreError::Other { message },
     }
 }
 

@@ -1,7 +1,7 @@
 //! A connection to a server.
 
-use super::announcing::{Announcing, NOTIFY};
-use super::{CHANNEL, failed};
+use super::announcing::{Announcing, CHANNEL, NOTIFY};
+use super::error::failed;
 use crate::store::StoreError;
 use crate::store::sql::database::{Row, Session, Value};
 use crate::store::sql::schema::Words;

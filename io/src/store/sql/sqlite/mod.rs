@@ -8,8 +8,7 @@ mod writer;
 use session::SqliteSession;
 
 use super::SqlStore;
-use super::change::Job;
-use super::database::{Access, Database, Query, Session};
+use super::database::{Access, Database, Job, Query, Session};
 use super::schema::MIGRATIONS;
 use crate::store::StoreError;
 use crate::store::wake::{Changes, Wakers};

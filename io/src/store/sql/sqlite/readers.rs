@@ -1,10 +1,10 @@
 //! Connections that read, on threads where reading may take its time.
 
 use super::session::SqliteSession;
+use crate::base::lock;
 use crate::store::StoreError;
 use crate::store::sql::change::closed;
 use crate::store::sql::database::{Access, Query};
-use crate::threads::lock;
 use futures::executor::block_on;
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -3,7 +3,8 @@
 
 use super::session::SqliteSession;
 use crate::store::StoreError;
-use crate::store::sql::change::{Job, MAX_GROUP, commit_together};
+use crate::store::sql::change::{MAX_GROUP, commit_together};
+use crate::store::sql::database::Job;
 use crate::store::wake::Wakers;
 use futures::executor::block_on;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};

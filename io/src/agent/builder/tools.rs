@@ -1,0 +1,155 @@
+//! The tools of an agent: their code, who asks the user about them, and what the app gives them.
+
+use super::AgentBuilder;
+use crate::app::approver::Approver;
+use crate::app::tools::context::{Deps, ToolContext};
+use crate::app::tools::handler::{Blocking, ToolAnswer, ToolHandler};
+use crate::app::tools::source::ToolSource;
+use futures::FutureExt;
+use std::fmt;
+use std::sync::Arc;
+use stepwell_core::run::{Question, ToolInvocation, UserAnswer};
+use stepwell_core::tool::{Tool, ToolError};
+
+impl AgentBuilder {
+    /// Adds a tool and its code: an async closure from a [`ToolContext`], which is the call and who calls, to a result,
+    /// or to [`ToolAnswer::Deferred`] if the result comes later.
+    #[must_use]
+    pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
+    where
+        F: Fn(ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Into<ToolAnswer>,
+        E: fmt::Display,
+    {
+        self.tool_handler(tool, handler)
+    }
+
+    /// Adds a tool whose code blocks: each call has a thread to itself. A thread cannot be stopped from outside, so
+    /// long work asks [`ToolContext::is_cancelled`] now and then; the turn goes on without it either way.
+    #[must_use]
+    pub fn blocking_tool<F, T, E>(self, tool: Tool, code: F) -> Self
+    where
+        F: Fn(ToolContext) -> Result<T, E> + Send + Sync + 'static,
+        T: Into<ToolAnswer> + 'static,
+        E: fmt::Display + 'static,
+    {
+        self.tool_handler(tool, Blocking(Arc::new(code)))
+    }
+
+    /// Adds a tool whose code is a type of the app's own.
+    #[must_use]
+    pub fn tool_handler(self, tool: Tool, handler: impl ToolHandler) -> Self {
+        self.shared_handler(tool, Arc::new(handler))
+    }
+
+    pub(crate) fn shared_handler(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        // The agent is not built any more: nothing is compiled for it.
+        if self.error.is_some() {
+            return self;
+        }
+        let name = tool.name().to_owned();
+        match self.config.tools.add(tool) {
+            Ok(()) => {
+                self.handlers.insert(name, handler);
+            }
+            Err(error) => self.error = Some(error),
+        }
+        self
+    }
+
+    /// Gives a tool that was added before other code: for clones of one builder, which share what was made of the tool's
+    /// schema, and whose code knows what is each one's own.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use std::convert::Infallible;
+    /// use stepwell_io::{Tool, ToolContext};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let of_nobody = |_: ToolContext| async { Err::<String, _>("nobody has signed in") };
+    /// let base = Agent::builder(endpoint).tool(Tool::new("who_am_i", "The user's name."), of_nobody);
+    /// let ada = base.clone().handler("who_am_i", |_: ToolContext| async { Ok::<_, Infallible>("Ada") }).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn handler(mut self, name: &str, handler: impl ToolHandler) -> Self {
+        match self.handlers.get_mut(name) {
+            Some(own) => *own = Arc::new(handler),
+            None => {
+                let name = name.to_owned();
+                self.error = self.error.or(Some(ToolError::Unknown { name }));
+            }
+        }
+        self
+    }
+
+    /// Adds tools that may change from turn to turn, such as those of Model Context Protocol servers (feature `mcp`).
+    /// One whose name is taken, or that no provider would accept, is left out with a warning in the trace.
+    #[must_use]
+    pub fn tool_source(mut self, source: impl ToolSource) -> Self {
+        self.sources.push(Arc::new(source));
+        self
+    }
+
+    /// Sets who asks the user about tools that need an approval: an async closure from a call to a decision, or a
+    /// type of the app's own. Without one they are denied.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{Decision, Tool, ToolContext, ToolInvocation};
+    /// # async fn confirm(_: String) -> bool { true }
+    /// # async fn send_mail(_: ToolContext) -> Result<&'static str, String> { Ok("sent") }
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .tool(Tool::new("send_mail", "Sends a mail.").requires_approval(), send_mail)
+    ///     .approver(|call: ToolInvocation| async move {
+    ///         match confirm(format!("Run {}?", call.name)).await {
+    ///             true => Decision::Granted,
+    ///             false => Decision::Denied { reason: Some("not now".to_owned()) },
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Sets who asks the user what a running tool wants to know ([`ToolContext::ask`]): an async closure from the call and
+    /// the question to the answer. It is taken in the place of [`Approver::ask`]. Without either, questions are declined.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{Question, ToolInvocation, UserAnswer};
+    /// # async fn input(_: String) -> Option<String> { None }
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .answerer(|_: ToolInvocation, question: Question| async move {
+    ///         match input(question.message).await {
+    ///             Some(text) => UserAnswer::given(text),
+    ///             None => UserAnswer::declined("not now"),
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn answerer<F, Fut>(mut self, answerer: F) -> Self
+    where
+        F: Fn(ToolInvocation, Question) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = UserAnswer> + Send + 'static,
+    {
+        let ask = move |call, question| answerer(call, question).boxed();
+        self.answerer = Some(Arc::new(ask));
+        self
+    }
+
+    /// Sets the value of the app's own that its tools are given, by [`ToolContext::deps`]: a database, say, or a client.
+    #[must_use]
+    pub fn deps<T: Send + Sync + 'static>(mut self, deps: T) -> Self {
+        self.deps = Some(Deps::new(deps));
+        self
+    }
+}

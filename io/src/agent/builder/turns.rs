@@ -1,0 +1,182 @@
+//! Code of the app's own that turns ask or tell: where keys, runs and instructions come from, what shortens, decodes, looks
+//! at and records.
+
+use super::AgentBuilder;
+use crate::app::credentials::CredentialSource;
+use crate::app::hooks::Hook;
+use crate::app::instructions::InstructionsSource;
+use crate::app::journal::JournalSink;
+use crate::app::observer::TurnObserver;
+use crate::app::output::OutputDecoder;
+use crate::app::run_source::RunSource;
+use crate::app::trim::Trimmer;
+use std::sync::Arc;
+use stepwell_core::RunId;
+use stepwell_core::middleware::Middleware;
+use stepwell_core::run::{ContextPolicy, Credentials, RunIds};
+
+impl AgentBuilder {
+    /// Sets who shortens a conversation that does not fit the model's context any more: an async closure from what does
+    /// not fit, and the messages of it, to what is kept, or to `None` if it cannot. Without one such a turn ends with
+    /// [`Failure::ContextTooLong`](stepwell_core::run::Failure::ContextTooLong).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{ContextOverflow, Message};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .configure(|config| config.context_guard.window = Some(32_000))
+    ///     .trim_context(|overflow: ContextOverflow, _: Vec<Message>| async move { Some(overflow.newest(0.5)) });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn trim_context(mut self, trimmer: impl Trimmer) -> Self {
+        self.config.context_guard.at_limit = ContextPolicy::Trim;
+        self.trimmer = Some(Arc::new(trimmer));
+        self
+    }
+
+    /// Sets who decodes the typed answer into the app's own type, before it counts: what that refuses goes back to the
+    /// model. Asked only where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says so.
+    #[must_use]
+    pub fn output_decoder(mut self, decoder: impl OutputDecoder) -> Self {
+        self.decoder = Some(Arc::new(decoder));
+        self
+    }
+
+    /// Sets where the runs of the hops come from, for a backend that creates each before its stream is opened: an async
+    /// closure from a [`NewRun`](crate::NewRun) to the run's id, or a [`RestRunSource`](crate::RestRunSource). Without
+    /// one the agent makes the ids itself, as a plain AG-UI agent expects.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use stepwell_core::run_source::Soliplex;
+    /// use stepwell_io::{Agent, HttpClient, RestRunSource};
+    ///
+    /// let room = Soliplex::new("https://chat.example.org", "support").key("token");
+    /// let (endpoint, source) = (room.endpoint(), RestRunSource::new(room));
+    /// let client = HttpClient::new()?;
+    /// let thread = source.create_thread(&client).await?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .client(client)
+    ///     .thread_id(thread.thread_id)
+    ///     .run_source(source)
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn run_source(mut self, source: impl RunSource) -> Self {
+        self.config.run_ids = RunIds::Host;
+        self.run_source = Some(Arc::new(source));
+        self
+    }
+
+    /// Writes a [journal](stepwell_core::journal) of each turn, from which it can be replayed:
+    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
+    /// that is said, but no key. A turn that is revived goes on in a journal of its own, under the run id of the hop
+    /// that it is at.
+    #[must_use]
+    pub fn journal(mut self, sink: impl JournalSink) -> Self {
+        self.journal = Some(Arc::new(sink));
+        self
+    }
+
+    /// Sets the functions on the events of an AG-UI agent's streams: `make` makes them for each hop. What they make of a
+    /// stream is what the run sees and what its journal holds, so that it replays without them.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_core::middleware::{Middleware, filter_tool_calls, inspect};
+    /// # let endpoint = provider::find("ag-ui")?.endpoint(None, "m", Some("http://localhost/agent"), None)?;
+    /// let agent = Agent::builder(endpoint).middleware(|| {
+    ///     Middleware::new()
+    ///         .then(filter_tool_calls(|name| name != "delete_everything"))
+    ///         .then(inspect(|event| println!("{}", event.kind())))
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn middleware(mut self, make: impl Fn() -> Middleware + Send + Sync + 'static) -> Self {
+        self.middleware = Some(Arc::new(make));
+        self
+    }
+
+    /// Watches the turns, each with an observer of its own, which `make` makes from the turn's run id.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{RunEvent, RunId};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).observer(|_: &RunId| {
+    ///     let mut hops = 1;
+    ///     move |event: &RunEvent| match event {
+    ///         RunEvent::HopStarted { .. } => hops += 1,
+    ///         RunEvent::Completed(outcome) => println!("{hops} hops: {outcome:?}"),
+    ///         _ => {}
+    ///     }
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn observer<O: TurnObserver>(
+        mut self,
+        make: impl Fn(&RunId) -> O + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Arc::new(move |turn| Box::new(make(turn))));
+        self
+    }
+
+    /// Sets who makes the instructions of each turn: an async closure from the thread, the turn and what was said so far to
+    /// a text. It is asked before the turn's first request, and what it made is stored with the turn. A turn with
+    /// [instructions of its own](crate::TurnBuilder::instructions) does without. It may take as long as a tool
+    /// ([`Timeouts::tool`](stepwell_core::run::Timeouts::tool)).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use std::convert::Infallible;
+    /// use stepwell_io::InstructionsRequest;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).instructions_from(|turn: InstructionsRequest| async move {
+    ///     let said = turn.history.messages().len();
+    ///     Ok::<_, Infallible>(format!("Be brief. {said} messages were said in {}.", turn.thread.thread))
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn instructions_from(mut self, source: impl InstructionsSource) -> Self {
+        self.instructions = Some(Arc::new(source));
+        self
+    }
+
+    /// Sets who gives the key of each request: an async closure that is asked before each, and once more when the
+    /// provider refuses the key with a 401. For tokens that expire; take the endpoint
+    /// [without a key](stepwell_core::provider::Provider::endpoint_for_host) then. What it gives is in no snapshot, journal
+    /// or log. A turn whose key it does not give fails with [`Failure::NotAuthorized`](crate::Failure::NotAuthorized).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::CredentialRequest;
+    /// # async fn token(anew: bool) -> Result<String, std::io::Error> { Ok(String::new()) }
+    /// let endpoint = provider::find("openai")?.endpoint_for_host(None, "gpt-4o-mini", None, None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .credentials(|request: CredentialRequest| async move { token(request.rejected).await })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn credentials(mut self, source: impl CredentialSource) -> Self {
+        self.config.credentials = Credentials::Host;
+        self.credentials = Some(Arc::new(source));
+        self
+    }
+
+    /// Adds a hook, after those that were added before. Its name is its own: another of the same name is an error.
+    #[must_use]
+    pub fn hook(mut self, hook: Hook) -> Self {
+        let name = hook.name().to_owned();
+        self.config.hooks.push(hook.spec());
+        self.hooks.insert(name, Arc::new(hook));
+        self
+    }
+}

@@ -1,0 +1,83 @@
+//! Tools whose arguments and results are types of the app's.
+
+use super::AgentBuilder;
+use crate::app::tools::context::ToolContext;
+use crate::app::tools::typed::{AgentTool, Returned, ToolReply, asynchronous};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use std::fmt::Display;
+use std::sync::Arc;
+use stepwell_core::tool::Tool;
+
+impl AgentBuilder {
+    /// Adds tools that are made of functions: see [`#[tool]`](macro@crate::tool).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{tool, tools};
+    ///
+    /// /// The secret number of a person.
+    /// #[tool]
+    /// async fn get_secret_number(
+    ///     /// The first name.
+    ///     name: String,
+    /// ) -> u32 {
+    ///     if name == "alice" { 42 } else { 7 }
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).tools(tools![get_secret_number]).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tools(self, tools: impl IntoIterator<Item = AgentTool>) -> Self {
+        let add = |builder: Self, tool: AgentTool| builder.shared_handler(tool.tool, tool.handler);
+        tools.into_iter().fold(self, add)
+    }
+
+    /// Adds a tool whose arguments are a type of the app's: it gives the tool its parameters, in place of those that it
+    /// has. The code is an async closure from the arguments and the call to a result, which is written as JSON; a string
+    /// is shown to the model as it is. [`ToolAnswer`](crate::ToolAnswer) is for results that come later, or are more than text.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use stepwell_io::Tool;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Person {
+    ///     /// The first name.
+    ///     name: String,
+    /// }
+    ///
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let secret_number = Tool::new("get_secret_number", "The secret number of a person.");
+    /// let agent = Agent::builder(endpoint)
+    ///     .typed_tool(secret_number, |person: Person, _| async move {
+    ///         match person.name.as_str() {
+    ///             "alice" => Ok(42),
+    ///             _ => Err("nobody knows it"),
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn typed_tool<A, F, Fut, T, E, M>(self, tool: Tool, code: F) -> Self
+    where
+        A: JsonSchema + DeserializeOwned + Send + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: ToolReply<M>,
+        E: Display,
+    {
+        let code = Arc::new(code);
+        self.tools([asynchronous(tool, move |arguments, call| {
+            let code = Arc::clone(&code);
+            async move { Returned(code(arguments, call).await).answer() }
+        })])
+    }
+}

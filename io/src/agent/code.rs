@@ -1,0 +1,99 @@
+//! Code of the app that belongs to a turn, and not to the agent.
+
+use crate::app::approver::Approver;
+use crate::app::credentials::CredentialSource;
+use crate::app::hooks::HookHandler;
+use crate::app::instructions::InstructionsSource;
+use crate::app::output::OutputDecoder;
+use crate::app::run_source::RunSource;
+use crate::app::setup::Setup;
+use crate::app::tools::handler::ToolHandler;
+use crate::app::trim::Trimmer;
+use crate::durable::StoreSetup;
+use crate::http::HttpClient;
+use crate::store::Store;
+use std::fmt;
+use std::sync::Arc;
+use stepwell_core::tool::ToolRegistry;
+
+/// The app's code of the turns that are begun with [`Agent::with_code`](crate::Agent::with_code).
+#[derive(Clone)]
+pub struct TurnCode {
+    /// Runs all tools that the agent was built with; those of its sources run as they always do.
+    pub tools: Arc<dyn ToolHandler>,
+    /// Asks the user.
+    pub approver: Arc<dyn Approver>,
+    /// Reaches the agent's store, if that is the app's code too. Nothing for an agent without a store.
+    pub store: Option<Arc<dyn Store>>,
+    /// Sends the turn's requests, where that is the app's code too. The agent's own client does if there is none.
+    pub client: Option<HttpClient>,
+    /// Creates the runs of the turn's hops, where [`RunIds::Host`](stepwell_core::run::RunIds::Host) says that a backend
+    /// does. The agent's own source does if there is none.
+    pub run_source: Option<Arc<dyn RunSource>>,
+    /// Shortens a conversation that does not fit the model's context, where
+    /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so. The agent's own code does if there is none.
+    pub trimmer: Option<Arc<dyn Trimmer>>,
+    /// Decodes the typed answer, where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says
+    /// so. The agent's own code does if there is none.
+    pub decoder: Option<Arc<dyn OutputDecoder>>,
+    /// Gives the key and the headers of the turn's requests, where
+    /// [`Credentials::Host`](stepwell_core::run::Credentials::Host) says so. The agent's own source does if there is none.
+    pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// Looks as the hooks that the agent's configuration has. The agent's own code does if there is none.
+    pub hooks: Option<Arc<dyn HookHandler>>,
+    /// Makes the turn's instructions. The agent's own source does if there is none, or they are as it was built with.
+    pub instructions: Option<Arc<dyn InstructionsSource>>,
+}
+
+impl fmt::Debug for TurnCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnCode").finish_non_exhaustive()
+    }
+}
+
+impl TurnCode {
+    /// The setup with this code; `own` are the tools that the agent was built with.
+    pub(crate) fn put_into(&self, setup: &Setup, own: &ToolRegistry) -> Setup {
+        let mut setup = setup.clone();
+        for tool in own.definitions() {
+            let tools = Arc::clone(&self.tools);
+            setup.handlers.insert(tool.name.clone(), tools);
+        }
+        setup.approver = Some(Arc::clone(&self.approver));
+        setup.store = setup.store.map(|stored| self.store_of(stored));
+        if let Some(client) = &self.client {
+            setup.client = client.clone();
+        }
+        if let Some(source) = &self.run_source {
+            setup.run_source = Some(Arc::clone(source));
+        }
+        if let Some(trimmer) = &self.trimmer {
+            setup.trimmer = Some(Arc::clone(trimmer));
+        }
+        if let Some(decoder) = &self.decoder {
+            setup.decoder = Some(Arc::clone(decoder));
+        }
+        if let Some(credentials) = &self.credentials {
+            setup.credentials = Some(Arc::clone(credentials));
+        }
+        if let Some(handler) = &self.hooks {
+            for hook in &setup.config.hooks {
+                setup.hooks.insert(hook.name.clone(), Arc::clone(handler));
+            }
+        }
+        if let Some(instructions) = &self.instructions {
+            setup.instructions = Some(Arc::clone(instructions));
+        }
+        setup
+    }
+
+    pub(crate) fn store_of(&self, stored: StoreSetup) -> StoreSetup {
+        match &self.store {
+            Some(store) => StoreSetup {
+                store: Arc::clone(store),
+                ..stored
+            },
+            None => stored,
+        }
+    }
+}

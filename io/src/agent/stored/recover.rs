@@ -1,0 +1,191 @@
+//! Goes on with what an earlier process left unfinished.
+
+use crate::agent::begin::Begin;
+use crate::agent::{Agent, ReviveError};
+use crate::app::setup::Setup;
+use crate::base::Clock;
+use crate::base::lock;
+use crate::durable::{StoreSetup, StoredTurn, history, in_time};
+use crate::store::{Claimed, LEASE_TERM, Lease, StoreError, TurnKey, Unfinished};
+use crate::turn::Turn;
+use crate::turn::journaled::Journaled;
+use futures::FutureExt;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::run::{Start, TurnOptions};
+use tokio::time::Instant;
+
+/// How often turns whose leases may expire are looked for.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// An unfinished turn of the store that goes on here.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The turn.
+    pub key: TurnKey,
+    /// It is under way again, or its checkpoint cannot be read: then it stays unfinished in the store, for a program that
+    /// can read it, or until somebody sends on its thread.
+    pub turn: Result<Turn, ReviveError>,
+}
+
+impl Agent {
+    /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread, with this
+    /// agent's model and tools: those of processes that have died, and those that were suspended. To be called when the
+    /// program starts, and as often as it likes after that. Turns that are under way are left alone, whoever drives them.
+    ///
+    /// The lease of a process that has just died lasts for some seconds more. Where the store has turns with such a lease,
+    /// this waits until the lease has expired, or is renewed: up to five seconds.
+    ///
+    /// Where a turn goes on is said at [`revive`](Self::revive). One that another host claims at the same time is left
+    /// to it.
+    ///
+    /// # Errors
+    /// The store cannot be read or written. None was begun: try again.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn recover(&self) -> Result<Vec<Recovered>, StoreError> {
+        let setup = self.turn_setup();
+        let Some(stored) = &setup.store else {
+            return Ok(Vec::new());
+        };
+        let lease = in_time(stored.lease().boxed()).await?;
+        let unfinished = left(stored).await?;
+        let mut begun = Vec::new();
+        for unfinished in unfinished {
+            let agent = self.thread(unfinished.key.thread.clone());
+            let is_under_way = !lock(&agent.thread.current).ended.is_cancelled();
+            if is_under_way {
+                continue;
+            }
+            if let Some(begin) = claim(&setup, stored, &lease, &unfinished).await? {
+                begun.push((agent, unfinished.key, begin));
+            }
+        }
+        let recovered = begun.into_iter().map(|(agent, key, begin)| Recovered {
+            key,
+            turn: begin.map(|begin| agent.begin(begin)),
+        });
+        Ok(recovered.collect())
+    }
+}
+
+impl Agent {
+    /// Goes on with one unfinished turn of the store, as [`recover`](Self::recover) does with those that nobody drives, whoever
+    /// drives it: that host can write it no more. `None` if it has ended, or another host was quicker.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn recover_turn(
+        &self,
+        unfinished: &Unfinished,
+    ) -> Result<Option<Recovered>, StoreError> {
+        let setup = self.turn_setup();
+        let Some(stored) = &setup.store else {
+            return Ok(None);
+        };
+        let lease = in_time(stored.lease().boxed()).await?;
+        let begin = claim(&setup, stored, &lease, unfinished).await?;
+        let agent = self.thread(unfinished.key.thread.clone());
+        Ok(begin.map(|begin| Recovered {
+            key: unfinished.key.clone(),
+            turn: begin.map(|begin| agent.begin(begin)),
+        }))
+    }
+}
+
+/// Returns the unfinished turns that are this owner's or whose owners hold no lease, once that is known of all.
+async fn left(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
+    let StoreSetup { store, owner, .. } = stored;
+    let until = Instant::now() + LEASE_TERM;
+    loop {
+        let mut left = in_time(store.orphans()).await?;
+        let mut unfinished = in_time(store.unfinished(None)).await?;
+        let is_left = |turn: &Unfinished| left.iter().any(|left| left.key == turn.key);
+        unfinished.retain(|turn| !is_left(turn));
+        let (own, others): (Vec<_>, Vec<_>) = unfinished
+            .into_iter()
+            .partition(|turn| turn.owner == *owner);
+        left.extend(own);
+        if others.is_empty() || Instant::now() >= until {
+            return Ok(left);
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+/// Makes the turn this host's. None if another was quicker.
+async fn claim(
+    setup: &Arc<Setup>,
+    stored: &StoreSetup,
+    lease: &Option<Arc<Lease>>,
+    unfinished: &Unfinished,
+) -> Result<Option<Result<Begin, ReviveError>>, StoreError> {
+    let key = &unfinished.key;
+    let claim = stored
+        .store
+        .claim(key, unfinished.generation, &stored.owner);
+    let Claimed {
+        generation,
+        checkpoint,
+    } = match in_time(claim).await {
+        Ok(claimed) => claimed,
+        Err(error) if error.is_lost() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let turn = StoredTurn {
+        key: key.clone(),
+        generation,
+    };
+    let Some(checkpoint) = checkpoint else {
+        return begin_anew(setup, stored, lease.clone(), turn)
+            .await
+            .map(|begin| Some(Ok(begin)));
+    };
+    let journal = setup.journal.as_ref();
+    let path = in_time(stored.store.path(&turn.key)).await?;
+    let now = Clock::new().now();
+    let run = Journaled::revive_stored(&checkpoint, &path, &setup.config, journal, now);
+    Ok(Some(match run {
+        Ok(run) => Ok(Begin::Claimed {
+            turn,
+            lease: lease.clone(),
+            run: Box::new(run),
+            setup: Arc::clone(setup),
+            shown: Vec::new(),
+        }),
+        Err(error) => Err(error.into()),
+    }))
+}
+
+/// A turn of which the store has no more than its message.
+async fn begin_anew(
+    setup: &Arc<Setup>,
+    stored: &StoreSetup,
+    lease: Option<Arc<Lease>>,
+    turn: StoredTurn,
+) -> Result<Begin, StoreError> {
+    let mut path = in_time(stored.store.path(&turn.key)).await?;
+    let own = path.pop();
+    let own_history = own.as_ref().and_then(|own| own.history.clone());
+    let start = Start {
+        run_id: turn.key.turn.clone(),
+        message: own.and_then(|own| own.message),
+        resume: Vec::new(),
+        parent_run_id: None,
+        options: TurnOptions::default(),
+    };
+    Ok(Begin::Anew {
+        turn,
+        lease,
+        start: Box::new(start),
+        history: Box::new(match own_history {
+            Some(history) => history.conversation(),
+            None => history(&path)?,
+        }),
+        setup: Arc::clone(setup),
+    })
+}

@@ -1,0 +1,79 @@
+//! The app's code that gives the key and the headers of each request.
+
+use crate::base::panic_text;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::fmt::Display;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use stepwell_core::run::{Authorization, EffectId, Input};
+use stepwell_core::{RunId, ThreadId};
+
+/// For which request credentials are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CredentialRequest {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The turn: the run id of its first hop.
+    pub turn: RunId,
+    /// The provider has refused what was given last, with a 401: it is to be got anew, not taken from a cache.
+    pub rejected: bool,
+}
+
+/// Gives the key and the headers of an agent's requests. Any async closure from a [`CredentialRequest`] to a key, or to an
+/// [`Authorization`] with headers, does. The error's text is what the turn fails with; a panic is one, too.
+///
+/// It is asked before each request, so it keeps what it got as long as that is good.
+pub trait CredentialSource: Send + Sync + 'static {
+    /// Gives them. Dropping the future stops it.
+    fn credentials(
+        &self,
+        request: CredentialRequest,
+    ) -> BoxFuture<'static, Result<Authorization, String>>;
+}
+
+impl<F, Fut, T, E> CredentialSource for F
+where
+    F: Fn(CredentialRequest) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    T: Into<Authorization>,
+    E: Display,
+{
+    fn credentials(
+        &self,
+        request: CredentialRequest,
+    ) -> BoxFuture<'static, Result<Authorization, String>> {
+        let given = self(request);
+        async move {
+            let given = given.await;
+            given.map(Into::into).map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+}
+
+/// What the source makes of it, as the machine is told.
+pub(crate) async fn authorize(
+    source: Option<Arc<dyn CredentialSource>>,
+    effect: EffectId,
+    request: CredentialRequest,
+) -> Input<'static> {
+    let none = |message: String| Input::NotAuthorized { effect, message };
+    let Some(source) = source else {
+        return none("this app has no code that gives them".to_owned());
+    };
+    // The closure itself may panic, not only its future.
+    let work = AssertUnwindSafe(async move { source.credentials(request).await });
+    match work.catch_unwind().await {
+        Ok(Ok(authorization)) => Input::Authorized {
+            effect,
+            authorization,
+        },
+        Ok(Err(message)) => none(message),
+        Err(panic) => none(format!(
+            "the app's code for them broke off: {}",
+            panic_text(&*panic)
+        )),
+    }
+}

@@ -1,0 +1,223 @@
+//! The app's hooks: code that looks at requests, answers and tools, changes them, or refuses them with a reason.
+
+use crate::base::panic_text;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use stepwell_core::run::{
+    EffectId, HookAnswer, HookMoment, HookSpec, HookSubject, HookedAnswer, HookedRequest,
+    HookedResult, Input, ToolInvocation,
+};
+
+/// The code of a hook: for a type of the app's own. Closures are enough for most: [`Hook::new`].
+pub trait HookHandler: Send + Sync + 'static {
+    /// Looks, as the hook of this name. Dropping the future stops it.
+    fn look(&self, hook: &str, subject: HookSubject) -> BoxFuture<'static, HookAnswer>;
+}
+
+type Look<T> = Arc<dyn Fn(T) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
+
+/// A hook of an agent's: it looks at what its turns are about to do, changes it, or refuses it with a reason. What it is
+/// not given code for, it is not asked about.
+///
+/// Each piece of code is an async closure to `()`, which lets it go on; to a [`HookAnswer`]; or to a `Result` of either,
+/// whose error fails the turn with the hook's name, as a panic does, and as taking longer than
+/// [`Timeouts::tool`](stepwell_core::run::Timeouts::tool).
+///
+/// ```
+/// # use stepwell_io::{Agent, provider};
+/// use stepwell_io::{Hook, HookAnswer, HookedAnswer, ToolInvocation};
+/// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+/// let guard = Hook::new("guard")
+///     .before_tool(|call: ToolInvocation| async move {
+///         match call.name.as_str() {
+///             "delete_everything" => HookAnswer::refuse("not from here"),
+///             _ => HookAnswer::GoOn,
+///         }
+///     })
+///     .after_answer(|answer: HookedAnswer| async move { println!("{}", answer.text) });
+/// let agent = Agent::builder(endpoint).hook(guard).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Hook {
+    name: String,
+    moments: Vec<HookMoment>,
+    code: Code,
+}
+
+#[derive(Clone)]
+enum Code {
+    Closures(Closures),
+    Handler(Arc<dyn HookHandler>),
+}
+
+#[derive(Clone, Default)]
+struct Closures {
+    before_request: Option<Look<HookedRequest>>,
+    after_answer: Option<Look<HookedAnswer>>,
+    before_tool: Option<Look<ToolInvocation>>,
+    after_tool: Option<Look<HookedResult>>,
+}
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hook")
+            .field("name", &self.name)
+            .field("moments", &self.moments)
+            .finish_non_exhaustive()
+    }
+}
+
+fn look<T, F, Fut>(code: F) -> Option<Look<T>>
+where
+    F: Fn(T) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send + 'static,
+    Fut::Output: Into<HookAnswer>,
+{
+    Some(Arc::new(move |subject| {
+        let looking = code(subject);
+        async move { looking.await.into() }.boxed()
+    }))
+}
+
+impl Hook {
+    /// A hook that is asked about nothing yet. Refusals and failures tell its name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            moments: Vec::new(),
+            code: Code::Closures(Closures::default()),
+        }
+    }
+
+    /// A hook whose code is a type of the app's own, which is asked at these moments.
+    pub fn with_handler(
+        name: impl Into<String>,
+        moments: impl IntoIterator<Item = HookMoment>,
+        handler: impl HookHandler,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            moments: moments.into_iter().collect(),
+            code: Code::Handler(Arc::new(handler)),
+        }
+    }
+
+    /// Its code for what is to be sent to the model: once for each request, not for each try.
+    #[must_use]
+    pub fn before_request<F, Fut>(self, code: F) -> Self
+    where
+        F: Fn(HookedRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: Into<HookAnswer>,
+    {
+        self.with(HookMoment::BeforeRequest, |own| {
+            own.before_request = look(code);
+        })
+    }
+
+    /// Its code for what the model has said, before anything follows from it. The user may have read it by then.
+    #[must_use]
+    pub fn after_answer<F, Fut>(self, code: F) -> Self
+    where
+        F: Fn(HookedAnswer) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: Into<HookAnswer>,
+    {
+        self.with(HookMoment::AfterAnswer, |own| own.after_answer = look(code))
+    }
+
+    /// Its code for a call that is to be run, before the user is asked whether it may.
+    #[must_use]
+    pub fn before_tool<F, Fut>(self, code: F) -> Self
+    where
+        F: Fn(ToolInvocation) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: Into<HookAnswer>,
+    {
+        self.with(HookMoment::BeforeTool, |own| own.before_tool = look(code))
+    }
+
+    /// Its code for what came of a call, before the model is told.
+    #[must_use]
+    pub fn after_tool<F, Fut>(self, code: F) -> Self
+    where
+        F: Fn(HookedResult) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: Into<HookAnswer>,
+    {
+        self.with(HookMoment::AfterTool, |own| own.after_tool = look(code))
+    }
+
+    fn with(mut self, moment: HookMoment, put: impl FnOnce(&mut Closures)) -> Self {
+        let mut closures = match self.code {
+            Code::Closures(closures) => closures,
+            Code::Handler(_) => Closures::default(),
+        };
+        put(&mut closures);
+        self.code = Code::Closures(closures);
+        if !self.moments.contains(&moment) {
+            self.moments.push(moment);
+        }
+        self
+    }
+
+    pub(crate) fn spec(&self) -> HookSpec {
+        HookSpec::new(self.name.clone(), self.moments.clone())
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl HookHandler for Hook {
+    fn look(&self, hook: &str, subject: HookSubject) -> BoxFuture<'static, HookAnswer> {
+        fn asked<T>(code: &Option<Look<T>>, subject: T) -> BoxFuture<'static, HookAnswer> {
+            match code {
+                Some(code) => code(subject),
+                None => std::future::ready(HookAnswer::GoOn).boxed(),
+            }
+        }
+        match (&self.code, subject) {
+            (Code::Handler(handler), subject) => handler.look(hook, subject),
+            (Code::Closures(own), HookSubject::Request(request)) => {
+                asked(&own.before_request, request)
+            }
+            (Code::Closures(own), HookSubject::Answer(answer)) => asked(&own.after_answer, answer),
+            (Code::Closures(own), HookSubject::Call(call)) => asked(&own.before_tool, call),
+            (Code::Closures(own), HookSubject::Result(result)) => asked(&own.after_tool, result),
+        }
+    }
+}
+
+/// What the hook says, as the machine is told.
+pub(crate) async fn ask(
+    handler: Option<Arc<dyn HookHandler>>,
+    effect: EffectId,
+    hook: String,
+    subject: HookSubject,
+) -> Input<'static> {
+    let failed = |message: String| HookAnswer::Failed { message };
+    let answer = match handler {
+        None => failed("this app has no code of it".to_owned()),
+        Some(handler) => {
+            // The closure itself may panic, not only its future.
+            let work = AssertUnwindSafe(async move { handler.look(&hook, subject).await });
+            let looked = work.catch_unwind().await;
+            looked.unwrap_or_else(|panic| failed(format!("it broke off: {}", panic_text(&*panic))))
+        }
+    };
+    let answer = match effect {
+        EffectId::Hook { place, .. } if !answer.fits(place) => failed(format!(
+            "it changes something else than it was asked about ({})",
+            place.moment()
+        )),
+        _ => answer,
+    };
+    Input::HookAnswered { effect, answer }
+}

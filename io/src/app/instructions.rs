@@ -1,0 +1,68 @@
+//! The app's code that makes the instructions of each turn.
+
+use crate::base::panic_text;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::fmt::Display;
+use std::panic::AssertUnwindSafe;
+use stepwell_core::RunId;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::Message;
+use stepwell_core::registry::ThreadKey;
+
+/// The turn that instructions are made for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct InstructionsRequest {
+    /// The conversation's key.
+    pub thread: ThreadKey,
+    /// The turn: the run id of its first hop.
+    pub turn: RunId,
+    /// What the user says; absent where the turn goes on from a history.
+    pub message: Option<Message>,
+    /// What was said before it.
+    pub history: Conversation,
+}
+
+/// Makes the instructions of a turn. Any async closure from an [`InstructionsRequest`] to a text does; what else it is to
+/// know, the app's own values, the closure has. The error's text is what the turn fails with; a panic is one, too.
+pub trait InstructionsSource: Send + Sync + 'static {
+    /// Makes them. Dropping the future stops it.
+    fn instructions(
+        &self,
+        request: InstructionsRequest,
+    ) -> BoxFuture<'static, Result<String, String>>;
+}
+
+impl<F, Fut, T, E> InstructionsSource for F
+where
+    F: Fn(InstructionsRequest) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    T: Into<String>,
+    E: Display,
+{
+    fn instructions(
+        &self,
+        request: InstructionsRequest,
+    ) -> BoxFuture<'static, Result<String, String>> {
+        let made = self(request);
+        async move {
+            let made = made.await;
+            made.map(Into::into).map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+}
+
+/// What the source makes of it.
+pub(crate) async fn make(
+    source: &dyn InstructionsSource,
+    request: InstructionsRequest,
+) -> Result<String, String> {
+    // The closure itself may panic, not only its future.
+    let work = AssertUnwindSafe(async move { source.instructions(request).await });
+    match work.catch_unwind().await {
+        Ok(made) => made,
+        Err(panic) => Err(format!("the code broke off: {}", panic_text(&*panic))),
+    }
+}

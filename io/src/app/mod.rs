@@ -1,0 +1,17 @@
+//! The app's own code, as a turn calls it, and what else the app gives.
+
+pub(crate) mod approver;
+pub(crate) mod credentials;
+pub(crate) mod device;
+pub(crate) mod hooks;
+pub(crate) mod instructions;
+pub(crate) mod journal;
+pub mod media;
+pub(crate) mod observer;
+pub(crate) mod output;
+pub(crate) mod run_source;
+pub(crate) mod setup;
+pub(crate) mod tools;
+pub(crate) mod trim;
+#[cfg(feature = "macros")]
+pub(crate) mod typed_output;

@@ -1,0 +1,60 @@
+//! The app's code that decodes a typed answer into a type of its own.
+
+use crate::base::panic_text;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::fmt::Display;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use stepwell_core::run::{EffectId, Input};
+
+/// Decodes the typed answer, which fits its schema, into the app's own type: what that refuses goes back to the model with
+/// the reason, and the answer is asked for again. Any closure from a value to a result is one; what it makes of the value
+/// is its own.
+///
+/// ```
+/// use serde_json::Value;
+/// #[derive(serde::Deserialize)]
+/// struct Trip { days: std::num::NonZeroU8 }
+/// let decoder = |value: &Value| serde_json::from_value::<Trip>(value.clone());
+/// # fn is_one(_: impl stepwell_io::OutputDecoder) {}
+/// # is_one(decoder);
+/// ```
+///
+/// A panic counts as a refusal. How long it may take is [`Timeouts::tool`](stepwell_core::run::Timeouts::tool).
+pub trait OutputDecoder: Send + Sync + 'static {
+    /// Decodes the value, or says what does not fit, and where, in words for the model. Dropping the future stops it.
+    fn decode(&self, value: Value) -> BoxFuture<'static, Result<(), String>>;
+}
+
+impl<F, T, E> OutputDecoder for F
+where
+    F: Fn(&Value) -> Result<T, E> + Send + Sync + 'static,
+    E: Display,
+{
+    fn decode(&self, value: Value) -> BoxFuture<'static, Result<(), String>> {
+        let decoded = self(&value).map(drop).map_err(|error| error.to_string());
+        std::future::ready(decoded).boxed()
+    }
+}
+
+/// What the app's code makes of it, as the machine is told.
+pub(crate) async fn decode(
+    decoder: Option<Arc<dyn OutputDecoder>>,
+    effect: EffectId,
+    value: Value,
+) -> Input<'static> {
+    let refused = |reason: String| Input::OutputRefused { effect, reason };
+    let Some(decoder) = decoder else {
+        tracing::error!(target: "stepwell", "this app has no code that decodes the answer");
+        return refused("this app has no code that decodes the answer".to_owned());
+    };
+    // The closure itself may panic, not only its future.
+    let work = AssertUnwindSafe(async move { decoder.decode(value).await });
+    match work.catch_unwind().await {
+        Ok(Ok(())) => Input::OutputDecoded { effect },
+        Ok(Err(reason)) => refused(reason),
+        Err(panic) => refused(format!("it could not be decoded: {}", panic_text(&*panic))),
+    }
+}

@@ -1,0 +1,54 @@
+use crate::app::approver::Approver;
+use crate::app::credentials::CredentialSource;
+use crate::app::hooks::HookHandler;
+use crate::app::instructions::InstructionsSource;
+use crate::app::journal::JournalSink;
+use crate::app::observer::MakeObserver;
+use crate::app::output::OutputDecoder;
+use crate::app::run_source::RunSource;
+use crate::app::tools::context::Deps;
+use crate::app::tools::handler::Handlers;
+use crate::app::trim::Trimmer;
+use crate::durable::StoreSetup;
+use crate::http::HttpClient;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use stepwell_core::middleware::Middleware;
+use stepwell_core::run::RunConfig;
+
+/// The code of the agent's hooks, by their names.
+pub(crate) type HookHandlers = HashMap<String, Arc<dyn HookHandler>>;
+
+/// Makes the functions on the events of one hop's stream.
+pub(crate) type MakeMiddleware = Arc<dyn Fn() -> Middleware + Send + Sync>;
+
+/// What all turns of an agent share.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) config: Arc<RunConfig>,
+    pub(crate) handlers: Handlers,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) deps: Option<Deps>,
+    pub(crate) run_source: Option<Arc<dyn RunSource>>,
+    pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
+    pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,
+    pub(crate) credentials: Option<Arc<dyn CredentialSource>>,
+    pub(crate) hooks: HookHandlers,
+    pub(crate) instructions: Option<Arc<dyn InstructionsSource>>,
+    pub(crate) journal: Option<Arc<dyn JournalSink>>,
+    pub(crate) middleware: Option<MakeMiddleware>,
+    pub(crate) observer: Option<MakeObserver>,
+    pub(crate) store: Option<StoreSetup>,
+    pub(crate) client: HttpClient,
+    /// Whether the spans tell what was said.
+    pub(crate) traces_content: bool,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup")
+            .field("endpoint", &self.config.endpoint)
+            .finish_non_exhaustive()
+    }
+}

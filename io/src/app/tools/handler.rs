@@ -1,0 +1,108 @@
+//! The app's code: tools.
+
+use crate::app::tools::context::ToolContext;
+use crate::base::panic_text;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
+
+/// What a tool answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolAnswer {
+    /// It is done.
+    Finished(ToolOutput),
+    /// It has begun something whose result comes later, in minutes or days, by
+    /// [`TurnHandle::finish_call`](crate::TurnHandle::finish_call).
+    Deferred,
+}
+
+/// Whatever is an output is an answer: `"done"`, a `String`, a JSON value.
+impl<T: Into<ToolOutput>> From<T> for ToolAnswer {
+    fn from(output: T) -> Self {
+        Self::Finished(output.into())
+    }
+}
+
+/// The code of a tool. Any async closure from a [`ToolContext`], the call and who calls, to a result is one:
+/// `|call| async move { Ok::<_, std::io::Error>("done") }`. It gives [`ToolAnswer::Deferred`] if the result comes
+/// later.
+///
+/// Calls run side by side, each in a task of its own. A panic is that call's error. For code that blocks there is
+/// [`AgentBuilder::blocking_tool`](crate::AgentBuilder::blocking_tool).
+pub trait ToolHandler: Send + Sync + 'static {
+    /// Runs the tool. Dropping the future cancels it: nobody waits for it then, and what it still gives is dropped.
+    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>>;
+}
+
+impl<F, Fut, T, E> ToolHandler for F
+where
+    F: Fn(ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    T: Into<ToolAnswer>,
+    E: Display,
+{
+    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        let result = self(call);
+        async move {
+            result
+                .await
+                .map(Into::into)
+                .map_err(|error| ToolFailure::error(error.to_string()))
+        }
+        .boxed()
+    }
+}
+
+/// A tool whose code blocks.
+pub(crate) struct Blocking<F>(pub(crate) Arc<F>);
+
+impl<F, T, E> ToolHandler for Blocking<F>
+where
+    F: Fn(ToolContext) -> Result<T, E> + Send + Sync + 'static,
+    T: Into<ToolAnswer>,
+    E: Display,
+{
+    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        let code = Arc::clone(&self.0);
+        async move {
+            let work = move || match code(call) {
+                Ok(answer) => Ok(answer.into()),
+                Err(error) => Err(ToolFailure::error(error.to_string())),
+            };
+            match tokio::task::spawn_blocking(work).await {
+                Ok(result) => result,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(error) => Err(ToolFailure::error(error.to_string())),
+                },
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The code of all tools, by name.
+pub(crate) type Handlers = HashMap<String, Arc<dyn ToolHandler>>;
+
+/// Runs a tool apart from everything else: a panic in it is that tool's error.
+pub(crate) async fn run(
+    handler: Option<Arc<dyn ToolHandler>>,
+    call: ToolContext,
+) -> Result<ToolAnswer, ToolFailure> {
+    let name = call.name.clone();
+    let Some(handler) = handler else {
+        return Err(ToolFailure::error(format!(
+            "`{name}` has no code in this app"
+        )));
+    };
+    // The closure itself may panic, not only its future.
+    let guarded = AssertUnwindSafe(async move { handler.call(call).await }).catch_unwind();
+    guarded.await.unwrap_or_else(|panic| {
+        let message = format!("`{name}` broke off: {}", panic_text(&*panic));
+        Err(ToolFailure::new(ToolFailureKind::Panicked, message))
+    })
+}

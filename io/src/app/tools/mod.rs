@@ -1,0 +1,9 @@
+//! The app's tools: their code, what it is given, and what it may say while it runs.
+
+pub(crate) mod context;
+pub(crate) mod fault;
+pub(crate) mod handler;
+pub(crate) mod notes;
+pub(crate) mod source;
+#[cfg(feature = "macros")]
+pub(crate) mod typed;

@@ -1,0 +1,217 @@
+//! Tools whose arguments and results are types of the app's: by `#[tool]` on a function, or by a closure.
+
+use crate::app::tools::context::ToolContext;
+use crate::app::tools::handler::{Blocking, ToolAnswer, ToolHandler};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::any::Any;
+use std::fmt::{self, Display};
+use std::sync::Arc;
+use stepwell_core::event::{ContentPart, MessageContent};
+use stepwell_core::tool::{Tool, ToolFailure, ToolOutput};
+
+/// A tool with its code, as [`tools!`](crate::tools) makes it of a function.
+#[derive(Clone)]
+pub struct AgentTool {
+    /// How the model sees it, and how it may be run.
+    pub tool: Tool,
+    pub(crate) handler: Arc<dyn ToolHandler>,
+}
+
+impl fmt::Debug for AgentTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentTool")
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A function with [`#[tool]`](crate::tool): the type that stands beside it, under its name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    note = "write `#[tool]` on the function of this name"
+)]
+pub trait ToolFunction {
+    /// The tool, with the function as its code.
+    fn tool() -> AgentTool;
+}
+
+/// The tools that are made of functions with [`#[tool]`](macro@crate::tool), for
+/// [`AgentBuilder::tools`](crate::AgentBuilder::tools). What is none does not compile:
+///
+/// ```compile_fail,E0277
+/// struct Weather;
+/// let _ = stepwell_io::tools![Weather];
+/// ```
+#[macro_export]
+macro_rules! tools {
+    ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction>::tool()),*] };
+}
+
+/// What a typed tool may give: what is [`Serialize`], or a [`ToolAnswer`]. [Media](crate::media), alone or in a `Vec`, are shown
+/// to the model as what they are; so is a [`MessageContent`], which has texts beside them.
+///
+/// `M` tells the two apart, and is never written out.
+pub trait ToolReply<M> {
+    /// What the model is shown, or that it comes later.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    fn reply(self) -> Result<ToolAnswer, serde_json::Error>;
+}
+
+impl ToolReply<Self> for ToolAnswer {
+    fn reply(self) -> Result<ToolAnswer, serde_json::Error> {
+        Ok(self)
+    }
+}
+
+impl<T: Serialize + 'static> ToolReply<Value> for T {
+    fn reply(self) -> Result<ToolAnswer, serde_json::Error> {
+        let value: &dyn Any = &self;
+        // It is stored as JSON itself; here it is what the model is to see.
+        if let Some(output) = value.downcast_ref::<ToolOutput>() {
+            return Ok(output.clone().into());
+        }
+        if let Some(content) = value.downcast_ref::<MessageContent>() {
+            return Ok(ToolOutput::from(content.clone()).into());
+        }
+        if let Some(part) = value.downcast_ref::<ContentPart>() {
+            return Ok(ToolOutput::from(part.clone()).into());
+        }
+        if let Some(parts) = value.downcast_ref::<Vec<ContentPart>>() {
+            return Ok(ToolOutput::from(parts.clone()).into());
+        }
+        if value.is::<()>() {
+            return Ok("done".into());
+        }
+        Ok(serde_json::to_value(self)?.into())
+    }
+}
+
+/// The JSON Schema of a type, without what the model has no use for.
+pub(crate) fn json_schema<T: JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings
+            .transforms
+            .push(Box::new(schemars::transform::RecursiveTransform(
+                without_number_format,
+            )));
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.to_value()
+}
+
+/// `uint32`, `double` and so on are formats of OpenAPI's, which some providers refuse; the bounds stay.
+fn without_number_format(schema: &mut schemars::Schema) {
+    let is_text =
+        |schema: &schemars::Schema| schema.get("type").is_some_and(|kind| kind == "string");
+    if !is_text(schema) {
+        schema.remove("format");
+    }
+}
+
+/// A tool of a function that is async.
+#[doc(hidden)]
+pub fn asynchronous<A, F, Fut>(tool: Tool, code: F) -> AgentTool
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+    F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'static,
+{
+    let code = Arc::new(code);
+    let handler = move |call: ToolContext| {
+        let code = Arc::clone(&code);
+        async move { code(arguments(&call)?, call).await }
+    };
+    AgentTool {
+        tool: tool.parameters(json_schema::<A>()),
+        handler: Arc::new(handler),
+    }
+}
+
+/// A tool of a function that may block.
+#[doc(hidden)]
+pub fn blocking<A, F>(tool: Tool, code: F) -> AgentTool
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+    F: Fn(A, ToolContext) -> Result<ToolAnswer, ToolFailure> + Send + Sync + 'static,
+{
+    let handler = move |call: ToolContext| code(arguments(&call)?, call);
+    AgentTool {
+        tool: tool.parameters(json_schema::<A>()),
+        handler: Arc::new(Blocking(Arc::new(handler))),
+    }
+}
+
+/// The arguments as the tool's own type, which may want more than its schema says.
+fn arguments<A: DeserializeOwned>(call: &ToolContext) -> Result<A, ToolFailure> {
+    read(&call.arguments.value).map_err(|reason| {
+        ToolFailure::error(format!(
+            "the arguments of `{}` cannot be taken: {reason}",
+            call.name
+        ))
+    })
+}
+
+/// The value as a type of the app's.
+///
+/// # Errors
+/// What does not fit, and where, in words for the model.
+pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let place = error.path().to_string();
+        let reason = error.into_inner();
+        match place.as_str() {
+            "." => reason.to_string(),
+            _ => format!("{reason} (at {place})"),
+        }
+    })
+}
+
+/// What a function gave: a result, or a value that is one without an error.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Returned<T>(pub T);
+
+impl<T, E> Returned<Result<T, E>> {
+    #[doc(hidden)]
+    pub fn answer<M>(self) -> Result<ToolAnswer, ToolFailure>
+    where
+        T: ToolReply<M>,
+        E: Display,
+    {
+        let value = self
+            .0
+            .map_err(|error| ToolFailure::error(error.to_string()))?;
+        let unwritten = |error| ToolFailure::error(format!("its result is no JSON: {error}"));
+        value.reply().map_err(unwritten)
+    }
+}
+
+/// What is no `Result`: a method of the type itself is found before one of a trait.
+#[doc(hidden)]
+pub trait ReturnsValue {
+    #[doc(hidden)]
+    type Value;
+
+    #[doc(hidden)]
+    fn answer<M>(self) -> Result<ToolAnswer, ToolFailure>
+    where
+        Self::Value: ToolReply<M>;
+}
+
+impl<T> ReturnsValue for Returned<T> {
+    type Value = T;
+
+    fn answer<M>(self) -> Result<ToolAnswer, ToolFailure>
+    where
+        T: ToolReply<M>,
+    {
+        Returned(Ok::<_, std::convert::Infallible>(self.0)).answer()
+    }
+}

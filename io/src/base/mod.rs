@@ -1,0 +1,9 @@
+//! What every folder may need: locks, the clock of a turn, the messages of panics.
+
+mod clock;
+mod lock;
+mod panic;
+
+pub(crate) use clock::Clock;
+pub(crate) use lock::lock;
+pub(crate) use panic::panic_text;

@@ -1,0 +1,45 @@
+//! The store of an agent, and a turn as that store knows it.
+
+use super::own_lease::OwnLease;
+use crate::store::{Generation, Lease, Store, StoreError, TurnKey};
+use std::fmt;
+use std::sync::Arc;
+
+/// The store of an agent, and under which name it writes there.
+#[derive(Clone)]
+pub(crate) struct StoreSetup {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) owner: String,
+    /// That its owner lives, where the agent says so itself.
+    pub(crate) own_lease: Option<OwnLease>,
+    /// Whether writes wait for the store however long it takes.
+    pub(crate) waits: bool,
+}
+
+impl StoreSetup {
+    /// Returns the lease of the owner, or nothing where the program holds one itself. Waits while the lease is lost.
+    pub(crate) async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
+        match &self.own_lease {
+            Some(own) => own.held(&self.store, &self.owner).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl fmt::Debug for StoreSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreSetup")
+            .field("owner", &self.owner)
+            .field("waits", &self.waits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A turn as its store knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTurn {
+    /// Its name.
+    pub key: TurnKey,
+    /// What it is written with: to log its events, say.
+    pub generation: Generation,
+}

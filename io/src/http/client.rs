@@ -1,0 +1,181 @@
+//! The HTTP client of agents.
+
+use super::error::{HttpClientError, SendError};
+use super::own::Own;
+use super::pool::Pool;
+use super::redirect::redirect_body;
+use super::response::Response;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::{Stream, StreamExt, TryStreamExt};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use std::error::Error;
+use std::sync::Arc;
+use stepwell_core::dialect::HttpRequest;
+
+/// The longest answer of an [`HttpClient::exchange`], in bytes.
+const LONGEST_ANSWER: usize = 64 << 20;
+
+/// The HTTP client of agents, for apps that set up many agents: a client has its own connections, and takes a while to
+/// make. A clone is another handle on the same connections.
+///
+/// Addresses with `https://` need the feature `tls`, which is on by default: rustls with ring, unless the app chose
+/// another crypto provider for the whole process, the system's own trust in certificates (on Android Mozilla's list of
+/// them, which the library brings along), and HTTP/2 where the server speaks it. A connection is waited for 30 seconds. There is no other time limit: the machine's clocks know what is
+/// silence and what is a tool at work. Proxies are taken from the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and
+/// `NO_PROXY`.
+///
+/// A redirect is followed only where it changes neither the request nor who gets it: 307 or 308, to the same scheme, host
+/// and port, at most 10 times. The key and the conversation are sent to nobody else.
+///
+/// A request without a `User-Agent` gets `stepwell/VERSION (Rust)`; see [`for_language`](Self::for_language). None has a
+/// key by which the provider would know a retry again: of those in the table none honours one, as OpenAI's and
+/// Anthropic's own clients send none (<https://github.com/anthropics/anthropic-sdk-typescript/pull/1144>).
+///
+/// What another HTTP stack sends, or a test answers itself, is a client by [`from_fn`](Self::from_fn).
+#[cfg_attr(
+    feature = "reqwest",
+    doc = "An app that has a `reqwest::Client` makes one of it by [`From`]: then that client's settings hold, for redirects
+too."
+)]
+#[cfg_attr(
+    not(feature = "reqwest"),
+    doc = "With the feature `reqwest` an app makes one of a `reqwest::Client` that it has set up itself."
+)]
+#[derive(Clone, Debug)]
+pub struct HttpClient(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Pool(Arc<Pool>),
+    Own(Own),
+}
+
+impl HttpClient {
+    /// A client with connections of its own.
+    ///
+    /// # Errors
+    /// The system's certificates cannot be used.
+    pub fn new() -> Result<Self, HttpClientError> {
+        Pool::new().map(Self::of)
+    }
+
+    /// The same for a library in another language that has this one within: requests name it in `User-Agent`, as
+    /// `stepwell/VERSION (LANGUAGE)`. Here the language is Rust.
+    ///
+    /// # Errors
+    /// The system's certificates cannot be used.
+    pub fn for_language(language: &str) -> Result<Self, HttpClientError> {
+        const LIBRARY: &str = concat!("stepwell/", env!("CARGO_PKG_VERSION"));
+        // A name that no header can hold is left out.
+        let user_agent = HeaderValue::from_str(&format!("{LIBRARY} ({language})"))
+            .unwrap_or(HeaderValue::from_static(LIBRARY));
+        Ok(Self::of(Pool::new()?.with_user_agent(user_agent)))
+    }
+
+    /// One that has a new connection for each request.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn without_reuse() -> Result<Self, HttpClientError> {
+        Pool::without_reuse().map(Self::of)
+    }
+
+    fn of(pool: Pool) -> Self {
+        Self(Kind::Pool(Arc::new(pool)))
+    }
+
+    /// A client that sends requests as the app does: with an HTTP stack of its own, or with none, in a test that answers
+    /// them itself. `send` gives the answer as soon as its headers are there; its body comes piece by piece, and is
+    /// dropped where the rest is not wanted any more. Redirects, proxies and time limits are `send`'s own matter. A user
+    /// and a password in the address have become the header `Authorization`.
+    ///
+    /// An error's text goes into the turn's outcome and into the log, with the texts of its causes: it should hold neither
+    /// keys nor addresses. [`SendError::new`] makes one of a text.
+    ///
+    /// ```
+    /// use futures::stream;
+    /// use stepwell_core::dialect::HttpRequest;
+    /// use stepwell_io::{HttpClient, SendError};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let client = HttpClient::from_fn(|request| async move {
+    ///     if request.uri().path() != "/v1/models" {
+    ///         return Err(SendError::new("nobody is there"));
+    ///     }
+    ///     let pieces = ["[", "]"].map(|piece| Ok(piece.into()));
+    ///     Ok(http::Response::new(stream::iter(pieces)))
+    /// });
+    /// let url = "http://model.example/v1/models".to_owned();
+    /// let request = HttpRequest { method: "GET", url, headers: Vec::new(), body: Vec::new() };
+    /// assert_eq!(client.exchange(request).await?, (200, b"[]".to_vec()));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_fn<F, Answer, Body, E>(send: F) -> Self
+    where
+        F: Fn(Request<Bytes>) -> Answer + Send + Sync + 'static,
+        Answer: Future<Output = Result<http::Response<Body>, E>> + Send + 'static,
+        Body: Stream<Item = Result<Bytes, E>> + Send + 'static,
+        E: Error + 'static,
+    {
+        let send = move |request| -> BoxFuture<'static, _> {
+            let answer = send(request);
+            Box::pin(async move {
+                let answer = answer.await.map_err(|error| SendError::of(&error))?;
+                Ok(answer.map(|body| body.map_err(|error| SendError::of(&error)).boxed()))
+            })
+        };
+        Self(Kind::Own(Own::new(send)))
+    }
+
+    /// Sends a request and takes the whole answer: its status and its body.
+    ///
+    /// # Errors
+    /// No answer came, or it broke off, or it is longer than 64 MiB.
+    pub async fn exchange(&self, request: HttpRequest) -> Result<(u16, Vec<u8>), SendError> {
+        let (head, mut body) = self.send(request).await?.into_parts();
+        if let Some(body) = redirect_body(head.status) {
+            return Ok((head.status.as_u16(), body));
+        }
+        let mut answer = Vec::new();
+        while let Some(piece) = body.next().await {
+            answer.extend_from_slice(&piece?);
+            if answer.len() > LONGEST_ANSWER {
+                return Err(SendError::too_long(LONGEST_ANSWER));
+            }
+        }
+        Ok((head.status.as_u16(), answer))
+    }
+
+    /// Sends a request; the answer is there as soon as its headers are.
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<Response, SendError> {
+        let method =
+            Method::from_bytes(request.method.as_bytes()).map_err(|e| SendError::malformed(&e))?;
+        let mut headers = HeaderMap::with_capacity(request.headers.len());
+        for (name, value) in &request.headers {
+            let name =
+                HeaderName::from_bytes(name.as_bytes()).map_err(|e| SendError::malformed(&e))?;
+            let value =
+                HeaderValue::from_bytes(value.as_bytes()).map_err(|e| SendError::malformed(&e))?;
+            headers.append(name, value);
+        }
+        let body = Bytes::from(request.body);
+        self.request(method, &request.url, headers, body).await
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, SendError> {
+        match &self.0 {
+            Kind::Pool(pool) => pool.request(method, url, headers, body).await,
+            Kind::Own(own) => own.request(method, url, headers, body).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
