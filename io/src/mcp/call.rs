@@ -1,8 +1,9 @@
-//! The code of a server's tool: a call to the server.
+//! The code of a server's tool, which calls the server.
 
-use super::connection::root_cause;
+use super::connection::{CallUnderWay, Connection, root_cause};
 use super::content;
 use super::handler::Followed;
+use super::options::McpLimits;
 use super::server::Server;
 use super::shortened;
 use crate::app::tools::context::ToolContext;
@@ -13,15 +14,15 @@ use rmcp::model::{CallToolRequestParams, ServerResult};
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use stepwell_core::tool::ToolFailure;
+use stepwell_core::tool::{ToolFailure, ToolOutput};
 use tracing::Span;
 
-/// The longest text of an error that is passed on, in bytes.
-const MESSAGE: usize = 4096;
+/// The most bytes of an error message that the model sees.
+const MAX_MESSAGE_BYTES: usize = 4096;
 
 pub(super) struct McpTool {
     pub(super) server: Arc<Server>,
-    /// What the server calls it.
+    /// The server's name for the tool.
     pub(super) own_name: String,
 }
 
@@ -49,8 +50,31 @@ async fn answer(
         }
     };
     let params = CallToolRequestParams::new(own_name).with_arguments(arguments);
-    let (connection, under_way) = loop {
+    let (connection, sent) = send(server, params, &call).await?;
+    let answer = match sent {
+        Ok(under_way) => under_way.answer().await,
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok(result) => {
+            connection.mark_answered();
+            tool_output(name, result, &server.target.options.limits).map(ToolAnswer::Finished)
+        }
+        Err(error) => Err(ToolFailure::error(
+            failure_message(name, error, &connection).await,
+        )),
+    }
+}
+
+/// Sends a call on the first connection that takes it.
+async fn send(
+    server: &Server,
+    params: CallToolRequestParams,
+    call: &ToolContext,
+) -> Result<(Arc<Connection>, Result<CallUnderWay, ServiceError>), ToolFailure> {
+    loop {
         let connection = server.connection().await.map_err(|reason| {
+            let name = &server.target.name;
             ToolFailure::error(format!(
                 "the MCP server `{name}` cannot be called: {reason}"
             ))
@@ -61,43 +85,42 @@ async fn answer(
             last: None,
         };
         match connection.call(params.clone(), followed).await {
-            // It never went out: the next connection takes it.
+            // The call was not sent: the next connection takes it.
             Err(ServiceError::TransportClosed) => drop(connection.lost().await),
-            under_way => break (connection, under_way),
+            sent => return Ok((connection, sent)),
         }
-    };
-    let answer = match under_way {
-        Ok(under_way) => under_way.answer().await,
-        Err(error) => Err(error),
-    };
-    let limits = &server.target.options.limits;
-    let error = match answer {
-        Ok(result) => {
-            connection.has_answered();
-            let result = match result {
-                ServerResult::CallToolResult(result) => content::result(result, limits),
-                ServerResult::CustomResult(result) => content::unknown_result(result.0, limits),
-                ServerResult::InputRequiredResult(_) => Err(ToolFailure::error(format!(
-                    "the MCP server `{name}` asks for input that this app cannot give"
-                ))),
-                _ => Err(ToolFailure::error(format!(
-                    "the MCP server `{name}` answered with something that is no result of a tool"
-                ))),
-            };
-            return result.map(ToolAnswer::Finished);
-        }
-        Err(error) => error,
-    };
-    Err(ToolFailure::error(match error {
+    }
+}
+
+fn tool_output(
+    name: &str,
+    result: ServerResult,
+    limits: &McpLimits,
+) -> Result<ToolOutput, ToolFailure> {
+    match result {
+        ServerResult::CallToolResult(result) => content::result(result, limits),
+        ServerResult::CustomResult(result) => content::unknown_result(result.0, limits),
+        ServerResult::InputRequiredResult(_) => Err(ToolFailure::error(format!(
+            "the MCP server `{name}` asks for input that this app cannot give"
+        ))),
+        _ => Err(ToolFailure::error(format!(
+            "the MCP server `{name}` answered with something that is no result of a tool"
+        ))),
+    }
+}
+
+/// Returns why a call failed, in words for the model.
+async fn failure_message(name: &str, error: ServiceError, connection: &Connection) -> String {
+    match error {
         ServiceError::McpError(error) => {
-            connection.has_answered();
-            let message = shortened(&error.message, MESSAGE);
+            connection.mark_answered();
+            let message = shortened(&error.message, MAX_MESSAGE_BYTES);
             format!(
                 "the MCP server `{name}` refused the call: {message} (error {})",
                 error.code.0
             )
         }
-        // A child that reads no more will not answer either.
+        // A child that reads no more does not answer either.
         ServiceError::TransportClosed | ServiceError::TransportSend(_) if connection.is_child() => {
             connection.give_up();
             let reason = connection.lost().await;
@@ -115,5 +138,5 @@ async fn answer(
             root_cause(&error)
         ),
         other => format!("the MCP server `{name}` gave no answer: {other}"),
-    }))
+    }
 }

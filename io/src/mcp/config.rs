@@ -15,20 +15,20 @@ use std::str::FromStr;
 /// }
 /// ```
 ///
-/// A server with `"disabled": true` is not started. Fields that other clients have beside these are ignored.
+/// A server with `"disabled": true` is not started. Fields that only other clients know are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct McpConfig {
-    /// The servers. A tool's name begins with its server's, so short ones of letters, digits, `-` and `_` are best.
+    /// The servers. A tool's name begins with its server's, so short names of letters, digits, `-` and `_` are best.
     #[serde(rename = "mcpServers")]
     pub servers: BTreeMap<String, McpServerConfig>,
 }
 
-/// How one server is reached.
+/// How a server is reached.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, try_from = "Fields")]
+#[serde(untagged, try_from = "ServerFields")]
 #[non_exhaustive]
 pub enum McpServerConfig {
-    /// It is started as a child process, and speaks over standard input and output.
+    /// The server is started as a child process, and communicates over standard input and output.
     Stdio {
         /// The program.
         command: String,
@@ -37,24 +37,24 @@ pub enum McpServerConfig {
         args: Vec<String>,
         /// The variables of its environment, besides the few that every server gets
         /// ([`McpOptions::passed_variables`](super::McpOptions::passed_variables)). The value `${NAME}` is that of the
-        /// app's own variable.
+        /// app's variable.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         env: BTreeMap<String, String>,
-        /// The folder it runs in; the app's own if absent.
+        /// The working directory; the app's if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         cwd: Option<PathBuf>,
-        /// It is not to be started.
+        /// The server is not started.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         disabled: bool,
     },
-    /// It is at an address, and speaks streamable HTTP.
+    /// The server is at an address, and communicates over streamable HTTP.
     Http {
         /// The address.
         url: String,
-        /// Headers of every request to it.
+        /// Headers of every request to the server.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, String>,
-        /// It is not to be connected to.
+        /// The server is not connected to.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         disabled: bool,
     },
@@ -67,9 +67,9 @@ pub struct McpConfigError {
     reason: String,
 }
 
-/// All that a server's entry may have.
+/// All fields that a server's entry may have.
 #[derive(Deserialize)]
-struct Fields {
+struct ServerFields {
     #[serde(rename = "type")]
     kind: Option<String>,
     command: Option<String>,
@@ -85,10 +85,10 @@ struct Fields {
     disabled: bool,
 }
 
-impl TryFrom<Fields> for McpServerConfig {
+impl TryFrom<ServerFields> for McpServerConfig {
     type Error = String;
 
-    fn try_from(fields: Fields) -> Result<Self, String> {
+    fn try_from(fields: ServerFields) -> Result<Self, String> {
         let kind = fields.kind.as_deref();
         if let Some("sse" | "ws" | "websocket") = kind {
             let kind = kind.unwrap_or_default();
@@ -116,7 +116,7 @@ impl TryFrom<Fields> for McpServerConfig {
 }
 
 impl McpServerConfig {
-    /// A server that is started as a child process.
+    /// Returns a server that is started as a child process.
     pub fn stdio<A: Into<String>>(
         command: impl Into<String>,
         args: impl IntoIterator<Item = A>,
@@ -130,7 +130,7 @@ impl McpServerConfig {
         }
     }
 
-    /// A server at an address.
+    /// Returns a server at an address.
     pub fn http(url: impl Into<String>) -> Self {
         Self::Http {
             url: url.into(),
@@ -139,7 +139,7 @@ impl McpServerConfig {
         }
     }
 
-    /// Whether it is to be left alone.
+    /// Returns whether the server is left alone.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         let (Self::Stdio { disabled, .. } | Self::Http { disabled, .. }) = self;
@@ -159,7 +159,7 @@ impl FromStr for McpConfig {
     }
 }
 
-/// Without what may be secret: arguments, the values of variables and headers, and the address's query.
+/// Leaves out what may be secret: arguments, the values of variables and headers, and the address's query.
 impl fmt::Debug for McpServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

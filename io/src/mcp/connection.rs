@@ -1,13 +1,12 @@
-//! One connection to a server: from the handshake until it is lost or closed.
+//! A connection to a server, from the handshake until it is lost or closed.
 
-use super::child::{ChildTransport, Program};
 use super::config::McpServerConfig;
-use super::ending::Ending;
 use super::event::McpEvent;
 use super::handler::{Calls, Followed, Handler};
 use super::list::{self, Listed};
 use super::options::McpOptions;
-use super::{shortened, transport};
+use super::shortened;
+use super::transport::{self, ChildTransport, Ending, Program};
 use crate::http::SendError;
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -26,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
-/// What the connections of one server share.
+/// The server of a connection, and what all connections of the server share.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) name: Arc<str>,
@@ -44,15 +43,15 @@ pub(super) struct Connection {
     end: CancellationToken,
     ended: CancellationToken,
     ending: Option<watch::Receiver<Ending>>,
-    /// It has answered a call: a loss after that is no failure to start.
+    /// The server has answered a call: a later loss is no failure to start.
     answered: AtomicBool,
 }
 
 impl Target {
-    /// Connects and asks for the tools, within the time that the options allow.
+    /// Connects and lists the tools, within the time that the options allow.
     ///
     /// # Errors
-    /// In words for the developer.
+    /// The error is in words for the developer.
     pub(super) async fn open(&self) -> Result<(Connection, Arc<[Listed]>), String> {
         let limit = self.options.connect_timeout;
         let mut ending = None;
@@ -73,7 +72,7 @@ impl Target {
                 ));
             }
         };
-        // Why a child failed is known when it has ended, which it does now if it had not yet.
+        // The reason is known once the child has ended, and the child is being ended.
         let Some(mut ending) = ending else {
             return Err(reason);
         };
@@ -90,7 +89,7 @@ impl Target {
         let opened = self.serve(ClientLifecycleMode::Initialize, ending).await;
         let connection = match opened {
             Err(Refusal::NoInitialize(reason)) => {
-                // A server of the revision that has no handshake any more.
+                // The server may have the revision of the protocol that has no handshake.
                 let mode = ClientLifecycleMode::Discover {
                     preferred_versions: vec![ProtocolVersion::LATEST],
                 };
@@ -183,7 +182,7 @@ impl Target {
 
 /// Why a handshake failed.
 enum Refusal {
-    /// The server does not know it.
+    /// The server does not know the handshake.
     NoInitialize(String),
     Other(String),
 }
@@ -218,11 +217,11 @@ impl Refusal {
     }
 }
 
-/// The innermost error: those around it repeat the address, which may hold a key.
+/// Returns the text of the innermost error: the outer errors repeat the address, which may hold a key.
 pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     loop {
-        // The SDK does not give this one as a source.
+        // The SDK does not give this error as a source.
         let client = match cause.downcast_ref::<StreamableHttpError<SendError>>() {
             Some(StreamableHttpError::Client(client)) => Some(client as &(dyn Error + 'static)),
             _ => None,
@@ -235,7 +234,7 @@ pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
 }
 
 impl Connection {
-    /// Asks for the tools.
+    /// Lists the tools.
     pub(super) async fn list(&self, target: &Target) -> Result<Arc<[Listed]>, String> {
         let info = self.peer.peer_info();
         if info.is_none_or(|info| info.capabilities.tools.is_none()) {
@@ -252,7 +251,7 @@ impl Connection {
         &self,
         params: CallToolRequestParams,
         followed: Followed,
-    ) -> Result<UnderWay, ServiceError> {
+    ) -> Result<CallUnderWay, ServiceError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut calls = self.calls.lock().await;
         let handle = self
@@ -260,22 +259,23 @@ impl Connection {
             .send_request_with_option(request, PeerRequestOptions::no_options())
             .await?;
         calls.insert(handle.progress_token.clone(), followed);
-        Ok(UnderWay {
+        Ok(CallUnderWay {
             handle: Some(handle),
             calls: Arc::clone(&self.calls),
         })
     }
 
-    /// Whether it is lost when the server is: an address may answer again.
+    /// Returns whether the server is a child process. A server at an address may answer again after its connection is
+    /// lost.
     pub(super) fn is_child(&self) -> bool {
         self.ending.is_some()
     }
 
-    pub(super) fn has_answered(&self) {
+    pub(super) fn mark_answered(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn was_of_use(&self) -> bool {
+    pub(super) fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
@@ -283,7 +283,7 @@ impl Connection {
         self.ended.is_cancelled()
     }
 
-    /// Waits until the connection is lost, and says why, in words for the model.
+    /// Waits until the connection is lost, and returns the reason, in words for the model.
     pub(super) async fn lost(&self) -> String {
         self.ended.cancelled().await;
         match &self.ending {
@@ -292,7 +292,7 @@ impl Connection {
         }
     }
 
-    /// Why it was lost, in words for the developer.
+    /// Returns why the connection was lost, in words for the developer.
     pub(super) fn full_reason(&self) -> String {
         match &self.ending {
             Some(ending) => ending.borrow().full_reason(),
@@ -300,12 +300,12 @@ impl Connection {
         }
     }
 
-    /// Ends the connection, as far as it has not ended.
+    /// Ends the connection, if it has not ended.
     pub(super) fn give_up(&self) {
         self.end.cancel();
     }
 
-    /// Ends the connection, and waits until nothing of it is left.
+    /// Ends the connection, and waits until its server has ended.
     pub(super) async fn close(&self) {
         self.end.cancel();
         self.ended.cancelled().await;
@@ -319,7 +319,7 @@ impl Connection {
         }
     }
 
-    /// On the revision without handshake a server tells of changes only to who has asked for them.
+    /// Subscribes to changes of the tools, as the revision of the protocol without handshake demands.
     fn subscribe(&self) {
         let info = self.peer.peer_info();
         if info.is_none_or(|info| info.protocol_version.has_initialize()) {
@@ -349,13 +349,13 @@ impl Drop for Connection {
     }
 }
 
-/// A call that the server has; dropped before its answer, it is cancelled there too.
-pub(super) struct UnderWay {
+/// A call that was sent. If it is dropped before its answer, the server is told to cancel it.
+pub(super) struct CallUnderWay {
     handle: Option<RequestHandle<RoleClient>>,
     calls: Calls,
 }
 
-impl UnderWay {
+impl CallUnderWay {
     pub(super) async fn answer(mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else {
             return Err(ServiceError::TransportClosed);
@@ -368,13 +368,13 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for CallUnderWay {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else {
             return;
         };
         let calls = Arc::clone(&self.calls);
-        // Outside of a runtime there is no connection any more either.
+        // Outside of a runtime the connection is gone too.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };

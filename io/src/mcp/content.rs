@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use stepwell_core::event::{ContentPart, MediaPart, MessageContent, Source, TextPart};
 use stepwell_core::tool::{ToolFailure, ToolOutput, ToolResult};
 
-/// What a tool's result is to the model.
+/// Returns the result of a tool as the model sees it.
 pub(super) fn result(result: CallToolResult, limits: &McpLimits) -> ToolResult {
     let mut parts = Parts::new(limits);
     let structured = result.structured_content;
-    // Servers repeat what is structured as text, for clients that know no better.
+    // Servers repeat structured content as text, for clients that do not know it.
     let is_repeated = structured.as_ref().is_none_or(|structured| {
         let texts = result.content.iter().filter_map(ContentBlock::as_text);
         let mut values = texts.map(|text| serde_json::from_str::<Value>(&text.text));
@@ -30,7 +30,7 @@ pub(super) fn result(result: CallToolResult, limits: &McpLimits) -> ToolResult {
     })
 }
 
-/// A result that is none of those that the SDK knows: a part of a kind that is younger than it, say.
+/// Returns a result that the SDK does not know: one with a newer kind of content, say.
 pub(super) fn unknown_result(mut value: Value, limits: &McpLimits) -> ToolResult {
     let Some(Value::Array(blocks)) = value.get_mut("content").map(Value::take) else {
         return Err(ToolFailure::error(
@@ -52,7 +52,7 @@ pub(super) fn unknown_result(mut value: Value, limits: &McpLimits) -> ToolResult
     })
 }
 
-/// The parts of one result, as many and as large as the limits allow.
+/// The parts of one result, within the limits.
 struct Parts<'a> {
     limits: &'a McpLimits,
     parts: Vec<ContentPart>,
@@ -80,7 +80,7 @@ impl<'a> Parts<'a> {
                 self.add_media(&audio.mime_type, "audio/", audio.data, None);
             }
             ContentBlock::Resource(embedded) => self.add_resource(embedded.resource),
-            // Its address is the server's own, as a rule: no provider could fetch it.
+            // The address usually belongs to the server: no provider could fetch it.
             ContentBlock::ResourceLink(link) => {
                 let text = serde_json::to_string(&link).unwrap_or_else(|_| link.uri.clone());
                 self.add_text(text, Some(json!({ "uri": link.uri })));
@@ -131,10 +131,10 @@ impl<'a> Parts<'a> {
         );
     }
 
-    /// `kind` is what the server says that it is, if it does.
+    /// Adds media. `kind` is the kind that the server names, if it names one.
     fn add_media(&mut self, mime_type: &str, kind: &str, data: String, metadata: Option<Value>) {
         let fits = self.bytes.saturating_add(data.len()) <= self.limits.result_bytes;
-        // It stays in the history: what no provider could read would spoil every later request.
+        // The part stays in the history: media that no provider can read would break every later request.
         if !fits || !is_media_type(mime_type) || !is_base64(&data) {
             self.left_out += 1;
             return;
@@ -189,7 +189,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// An error has text only.
+    /// Returns the text of the parts, for an error.
     fn into_error(mut self) -> String {
         let is_text = |part: &ContentPart| matches!(part, ContentPart::Text(_));
         let before = self.parts.len();
@@ -203,7 +203,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// `type/subtype`, with parameters perhaps.
+/// Returns whether a text is a media type: `type/subtype`, maybe with parameters.
 fn is_media_type(text: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty()

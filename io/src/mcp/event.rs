@@ -1,56 +1,56 @@
 use stepwell_core::ToolCallId;
 use tokio::sync::broadcast;
 
-/// What a server tells beside its results, and what becomes of it.
+/// An event of a server, other than a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum McpEvent {
-    /// It is ready, for the first time or again.
+    /// The server is ready, for the first time or again.
     Ready {
         /// The server.
         server: String,
-        /// How many tools it has.
+        /// The number of its tools.
         tools: usize,
     },
-    /// A call has come further.
+    /// A call has made progress.
     Progress {
         /// The server.
         server: String,
-        /// The tool, as the agent knows it.
+        /// The agent's name for the tool.
         tool: String,
         /// The call.
         tool_call_id: ToolCallId,
-        /// How far it is: more than the last time.
+        /// The progress, which is more than the last time.
         progress: f64,
-        /// How far it has to come, if the server knows.
+        /// The progress at the end, if the server knows it.
         total: Option<f64>,
-        /// What it is doing, if the server says.
+        /// What the tool is doing, if the server says so.
         message: Option<String>,
     },
-    /// Its tools have changed: turns that begin now have the new ones.
+    /// The server's tools have changed: turns that begin now have the new tools.
     ToolsChanged {
         /// The server.
         server: String,
-        /// How many tools it has now.
+        /// The number of its tools now.
         tools: usize,
     },
-    /// It is lost, or could not be started again.
+    /// The server is lost, or could not be started again.
     Lost {
         /// The server.
         server: String,
         /// What happened.
         reason: String,
-        /// Whether it is started again without being called.
+        /// Whether the server is started again without a call.
         restarts: bool,
     },
 }
 
-/// The events of all servers. Whoever is slow misses the oldest.
+/// The events of all servers. A slow reader misses the oldest events.
 #[derive(Debug)]
 pub struct McpEvents(pub(super) broadcast::Receiver<McpEvent>);
 
-/// As many events as may wait.
-pub(super) const WAITING: usize = 256;
+/// The most events that wait for a reader.
+pub(super) const MAX_WAITING_EVENTS: usize = 256;
 
 impl McpEvents {
     /// Waits for the next event; `None` when the servers are gone.

@@ -1,4 +1,4 @@
-//! What a server says without being asked.
+//! The notifications of a server.
 
 use super::event::McpEvent;
 use super::shortened;
@@ -14,24 +14,24 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, Notify, broadcast};
 use tracing::Span;
 
-/// The longest text of a progress that is passed on, in bytes.
-const MESSAGE: usize = 1024;
+/// The most bytes of a progress message.
+const MAX_MESSAGE_BYTES: usize = 1024;
 
-/// A call that may tell how far it is.
+/// A call that may report its progress.
 #[derive(Debug)]
 pub(super) struct Followed {
     pub(super) call: ToolContext,
     pub(super) span: Span,
-    /// What it said last: progress that does not go on is none, or came out of order.
+    /// The last progress. Progress that does not increase is ignored: it came out of order.
     pub(super) last: Option<f64>,
 }
 
-/// The calls under way, by their tokens. It is locked from before a request goes out until its token is in it, so that
-/// the first progress finds it.
+/// The calls under way, by their tokens. The lock is held from before a request is sent until its token is in the map,
+/// so that the first progress finds the call.
 pub(super) type Calls = Arc<Mutex<HashMap<ProgressToken, Followed>>>;
 
-/// Takes a connection's notifications. It offers nothing that a server could ask for: no sampling, no questions to the
-/// user, no folders.
+/// Handles the notifications of a connection. It offers the server nothing: no sampling, no questions to the user, no
+/// folders.
 #[derive(Debug)]
 pub(super) struct Handler {
     pub(super) server: Arc<str>,
@@ -59,7 +59,9 @@ impl ClientHandler for Handler {
             return;
         }
         call.last = Some(progress.progress);
-        let message = progress.message.map(|text| shortened(&text, MESSAGE));
+        let message = progress
+            .message
+            .map(|text| shortened(&text, MAX_MESSAGE_BYTES));
         tracing::debug!(
             target: "stepwell",
             parent: &call.span,
@@ -72,7 +74,7 @@ impl ClientHandler for Handler {
         let fraction = total.map(|total| progress.progress / total);
         call.call
             .report(fraction, message.clone().unwrap_or_default());
-        // Nobody need listen.
+        // There may be no reader.
         let _ = self.events.send(McpEvent::Progress {
             server: self.server.to_string(),
             tool: call.call.name.clone(),

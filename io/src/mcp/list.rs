@@ -7,24 +7,24 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 use stepwell_core::tool::{Tool, ToolRegistry};
 
-/// The most pages of one list.
-const PAGES: usize = 64;
+/// The maximum number of pages of one list.
+const MAX_PAGES: usize = 64;
 
-/// A tool, and what its server calls it.
+/// A tool, and the server's name for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Listed {
     pub(super) tool: Tool,
     pub(super) own_name: String,
 }
 
-/// Asks for the tools, page by page, as many as the limits allow.
+/// Lists the tools, page by page, up to the limit.
 pub(super) async fn fetch(
     peer: &Peer<RoleClient>,
     most: usize,
 ) -> Result<Vec<McpTool>, ServiceError> {
     let mut tools = Vec::new();
     let mut cursor = None;
-    for _ in 0..PAGES {
+    for _ in 0..MAX_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
         let page = peer.list_tools(Some(page)).await?;
         tools.extend(page.tools);
@@ -36,7 +36,8 @@ pub(super) async fn fetch(
     Ok(tools)
 }
 
-/// The tools of a server as an agent has them. What cannot be one is left out, and said so in the trace.
+/// Converts the tools of a server to tools of an agent. A tool that cannot be converted is left out, with a warning in
+/// the trace.
 pub(super) fn listed(server: &str, tools: Vec<McpTool>, options: &McpOptions) -> Vec<Listed> {
     let mut names = Names::new(server);
     let mut listed = Vec::new();
@@ -73,7 +74,7 @@ fn as_tool(names: &mut Names, tool: McpTool, options: &McpOptions) -> Result<Too
     made.idempotent = only_reads || hints.idempotent_hint == Some(true);
     made.requires_approval = needs_approval(&hints, options.approval);
     made.timeout = options.call_timeout;
-    // Here rather than in every turn: a schema that is none is told once.
+    // The schema is checked here and not in every turn, so that an invalid schema is reported once.
     match ToolRegistry::new().register(made.clone()) {
         Ok(_) => Ok(made),
         Err(error) => Err(super::shortened(&error.to_string(), 500)),
@@ -84,7 +85,7 @@ fn needs_approval(hints: &ToolAnnotations, approval: McpApproval) -> bool {
     match approval {
         McpApproval::Never => false,
         McpApproval::Always => true,
-        // The hint's default is yes, and it says nothing of a tool that only reads
+        // The hint defaults to true, and does not apply to a tool that only reads
         // (<https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations>).
         McpApproval::Destructive => {
             hints.read_only_hint != Some(true) && hints.destructive_hint != Some(false)

@@ -1,7 +1,7 @@
 //! Tools of Model Context Protocol servers, by the official SDK, `rmcp`.
 //!
-//! A server runs as a child process and speaks over its standard input and output, or it is at an address and speaks
-//! streamable HTTP. [`McpServers::connect`] starts them all; given to
+//! A server runs as a child process and communicates over its standard input and output, or it is at an address and
+//! communicates over streamable HTTP. [`McpServers::connect`] starts them all; given to
 //! [`AgentBuilder::tool_source`](crate::AgentBuilder::tool_source), each of their tools is a tool of the agent, named
 //! `SERVER__TOOL`.
 //!
@@ -39,40 +39,34 @@
 //! | a call or turn that is cancelled, or out of time | `notifications/cancelled` |
 //!
 //! # Servers that fail
-//! One that is lost gives an error result to each call under way, and is started again, at once and then after longer
-//! and longer pauses; the next call waits for it. When [`McpOptions::max_restarts`] were of no use, each further call
-//! tries once more. A server's words are never trusted: see [`McpLimits`].
+//! When a server is lost, each call under way gets an error result. The server is started again, at once and then after
+//! longer and longer pauses; the next call waits for it. After [`McpOptions::max_restarts`] restarts in vain, each
+//! further call tries once more. What a server sends is never trusted: see [`McpLimits`].
 //!
 //! # In the trace
-//! Servers that are ready, lost, or had a tool left out; at `debug` the standard error of child processes and what is
-//! in progress. The SDK itself writes whole messages to the target `rmcp`, at `info` too: a subscriber that is not to
-//! have them keeps that at `warn`.
+//! The trace has servers that are ready or lost, and tools that are left out; at `debug` also the standard error of
+//! child processes, and progress. The SDK itself writes complete messages to the target `rmcp`, at `info` too: a
+//! subscriber that must not have them keeps that target at `warn`.
 
 mod call;
-mod child;
 mod config;
 mod connection;
 mod content;
-mod ending;
-mod environment;
 mod event;
-mod event_size;
 mod handler;
-mod http_client;
 mod list;
 mod names;
 mod options;
 mod server;
 mod servers;
 mod transport;
-mod unreadable;
 
 pub use config::{McpConfig, McpConfigError, McpServerConfig};
 pub use event::{McpEvent, McpEvents};
 pub use options::{McpApproval, McpLimits, McpOptions};
 pub use servers::{McpError, McpServers};
 
-/// At most `most` bytes of `text`, for a message.
+/// Returns at most `most` bytes of a text, for a message.
 fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -1,16 +1,16 @@
-//! The names of tools. What every provider accepts is 1 to 64 of `[a-zA-Z0-9_-]`, beginning with a letter or `_`
+//! The names of tools. Every provider accepts 1 to 64 of `[a-zA-Z0-9_-]`, beginning with a letter or `_`
 //! (`stepwell_core::dialect::legal`).
 
 use std::collections::BTreeSet;
 
 /// The most characters of a name.
-const MOST: usize = 64;
+const MAX_NAME_CHARACTERS: usize = 64;
 
-/// Gives out the names of one server's tools. A tool's name depends on nothing but the server's name, its own and,
-/// where two would be the same, those before it: a stored turn finds its tools again.
+/// The names of one server's tools. A tool's name depends only on the server's name, the tool's, and, where two names
+/// would be the same, the tools before it: a stored turn finds its tools again.
 pub(super) struct Names {
     server: String,
-    /// The names as the server has them.
+    /// The server's names of the tools.
     own: BTreeSet<String>,
     taken: BTreeSet<String>,
 }
@@ -21,8 +21,8 @@ impl Names {
         if !server.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             server.insert(0, '_');
         }
-        // At least half is the tool's.
-        server.truncate(MOST / 2 - 2);
+        // At least half of the name is the tool's.
+        server.truncate(MAX_NAME_CHARACTERS / 2 - 2);
         Self {
             server,
             own: BTreeSet::new(),
@@ -30,26 +30,26 @@ impl Names {
         }
     }
 
-    /// `SERVER__TOOL`, shortened if it must be. `None` if the server has named two tools the same.
+    /// Returns `SERVER__TOOL`, shortened if necessary. `None` if the server has named two tools the same.
     pub(super) fn take(&mut self, tool: &str) -> Option<String> {
         if !self.own.insert(tool.to_owned()) {
             return None;
         }
         let plain = format!("{}__{}", self.server, words(tool));
-        // Two different names may become the same: then the later has a mark made from what was lost.
-        let is_free = plain.len() <= MOST && !self.taken.contains(&plain);
+        // Two different names may become the same: the later name gets a hash of the original.
+        let is_free = plain.len() <= MAX_NAME_CHARACTERS && !self.taken.contains(&plain);
         let name = if is_free {
             plain
         } else {
             let mark = format!("_{:08x}", checksum(tool));
-            let room = MOST - mark.len();
+            let room = MAX_NAME_CHARACTERS - mark.len();
             format!("{}{mark}", &plain[..plain.len().min(room)])
         };
         self.taken.insert(name.clone()).then_some(name)
     }
 }
 
-/// Each character that may not be in a name is a `_`.
+/// Replaces each character that may not be in a name by `_`.
 fn words(name: &str) -> String {
     let legal = |c: char| {
         let is_legal = c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -58,7 +58,7 @@ fn words(name: &str) -> String {
     name.chars().map(legal).collect()
 }
 
-/// FNV-1a of 32 bits: the same everywhere and for ever.
+/// Returns the FNV-1a hash of 32 bits, which never changes.
 fn checksum(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -71,7 +71,7 @@ mod tests {
     use stepwell_core::tool::{Tool, ToolRegistry};
 
     #[test]
-    fn names_are_the_servers_and_the_tools_and_legal_everywhere() {
+    fn joins_server_and_tool_to_a_valid_name() {
         let long = "x".repeat(200);
         for (server, tool, name) in [
             ("time", "get_time", "time__get_time"),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_differ_have_names_that_differ() {
+    fn gives_different_tools_different_names() {
         let mut names = Names::new("s");
         let stem = "x".repeat(80);
         let all = [

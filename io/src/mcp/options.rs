@@ -1,27 +1,27 @@
 use std::time::Duration;
 
-/// How servers are dealt with.
+/// Options for all servers.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct McpOptions {
-    /// How long a server may take until it has answered the handshake and told its tools: 60 seconds. The first start
-    /// of a server that its command has yet to download takes long.
+    /// The time limit for the handshake and the list of tools: 60 seconds. The first start of a server that its command
+    /// has to download takes long.
     pub connect_timeout: Duration,
-    /// The longest that a call may take; the run's own limit if absent.
+    /// The time limit of a call; the run's limit if absent.
     pub call_timeout: Option<Duration>,
-    /// Variables of the app's environment that every server gets as well: none. By itself a server gets only what
-    /// programs need to run (`PATH`, `HOME`, `LANG` and the like) and what its own entry gives it
+    /// Variables of the app's environment that every server gets too: none. By default a server gets only what programs
+    /// need to run (`PATH`, `HOME`, `LANG` and the like) and what its entry gives it
     /// ([`McpServerConfig::Stdio`](super::McpServerConfig::Stdio)), so no keys or passwords.
     pub passed_variables: Vec<String>,
-    /// Which tools the user must allow: none.
+    /// Which tools need the user's approval: none.
     pub approval: McpApproval,
-    /// How often in a row a lost server is started again without that it answers a call: 5 times. After that only
-    /// calls start it, once each.
+    /// How many times in a row a lost server is started again without answering a call: 5 times. After that only calls
+    /// start it, once each.
     pub max_restarts: u32,
-    /// The pause before the second restart in a row, doubled for each further one: half a second. The first is at
-    /// once, and none waits longer than half a minute.
+    /// The pause before the second restart in a row, doubled for each further one: half a second. The first restart is
+    /// at once, and no pause is longer than half a minute.
     pub restart_pause: Duration,
-    /// What a server may give.
+    /// Limits on what servers send.
     pub limits: McpLimits,
 }
 
@@ -39,21 +39,21 @@ impl Default for McpOptions {
     }
 }
 
-/// Which tools the user must allow, each call of theirs.
+/// Which tools need the user's approval for each call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum McpApproval {
-    /// None.
+    /// No tool.
     #[default]
     Never,
-    /// Those that may destroy something, by their own account: `destructiveHint`, which a tool has that says nothing,
-    /// unless it only reads.
+    /// Tools that may destroy something, by their own hint `destructiveHint`. It is true for a tool without the hint,
+    /// unless the tool only reads.
     Destructive,
-    /// All. What a server says of its tools is no more than a hint.
+    /// All tools. A server's hints about its tools are only hints.
     Always,
 }
 
-/// How much a server may give. What is beyond is left out, and said so in the trace, or in the result.
+/// Limits on what a server sends. What exceeds them is left out, with a note in the trace or in the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpLimits {
@@ -61,9 +61,9 @@ pub struct McpLimits {
     pub tools: usize,
     /// The most bytes of one tool's description and schema: 256 KiB.
     pub tool_bytes: usize,
-    /// The most bytes of one message: 16 MiB. A server with a longer one is taken for broken: its connection ends.
+    /// The most bytes of one message: 16 MiB. A longer message ends the connection: the server is taken to be broken.
     pub message_bytes: usize,
-    /// The most bytes of one result, media in base64 with it: 8 MiB.
+    /// The most bytes of one result, with media in base64: 8 MiB.
     pub result_bytes: usize,
     /// The most parts of one result: 256.
     pub result_parts: usize,

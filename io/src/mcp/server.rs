@@ -1,4 +1,4 @@
-//! A server and its connections, one after the other.
+//! A server, and its connections one after another.
 
 use super::connection::{Connection, Target};
 use super::event::McpEvent;
@@ -11,15 +11,15 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// The longest pause before a restart.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
 
-/// The pause between two lists, for servers whose every list brings news of the next.
-const BETWEEN_LISTS: Duration = Duration::from_millis(200);
+/// The pause between two lists of tools, for servers that report a change after every list.
+const LIST_PAUSE: Duration = Duration::from_millis(200);
 
-/// The longest that an end may take: that of a child takes less, but an address may be silent.
-const LONGEST_END: Duration = Duration::from_secs(10);
+/// The time limit for closing a connection. A child process takes less, but a server at an address may be silent.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A server that is closed when this is dropped.
+/// A server, which is closed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Running(pub(super) Arc<Server>);
 
@@ -34,7 +34,7 @@ pub(super) struct Server {
     pub(super) target: Target,
     state: watch::Sender<State>,
     tools: Mutex<Arc<[Listed]>>,
-    /// A call waits for a server that was given up.
+    /// Notified when a call waits for a server that was given up.
     wanted: Notify,
     closing: CancellationToken,
 }
@@ -51,7 +51,7 @@ impl Server {
     /// Connects for the first time.
     ///
     /// # Errors
-    /// In words for the developer.
+    /// The error is in words for the developer.
     pub(super) async fn start(target: Target) -> Result<Running, String> {
         let (connection, tools) = target.open().await?;
         let connection = Arc::new(connection);
@@ -62,20 +62,20 @@ impl Server {
             wanted: Notify::new(),
             closing: CancellationToken::new(),
         });
-        server.is_ready(Arc::clone(&connection), tools);
-        tokio::spawn(Arc::clone(&server).attend(connection));
+        server.set_ready(Arc::clone(&connection), tools);
+        tokio::spawn(Arc::clone(&server).run(connection));
         Ok(Running(server))
     }
 
-    /// The tools that it told last.
+    /// Returns the server's last list of tools.
     pub(super) fn tools(&self) -> Arc<[Listed]> {
         Arc::clone(&lock(&self.tools))
     }
 
-    /// The connection, as soon as there is one. A server that was given up is started once more.
+    /// Returns the connection as soon as there is one. A server that was given up is started once more.
     ///
     /// # Errors
-    /// In words for the model.
+    /// The error is in words for the model.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, String> {
         let mut states = self.state.subscribe();
         let mut has_asked = false;
@@ -89,7 +89,7 @@ impl Server {
                     has_asked = true;
                     self.wanted.notify_one();
                 }
-                // It is about to be started again.
+                // The server is being started again.
                 State::Ready(_) | State::Starting => {}
             }
             if states.changed().await.is_err() {
@@ -98,34 +98,34 @@ impl Server {
         }
     }
 
-    /// Says that the server is to be closed.
+    /// Begins to close the server.
     pub(super) fn close(&self) {
         self.closing.cancel();
     }
 
-    /// Waits until nothing of it is left.
+    /// Waits until the server is closed.
     pub(super) async fn closed(&self) {
         let mut states = self.state.subscribe();
-        // An error would mean that it is gone altogether.
+        // An error would mean that the server's task is gone.
         let _ = states
             .wait_for(|state| matches!(state, State::Closed))
             .await;
     }
 
-    async fn attend(self: Arc<Self>, mut connection: Arc<Connection>) {
+    async fn run(self: Arc<Self>, mut connection: Arc<Connection>) {
         let mut failures = 0;
         loop {
             let reason = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => {
-                    let _ = tokio::time::timeout(LONGEST_END, connection.close()).await;
+                    let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.close()).await;
                     break;
                 }
                 _ = connection.lost() => connection.full_reason(),
                 never = self.follow_tools(&connection) => match never {},
             };
             self.state.send_replace(State::Starting);
-            failures = if connection.was_of_use() {
+            failures = if connection.has_answered() {
                 1
             } else {
                 failures + 1
@@ -141,11 +141,11 @@ impl Server {
         self.state.send_replace(State::Closed);
     }
 
-    /// Starts the server again, until that is of use or enough: then it waits for a call.
+    /// Starts the server again until it is ready. After the last attempt it waits for a call.
     async fn restart(&self, mut reason: String, failures: &mut u32) -> Arc<Connection> {
         loop {
             let restarts = *failures <= self.target.options.max_restarts;
-            self.is_lost(&reason, restarts);
+            self.report_lost(&reason, restarts);
             if restarts {
                 tokio::time::sleep(self.pause(*failures)).await;
             } else {
@@ -156,7 +156,7 @@ impl Server {
             match self.target.open().await {
                 Ok((connection, tools)) => {
                     let connection = Arc::new(connection);
-                    self.is_ready(Arc::clone(&connection), tools);
+                    self.set_ready(Arc::clone(&connection), tools);
                     return connection;
                 }
                 Err(error) => {
@@ -173,10 +173,10 @@ impl Server {
         };
         let pause = self.target.options.restart_pause;
         let pause = pause.saturating_mul(2_u32.saturating_pow(doubled));
-        pause.min(LONGEST_PAUSE)
+        pause.min(MAX_RESTART_PAUSE)
     }
 
-    /// Asks for the tools again whenever the server says that they have changed.
+    /// Lists the tools again whenever the server reports a change.
     async fn follow_tools(&self, connection: &Connection) -> Infallible {
         let server = &*self.target.name;
         let limit = self.target.options.connect_timeout;
@@ -186,7 +186,7 @@ impl Server {
                 Ok(Ok(tools)) => {
                     let count = tools.len();
                     self.set_tools(tools);
-                    self.tell(McpEvent::ToolsChanged {
+                    self.send_event(McpEvent::ToolsChanged {
                         server: server.to_owned(),
                         tools: count,
                     });
@@ -198,11 +198,11 @@ impl Server {
                     tracing::warn!(target: "stepwell", server, "the MCP server did not tell its tools again in time");
                 }
             }
-            tokio::time::sleep(BETWEEN_LISTS).await;
+            tokio::time::sleep(LIST_PAUSE).await;
         }
     }
 
-    fn is_ready(&self, connection: Arc<Connection>, tools: Arc<[Listed]>) {
+    fn set_ready(&self, connection: Arc<Connection>, tools: Arc<[Listed]>) {
         let server = &*self.target.name;
         tracing::info!(target: "stepwell", server, tools = tools.len(), "MCP server ready");
         let event = McpEvent::Ready {
@@ -211,10 +211,10 @@ impl Server {
         };
         self.set_tools(tools);
         self.state.send_replace(State::Ready(connection));
-        self.tell(event);
+        self.send_event(event);
     }
 
-    /// What has not changed stays the same `Arc`.
+    /// A list that has not changed stays the same `Arc`.
     fn set_tools(&self, tools: Arc<[Listed]>) {
         let mut current = lock(&self.tools);
         if *current != tools {
@@ -222,19 +222,19 @@ impl Server {
         }
     }
 
-    fn is_lost(&self, reason: &str, restarts: bool) {
+    fn report_lost(&self, reason: &str, restarts: bool) {
         let server = &*self.target.name;
         tracing::warn!(target: "stepwell", server, restarts, "MCP server lost");
         tracing::debug!(target: "stepwell", server, reason, "why the MCP server was lost");
-        self.tell(McpEvent::Lost {
+        self.send_event(McpEvent::Lost {
             server: server.to_owned(),
             reason: reason.to_owned(),
             restarts,
         });
     }
 
-    fn tell(&self, event: McpEvent) {
-        // Nobody need listen.
+    fn send_event(&self, event: McpEvent) {
+        // There may be no reader.
         let _ = self.target.events.send(event);
     }
 }

@@ -1,7 +1,7 @@
 use super::call::McpTool;
 use super::config::McpConfig;
 use super::connection::Target;
-use super::event::{McpEvents, WAITING};
+use super::event::{MAX_WAITING_EVENTS, McpEvents};
 use super::list::Listed;
 use super::names::Names;
 use super::options::McpOptions;
@@ -14,9 +14,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use tokio::sync::broadcast;
 
-/// Servers that are running, and whose tools an agent has: give it to
-/// [`AgentBuilder::tool_source`](crate::AgentBuilder::tool_source). Cloning gives another handle on the same servers;
-/// with the last handle, those in agents counted, they are closed.
+/// Running servers, whose tools an agent has: give it to
+/// [`AgentBuilder::tool_source`](crate::AgentBuilder::tool_source). Clones are handles on the same servers, which are
+/// closed with the last handle; agents hold handles too.
 #[derive(Clone)]
 pub struct McpServers {
     inner: Arc<Inner>,
@@ -25,12 +25,12 @@ pub struct McpServers {
 struct Inner {
     servers: Vec<Running>,
     events: broadcast::Sender<super::McpEvent>,
-    made: Mutex<Made>,
+    cached: Mutex<CachedTools>,
 }
 
-/// The tools that were last given out, and the lists they were made of.
+/// The last tools of this source, and the lists that they were made of.
 #[derive(Default)]
-struct Made {
+struct CachedTools {
     of: Vec<Arc<[Listed]>>,
     tools: Arc<[SourcedTool]>,
 }
@@ -39,7 +39,7 @@ struct Made {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
-    /// A server could not be started, or did not answer.
+    /// A server cannot be started, or did not answer.
     #[error("the MCP server `{server}` cannot be used: {reason}")]
     Server {
         /// The server.
@@ -47,9 +47,9 @@ pub enum McpError {
         /// What happened.
         reason: String,
     },
-    /// The tools of two servers would be named the same.
+    /// The tools of two servers would have the same names.
     #[error(
-        "the MCP servers `{first}` and `{second}` have names that are the same for a model: name one otherwise"
+        "the MCP servers `{first}` and `{second}` have the same name for a model: rename one of them"
     )]
     SameName {
         /// One server.
@@ -66,16 +66,16 @@ impl fmt::Debug for McpServers {
 }
 
 impl McpServers {
-    /// Starts the servers side by side, or connects to them, and asks for their tools.
+    /// Starts the servers or connects to them, all at the same time, and lists their tools.
     ///
     /// # Errors
-    /// Two servers have the same name, or one could not be started, refused the handshake, or took too long. Then none
-    /// is left running.
+    /// Two servers have the same name, or a server cannot be started, refused the handshake, or took too long. Then no
+    /// server is left running.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub async fn connect(config: McpConfig, options: McpOptions) -> Result<Self, McpError> {
-        let (events, _) = broadcast::channel(WAITING);
+        let (events, _) = broadcast::channel(MAX_WAITING_EVENTS);
         let mut prefixes = BTreeMap::new();
         let mut starts = Vec::new();
         for (name, config) in config.servers {
@@ -112,7 +112,7 @@ impl McpServers {
             inner: Arc::new(Inner {
                 servers,
                 events,
-                made: Mutex::default(),
+                cached: Mutex::default(),
             }),
         };
         match failed {
@@ -124,7 +124,7 @@ impl McpServers {
         }
     }
 
-    /// The servers' names.
+    /// Returns the servers' names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.inner
             .servers
@@ -132,14 +132,14 @@ impl McpServers {
             .map(|Running(server)| &*server.target.name)
     }
 
-    /// What the servers tell from now on beside their results: progress, changes, losses.
+    /// Returns the servers' events from now on: progress, changes, losses.
     #[must_use]
     pub fn events(&self) -> McpEvents {
         McpEvents(self.inner.events.subscribe())
     }
 
     /// Ends the servers and waits until they have ended, a few seconds at most: first their input is closed, then they
-    /// are asked to end, then killed. Calls under way get an error.
+    /// get a signal to end, then they are killed. Calls under way get an error.
     pub async fn close(&self) {
         let servers = self.inner.servers.iter();
         join_all(servers.map(|Running(server)| {
@@ -154,9 +154,9 @@ impl ToolSource for McpServers {
     fn tools(&self) -> Arc<[SourcedTool]> {
         let servers = &self.inner.servers;
         let of: Vec<_> = servers.iter().map(|server| server.0.tools()).collect();
-        let mut made = lock(&self.inner.made);
-        let mut pairs = made.of.iter().zip(&of);
-        let is_same = made.of.len() == of.len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b));
+        let mut cached = lock(&self.inner.cached);
+        let mut pairs = cached.of.iter().zip(&of);
+        let is_same = cached.of.len() == of.len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b));
         if !is_same {
             let tools = servers
                 .iter()
@@ -170,9 +170,9 @@ impl ToolSource for McpServers {
                         }),
                     })
                 });
-            made.tools = tools.collect();
-            made.of = of;
+            cached.tools = tools.collect();
+            cached.of = of;
         }
-        Arc::clone(&made.tools)
+        Arc::clone(&cached.tools)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::environment::environment;
-use super::transport::Lines;
+use super::lines::{Lines, lines};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -15,40 +15,41 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How long a server may take to end by itself, first after its input was closed, then after it was asked to
+/// The time that a server has to end by itself, first after its input was closed, then after the signal TERM
 /// (<https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown>).
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
 
-/// The longest line of standard error that is kept whole.
-const LINE: u64 = 4096;
+/// The most bytes of a line of standard error that are kept together.
+const MAX_STDERR_LINE_BYTES: u64 = 4096;
 
-/// Messages to and from a child process. When it is closed or dropped, the child is ended: by closing its input, else
-/// by the signals TERM and KILL to its whole process group. No child outlives it for long, and none becomes a zombie.
-pub(super) struct ChildTransport {
-    inner: AsyncRwTransport<RoleClient, Lines<ChildStdout>, ChildStdin>,
+/// Messages to and from a child process. When the transport is closed or dropped, the child is ended: by closing its
+/// input, else by the signals TERM and KILL to its process group. No child outlives the transport for long, and none
+/// becomes a zombie.
+pub(in crate::mcp) struct ChildTransport {
+    inner: AsyncRwTransport<RoleClient, Lines, ChildStdin>,
     ending: watch::Receiver<Ending>,
     end: CancellationToken,
     _end_when_dropped: DropGuard,
 }
 
-/// What is started.
-pub(super) struct Program<'a> {
-    pub(super) server: &'a Arc<str>,
-    pub(super) command: &'a str,
-    pub(super) args: &'a [String],
-    pub(super) env: &'a BTreeMap<String, String>,
-    pub(super) cwd: Option<&'a Path>,
-    /// The variables of the app's that it gets too.
-    pub(super) passed_variables: &'a [String],
-    pub(super) message_bytes: usize,
+/// The program of a server.
+pub(in crate::mcp) struct Program<'a> {
+    pub(in crate::mcp) server: &'a Arc<str>,
+    pub(in crate::mcp) command: &'a str,
+    pub(in crate::mcp) args: &'a [String],
+    pub(in crate::mcp) env: &'a BTreeMap<String, String>,
+    pub(in crate::mcp) cwd: Option<&'a Path>,
+    /// The variables of the app that the program gets too.
+    pub(in crate::mcp) passed_variables: &'a [String],
+    pub(in crate::mcp) message_bytes: usize,
 }
 
 impl ChildTransport {
-    pub(super) fn start(program: &Program<'_>) -> io::Result<Self> {
+    pub(in crate::mcp) fn start(program: &Program<'_>) -> io::Result<Self> {
         let mut child = spawn(program)?;
         let pipes = (
             child.stdin().take(),
@@ -60,13 +61,13 @@ impl ChildTransport {
         };
         let (known, ending) = watch::channel(Ending::default());
         let known = Arc::new(known);
-        let stdout = Lines::new(stdout, program.message_bytes, Arc::clone(&known));
+        let stdout = lines(stdout, program.message_bytes, Arc::clone(&known));
         let server = Arc::clone(program.server);
         tracing::debug!(target: "stepwell", server = &*server, pid = child.id(), "MCP server started");
         let end = CancellationToken::new();
-        tokio::spawn(keep(child, stderr, server, end.clone(), known));
+        tokio::spawn(supervise(child, stderr, server, end.clone(), known));
         Ok(Self {
-            // The bound is that of `Lines`: a message that is dropped would leave its call without an answer.
+            // `lines` has the bound: a message that the SDK drops would leave its call without an answer.
             inner: AsyncRwTransport::new(stdout, stdin).with_max_line_length(usize::MAX),
             ending,
             _end_when_dropped: end.clone().drop_guard(),
@@ -74,8 +75,8 @@ impl ChildTransport {
         })
     }
 
-    /// Tells how the child comes to its end.
-    pub(super) fn ending(&self) -> watch::Receiver<Ending> {
+    /// Watches the child's end.
+    pub(in crate::mcp) fn ending(&self) -> watch::Receiver<Ending> {
         self.ending.clone()
     }
 }
@@ -97,7 +98,7 @@ impl Transport<RoleClient> for ChildTransport {
     async fn close(&mut self) -> io::Result<()> {
         let closed = self.inner.close().await;
         self.end.cancel();
-        // An error means that the keeper is gone, and the child with it.
+        // An error means that the child's task is gone, and the child with it.
         let _ = self.ending.wait_for(|ending| ending.status.is_some()).await;
         closed
     }
@@ -118,21 +119,25 @@ fn spawn(program: &Program<'_>) -> io::Result<Box<dyn ChildWrapper>> {
         }
     });
     command.wrap(KillOnDrop);
-    // Ctrl-C in a terminal is for the app. And what a launcher such as `npx` started ends with it.
+    // Ctrl-C in a terminal is for the app alone. And the processes that a launcher such as `npx` started end with it.
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessGroup::leader());
     command.spawn()
 }
 
-/// Waits for the child's end, brings it about when it is asked to, and leaves nothing of it behind.
-async fn keep(
+/// Waits until the child ends, or ends it when it is asked to, with all processes of its group.
+async fn supervise(
     mut child: Box<dyn ChildWrapper>,
     stderr: ChildStderr,
     server: Arc<str>,
     end: CancellationToken,
     known: Arc<watch::Sender<Ending>>,
 ) {
-    let mut words = tokio::spawn(listen(stderr, Arc::clone(&server), Arc::clone(&known)));
+    let mut words = tokio::spawn(trace_stderr(
+        stderr,
+        Arc::clone(&server),
+        Arc::clone(&known),
+    ));
     let ended = tokio::select! {
         status = child.wait() => Some(status),
         () = end.cancelled() => None,
@@ -141,9 +146,12 @@ async fn keep(
         Some(status) => status,
         None => stop(&mut *child).await,
     };
-    // Whatever else runs in its group would keep its pipes open.
+    // Other processes of its group would keep its pipes open.
     let _ = child.start_kill();
-    if tokio::time::timeout(GRACE, &mut words).await.is_err() {
+    if tokio::time::timeout(GRACE_PERIOD, &mut words)
+        .await
+        .is_err()
+    {
         words.abort();
     }
     tracing::debug!(target: "stepwell", server = &*server, ?status, "MCP server ended");
@@ -152,14 +160,14 @@ async fn keep(
 }
 
 async fn stop(child: &mut dyn ChildWrapper) -> io::Result<ExitStatus> {
-    if let Ok(status) = tokio::time::timeout(GRACE, child.wait()).await {
+    if let Ok(status) = tokio::time::timeout(GRACE_PERIOD, child.wait()).await {
         return status;
     }
     #[cfg(unix)]
     {
         const TERMINATE: i32 = 15;
         let _ = child.signal(TERMINATE);
-        if let Ok(status) = tokio::time::timeout(GRACE, child.wait()).await {
+        if let Ok(status) = tokio::time::timeout(GRACE_PERIOD, child.wait()).await {
             return status;
         }
     }
@@ -167,13 +175,17 @@ async fn stop(child: &mut dyn ChildWrapper) -> io::Result<ExitStatus> {
     child.wait().await
 }
 
-/// Passes on what the server says to its developer.
-async fn listen(stderr: ChildStderr, server: Arc<str>, known: Arc<watch::Sender<Ending>>) {
+/// Writes the child's standard error to the trace.
+async fn trace_stderr(stderr: ChildStderr, server: Arc<str>, known: Arc<watch::Sender<Ending>>) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut stderr).take(LINE).read_until(b'\n', &mut line).await {
+        match (&mut stderr)
+            .take(MAX_STDERR_LINE_BYTES)
+            .read_until(b'\n', &mut line)
+            .await
+        {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }

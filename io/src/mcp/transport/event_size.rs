@@ -1,10 +1,10 @@
-//! How long one event of a server's stream may be.
+//! A limit on the size of an event in a server's stream.
 
 use crate::http::{Body, SendError};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 
-/// Counts the lines of an event. Comments, which servers send to keep a connection, are not kept, so they do not count.
+/// Counts the bytes of an event. Comments, which keep a connection alive, are not kept, so they do not count.
 #[derive(Debug)]
 struct EventSize {
     most: usize,
@@ -14,7 +14,7 @@ struct EventSize {
     after_return: bool,
 }
 
-/// The stream, until an event of it is longer than `most` bytes.
+/// Returns the stream up to an event of more than `most` bytes.
 pub(super) fn bounded(
     stream: Body,
     most: usize,
@@ -42,7 +42,7 @@ impl EventSize {
         }
     }
 
-    /// Whether the event is not too long yet.
+    /// Counts bytes. Returns whether the event is within the limit.
     fn take(&mut self, bytes: &[u8]) -> bool {
         for &byte in bytes {
             let is_second_half = self.after_return && byte == b'\n';
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_is_counted_for_itself() {
+    fn counts_each_event_separately() {
         for end in ["\n", "\r", "\r\n"] {
             let event = format!("data: abc{end}{end}").repeat(3);
             assert!(fits(&event), "{event:?}");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_comes_after_what_is_too_long() {
+    async fn ends_after_a_long_event() {
         let pieces = ["data: a\n\n", "data: 0123456789", "\n\n", "data: b\n\n"];
         let pieces = pieces.map(|piece| Ok(Bytes::from_static(piece.as_bytes())));
         let stream = bounded(stream::iter(pieces).boxed(), 10);

@@ -1,22 +1,22 @@
 //! How a child process came to its end.
 
-use super::shortened;
+use crate::mcp::shortened;
 use std::process::ExitStatus;
 
-/// How a child came to its end, as far as it is known.
+/// The end of a child process, as far as it is known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ending {
-    /// It has ended, and nothing of it runs any more.
-    pub(super) status: Option<Result<ExitStatus, String>>,
-    /// What it did that it may not.
-    pub(super) fault: Option<String>,
+pub(in crate::mcp) struct Ending {
+    /// The exit status, once the child and its process group have ended.
+    pub(in crate::mcp) status: Option<Result<ExitStatus, String>>,
+    /// The child's violation of a limit.
+    pub(in crate::mcp) fault: Option<String>,
     /// The last line of its standard error.
-    pub(super) last_words: String,
+    pub(in crate::mcp) last_words: String,
 }
 
 impl Ending {
-    /// In words for the model: without the server's own.
-    pub(super) fn reason(&self) -> String {
+    /// Returns the reason in words for the model, without the server's own text.
+    pub(in crate::mcp) fn reason(&self) -> String {
         match (&self.fault, &self.status) {
             (Some(fault), _) => fault.clone(),
             (None, Some(Ok(status))) => format!("it ended with {status}"),
@@ -25,8 +25,8 @@ impl Ending {
         }
     }
 
-    /// In words for the developer.
-    pub(super) fn full_reason(&self) -> String {
+    /// Returns the reason in words for the developer.
+    pub(in crate::mcp) fn full_reason(&self) -> String {
         let reason = self.reason();
         if self.last_words.is_empty() {
             return reason;

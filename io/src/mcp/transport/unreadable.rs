@@ -1,16 +1,16 @@
-//! Messages that the MCP SDK passes over, which would leave the call that they answer waiting.
+//! Messages that the MCP SDK cannot read: it skips them, and the calls that they answer would wait.
 
 use rmcp::model::ServerJsonRpcMessage;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use stepwell_core::tool::repair_surrogates;
 
-/// What JSON-RPC has for a message that is no JSON.
+/// The error code of JSON-RPC for a message that is no JSON.
 const PARSE_ERROR: i64 = -32_700;
 
-/// Returns the message as it is if the SDK can read it, or repaired: Python writes a file name that is not UTF-8 with lone
-/// surrogates, which are no text. What cannot be repaired becomes an error that answers the same request: the one that
-/// the message names, or `asked`.
+/// Returns the message unchanged if the SDK can read it, or repaired: Python writes a file name that is not UTF-8 with
+/// lone surrogates, which are no text. A message that cannot be repaired becomes an error that answers the same
+/// request: the request that the message names, or `asked`.
 pub(super) fn readable<'m>(message: &'m [u8], asked: Option<&Value>) -> Cow<'m, [u8]> {
     let trimmed = message.trim_ascii();
     if !trimmed.starts_with(b"{") {
@@ -27,8 +27,12 @@ pub(super) fn readable<'m>(message: &'m [u8], asked: Option<&Value>) -> Cow<'m, 
     if serde_json::from_str::<ServerJsonRpcMessage>(&text).is_ok() {
         return Cow::Owned(text.into_owned().into_bytes());
     }
-    let said = Said::of(&text);
-    let id = said.id.as_ref().or(asked).filter(|_| !said.has_method);
+    let outline = MessageOutline::of(&text);
+    let id = outline
+        .id
+        .as_ref()
+        .or(asked)
+        .filter(|_| !outline.has_method);
     let Some(id) = id else {
         return Cow::Borrowed(message);
     };
@@ -41,18 +45,18 @@ pub(super) fn readable<'m>(message: &'m [u8], asked: Option<&Value>) -> Cow<'m, 
     Cow::Owned(error.to_string().into_bytes())
 }
 
-/// What can be seen of a message that is no JSON.
+/// The outermost members of a message that is no JSON.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct MessageOutline {
     id: Option<Value>,
-    /// It is no answer, but a request or a notification.
+    /// The message is a request or a notification.
     has_method: bool,
 }
 
-impl Said {
-    /// Looks at the members of the outermost object, whatever is wrong within them.
+impl MessageOutline {
+    /// Reads the members of the outermost object, whatever is wrong inside of them.
     fn of(text: &str) -> Self {
-        let mut said = Self::default();
+        let mut outline = Self::default();
         let (mut depth, mut at) = (0_usize, 0);
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(at) {
@@ -67,14 +71,14 @@ impl Said {
                     if let Some(value) = value.strip_prefix(':')
                         && depth == 1
                     {
-                        said.member(name, value.trim_start());
+                        outline.member(name, value.trim_start());
                     }
                 }
                 _ => {}
             }
             at += 1;
         }
-        said
+        outline
     }
 
     fn member(&mut self, name: &str, value: &str) {
@@ -90,7 +94,7 @@ impl Said {
     }
 }
 
-/// The place of the quotation mark that ends the string which begins at `start`.
+/// Returns the position of the quotation mark that ends the string which begins at `start`.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(&byte) = bytes.get(at) {
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_alone_what_can_be_read_or_is_no_answer() {
+    fn leaves_readable_messages_unchanged() {
         for message in [
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
             "Welcome!",
@@ -137,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_the_request_of_a_message_that_cannot_be_read() {
+    fn answers_the_request_of_an_unreadable_message() {
         for (message, id) in [
             (r#"{"jsonrpc":"2.0","id":7,"result":{"a":NaN}}"#, json!(7)),
             (

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 
-/// The variables that a server gets of the app's environment, as those of the MCP SDKs do: what programs need to run, and
-/// the user's language. All else may be a secret: a database's password, the token of a collector.
-const PASSED: &[&str] = if cfg!(windows) {
+/// The variables of the app's environment that every server gets, as with the MCP SDKs: what programs need to run, and
+/// the user's language. All others may be secret: a database's password, the token of a collector.
+const PASSED_VARIABLES: &[&str] = if cfg!(windows) {
     &[
         "APPDATA",
         "COMSPEC",
@@ -32,8 +32,8 @@ const PASSED: &[&str] = if cfg!(windows) {
     ]
 };
 
-/// The environment of a server: what is passed on, and what its entry says. A value `${NAME}` there is that of the app's
-/// own variable.
+/// Returns the environment of a server: the variables that are passed on, and those of its entry. A value `${NAME}`
+/// there is that of the app's variable.
 ///
 /// # Errors
 /// The app has no such variable.
@@ -45,10 +45,10 @@ pub(super) fn environment(
         let Some(name) = name.to_str() else {
             return false;
         };
-        // Windows does not tell `Path` from `PATH`.
+        // Windows does not distinguish `Path` from `PATH`.
         let is = |other: &str| name == other || (cfg!(windows) && name.eq_ignore_ascii_case(other));
         name.starts_with("LC_")
-            || PASSED.iter().any(|passed| is(passed))
+            || PASSED_VARIABLES.iter().any(|passed| is(passed))
             || passed.iter().any(|passed| is(passed))
     };
     let inherited = env::vars_os().filter(|(name, _)| is_passed(name));
