@@ -2,7 +2,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use stepwell_core::Timestamp;
 use tokio::time::Instant;
 
-/// The wall clock at the start of a turn, and a monotone one from then on. It follows tokio's clock, so tests may
+/// The wall clock at the start of a turn, and a monotonic clock from then on. It follows tokio's clock, so tests may
 /// pause it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
@@ -25,9 +25,9 @@ impl Clock {
         Timestamp(self.epoch).after(self.start.elapsed())
     }
 
-    /// The instant of a timestamp; a wait of 30 years stands for all longer ones.
+    /// Returns the instant of a timestamp, at most 30 years ahead.
     pub(crate) fn instant(&self, at: Timestamp) -> Instant {
-        const LONG: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-        self.start + at.since(Timestamp(self.epoch)).min(LONG)
+        const MAX_WAIT: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+        self.start + at.since(Timestamp(self.epoch)).min(MAX_WAIT)
     }
 }

@@ -5,19 +5,19 @@ use http::{HeaderValue, Uri};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::borrow::Cow;
 
-/// What a path may not hold as it is; people's addresses do. What is not ASCII is encoded in any case.
-const UNSAFE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
+/// Characters that a path may not hold unencoded, but that users type. Characters outside of ASCII are always encoded.
+const ENCODED_CHARACTERS: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
 
-/// Where a request goes.
+/// The address of a request.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) uri: Uri,
-    /// `Authorization` for the user and password that the address held.
+    /// The header `Authorization`, from a user and password in the address.
     pub(super) credentials: Option<HeaderValue>,
 }
 
 pub(super) fn read(url: &str) -> Result<Address, SendError> {
-    let encoded: Cow<'_, str> = utf8_percent_encode(url.trim(), UNSAFE).into();
+    let encoded: Cow<'_, str> = utf8_percent_encode(url.trim(), ENCODED_CHARACTERS).into();
     let uri: Uri = encoded
         .parse()
         .map_err(|error| SendError::malformed(&error))?;
@@ -55,7 +55,7 @@ pub(super) fn read(url: &str) -> Result<Address, SendError> {
     })
 }
 
-/// `user:password` of an address, as a header.
+/// Returns `user:password` of an address as a header.
 fn basic(user: &str) -> Result<HeaderValue, SendError> {
     let (user, password) = user.split_once(':').unwrap_or((user, ""));
     let mut pair: Vec<u8> = percent_decode_str(user).collect();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_an_address() {
+    fn reads_addresses_as_users_type_them() {
         assert_eq!(uri("http://localhost:11434"), "http://localhost:11434/");
         assert_eq!(
             uri(" http://host/a b/é?q=\"x\"#part "),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused_without_being_repeated() {
+    fn refuses_other_texts_without_repeating_them() {
         for url in [
             "localhost:80/v1?key=hush",
             "ftp://host/hush",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_in_the_address_goes_into_a_header() {
+    fn moves_a_user_into_a_header() {
         let address = read("http://ada:p%40ss@host:8080/v1").expect("an address");
         assert_eq!(address.uri, "http://host:8080/v1");
         let credentials = address.credentials.expect("there are some");

@@ -1,7 +1,7 @@
 //! The HTTP client of agents.
 
+use super::app_transport::AppTransport;
 use super::error::{HttpClientError, SendError};
-use super::own::Own;
 use super::pool::Pool;
 use super::redirect::redirect_body;
 use super::response::Response;
@@ -13,26 +13,26 @@ use std::error::Error;
 use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
 
-/// The longest answer of an [`HttpClient::exchange`], in bytes.
-const LONGEST_ANSWER: usize = 64 << 20;
+/// The most bytes of an answer to [`HttpClient::exchange`].
+const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// The HTTP client of agents, for apps that set up many agents: a client has its own connections, and takes a while to
-/// make. A clone is another handle on the same connections.
+/// set up. Clones share their connections.
 ///
 /// Addresses with `https://` need the feature `tls`, which is on by default: rustls with ring, unless the app chose
-/// another crypto provider for the whole process, the system's own trust in certificates (on Android Mozilla's list of
-/// them, which the library brings along), and HTTP/2 where the server speaks it. A connection is waited for 30 seconds. There is no other time limit: the machine's clocks know what is
-/// silence and what is a tool at work. Proxies are taken from the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and
-/// `NO_PROXY`.
+/// another crypto provider for the process, the system's trusted certificates (on Android Mozilla's list, which the
+/// library contains), and HTTP/2 where the server supports it. A connection must be made within 30 seconds. There is no
+/// other time limit: the machine's clocks distinguish silence from a tool at work. Proxies are taken from the variables
+/// `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
 ///
-/// A redirect is followed only where it changes neither the request nor who gets it: 307 or 308, to the same scheme, host
-/// and port, at most 10 times. The key and the conversation are sent to nobody else.
+/// A redirect is followed only where it changes neither the request nor its recipient: 307 or 308, to the same scheme,
+/// host and port, at most 10 times. The key and the conversation are sent to no other server.
 ///
-/// A request without a `User-Agent` gets `stepwell/VERSION (Rust)`; see [`for_language`](Self::for_language). None has a
-/// key by which the provider would know a retry again: of those in the table none honours one, as OpenAI's and
-/// Anthropic's own clients send none (<https://github.com/anthropics/anthropic-sdk-typescript/pull/1144>).
+/// A request without a `User-Agent` gets `stepwell/VERSION (Rust)`; see [`for_language`](Self::for_language). Requests
+/// have no idempotency key: no provider in the table honours one, and the clients of OpenAI and Anthropic send none
+/// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/1144>).
 ///
-/// What another HTTP stack sends, or a test answers itself, is a client by [`from_fn`](Self::from_fn).
+/// [`from_fn`](Self::from_fn) makes a client of another HTTP stack, or of a test that answers requests itself.
 #[cfg_attr(
     feature = "reqwest",
     doc = "An app that has a `reqwest::Client` makes one of it by [`From`]: then that client's settings hold, for redirects
@@ -43,16 +43,16 @@ too."
     doc = "With the feature `reqwest` an app makes one of a `reqwest::Client` that it has set up itself."
 )]
 #[derive(Clone, Debug)]
-pub struct HttpClient(Kind);
+pub struct HttpClient(ClientKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ClientKind {
     Pool(Arc<Pool>),
-    Own(Own),
+    AppTransport(AppTransport),
 }
 
 impl HttpClient {
-    /// A client with connections of its own.
+    /// Returns a client with its own connections.
     ///
     /// # Errors
     /// The system's certificates cannot be used.
@@ -60,36 +60,36 @@ impl HttpClient {
         Pool::new().map(Self::of)
     }
 
-    /// The same for a library in another language that has this one within: requests name it in `User-Agent`, as
-    /// `stepwell/VERSION (LANGUAGE)`. Here the language is Rust.
+    /// Returns a client for a library in another language: its requests name it in `User-Agent`, as
+    /// `stepwell/VERSION (LANGUAGE)`.
     ///
     /// # Errors
     /// The system's certificates cannot be used.
     pub fn for_language(language: &str) -> Result<Self, HttpClientError> {
         const LIBRARY: &str = concat!("stepwell/", env!("CARGO_PKG_VERSION"));
-        // A name that no header can hold is left out.
+        // A language that is no valid header value is left out.
         let user_agent = HeaderValue::from_str(&format!("{LIBRARY} ({language})"))
             .unwrap_or(HeaderValue::from_static(LIBRARY));
         Ok(Self::of(Pool::new()?.with_user_agent(user_agent)))
     }
 
-    /// One that has a new connection for each request.
+    /// Returns a client that makes a new connection for each request.
     #[cfg(feature = "mcp")]
     pub(crate) fn without_reuse() -> Result<Self, HttpClientError> {
         Pool::without_reuse().map(Self::of)
     }
 
     fn of(pool: Pool) -> Self {
-        Self(Kind::Pool(Arc::new(pool)))
+        Self(ClientKind::Pool(Arc::new(pool)))
     }
 
-    /// A client that sends requests as the app does: with an HTTP stack of its own, or with none, in a test that answers
-    /// them itself. `send` gives the answer as soon as its headers are there; its body comes piece by piece, and is
-    /// dropped where the rest is not wanted any more. Redirects, proxies and time limits are `send`'s own matter. A user
-    /// and a password in the address have become the header `Authorization`.
+    /// Returns a client that sends requests by the app's code: by an HTTP stack of the app's, or by none, in a test
+    /// that answers requests itself. `send` returns the answer as soon as its headers have arrived; its body is a
+    /// stream of chunks, which is dropped when the rest is not needed. Redirects, proxies and time limits are up to
+    /// `send`. A user and a password in the address have become the header `Authorization`.
     ///
-    /// An error's text goes into the turn's outcome and into the log, with the texts of its causes: it should hold neither
-    /// keys nor addresses. [`SendError::new`] makes one of a text.
+    /// The text of an error, and the texts of its causes, go into the turn's outcome and into the log: they should hold
+    /// neither keys nor addresses. [`SendError::new`] makes an error from a text.
     ///
     /// ```
     /// use futures::stream;
@@ -125,13 +125,13 @@ impl HttpClient {
                 Ok(answer.map(|body| body.map_err(|error| SendError::of(&error)).boxed()))
             })
         };
-        Self(Kind::Own(Own::new(send)))
+        Self(ClientKind::AppTransport(AppTransport::new(send)))
     }
 
-    /// Sends a request and takes the whole answer: its status and its body.
+    /// Sends a request and reads the complete answer: its status and its body.
     ///
     /// # Errors
-    /// No answer came, or it broke off, or it is longer than 64 MiB.
+    /// No answer came, its body ended early, or it is longer than 64 MiB.
     pub async fn exchange(&self, request: HttpRequest) -> Result<(u16, Vec<u8>), SendError> {
         let (head, mut body) = self.send(request).await?.into_parts();
         if let Some(body) = redirect_body(head.status) {
@@ -140,14 +140,14 @@ impl HttpClient {
         let mut answer = Vec::new();
         while let Some(piece) = body.next().await {
             answer.extend_from_slice(&piece?);
-            if answer.len() > LONGEST_ANSWER {
-                return Err(SendError::too_long(LONGEST_ANSWER));
+            if answer.len() > MAX_ANSWER_BYTES {
+                return Err(SendError::too_long(MAX_ANSWER_BYTES));
             }
         }
         Ok((head.status.as_u16(), answer))
     }
 
-    /// Sends a request; the answer is there as soon as its headers are.
+    /// Sends a request, and returns the answer as soon as its headers have arrived.
     pub(crate) async fn send(&self, request: HttpRequest) -> Result<Response, SendError> {
         let method =
             Method::from_bytes(request.method.as_bytes()).map_err(|e| SendError::malformed(&e))?;
@@ -171,8 +171,8 @@ impl HttpClient {
         body: Bytes,
     ) -> Result<Response, SendError> {
         match &self.0 {
-            Kind::Pool(pool) => pool.request(method, url, headers, body).await,
-            Kind::Own(own) => own.request(method, url, headers, body).await,
+            ClientKind::Pool(pool) => pool.request(method, url, headers, body).await,
+            ClientKind::AppTransport(own) => own.request(method, url, headers, body).await,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How a connection is made: TCP, through a proxy if one is named, TLS if the address wants it.
+//! Makes connections: TCP, through a proxy if one is configured, TLS if the address demands it.
 
 use super::error::BoxError;
 use super::proxy::{ProxyConnector, ToProxy};
@@ -14,14 +14,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tower_service::Service;
 
-/// So long a connection may take to be made: all of it together.
+/// The time limit for making a connection, with proxy and TLS.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// After so much silence the system asks whether the other side is still there, and again as often.
-const KEEPALIVE: Duration = Duration::from_secs(15);
+/// The time without traffic after which the system probes the connection, and the time between probes.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// As often it asks without an answer, before the connection is lost.
-const KEEPALIVE_RETRIES: u32 = 3;
+/// The number of probes without an answer after which the connection is lost.
+const MAX_KEEPALIVE_PROBES: u32 = 3;
 
 #[cfg(feature = "tls")]
 type Secured = HttpsConnector<ProxyConnector>;
@@ -34,7 +34,7 @@ pub(super) struct Connector(Secured);
 impl Connector {
     #[cfg(feature = "tls")]
     pub(super) fn new(proxies: Arc<Matcher>, config: rustls::ClientConfig) -> Self {
-        // HTTP/2 is for the server: a proxy is spoken to in HTTP/1.1.
+        // HTTP/2 is for the server: a proxy gets HTTP/1.1.
         let to_proxy: ToProxy = HttpsConnectorBuilder::new()
             .with_tls_config(config.clone())
             .https_or_http()
@@ -58,16 +58,16 @@ impl Connector {
 
 fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
-    // TLS is put over it.
+    // TLS is a layer above.
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
     tcp.set_nodelay(true);
-    tcp.set_keepalive(Some(KEEPALIVE));
-    tcp.set_keepalive_interval(Some(KEEPALIVE));
-    tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
-    // The same for what was sent and not acknowledged.
+    tcp.set_keepalive(Some(KEEPALIVE_INTERVAL));
+    tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
+    tcp.set_keepalive_retries(Some(MAX_KEEPALIVE_PROBES));
+    // The same limit for data that was sent and not acknowledged.
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
-    tcp.set_tcp_user_timeout(Some(2 * KEEPALIVE));
+    tcp.set_tcp_user_timeout(Some(2 * KEEPALIVE_INTERVAL));
     tcp
 }
 

@@ -17,35 +17,35 @@ pub enum HttpClientError {
     Tls(#[from] rustls::Error),
 }
 
-/// Why a request has no answer, or not the whole of one: what failed, and what caused it. It never holds the address,
+/// Why a request has no answer, or an incomplete one: the failure and its causes. The text never holds the address,
 /// which may hold a key.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SendError(String);
 
 impl SendError {
-    /// An error of the app's own transport, of which `what` is told: neither keys nor addresses belong there.
+    /// Returns an error of the app's transport. The text should hold neither keys nor addresses.
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 
-    /// What the app's own transport says, and what caused it.
+    /// Returns an error of the app's transport, with its causes.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         Self::with_causes(&error.to_string(), error.source())
     }
 
-    /// The request cannot be sent as it is.
+    /// Returns the error of a request that cannot be sent.
     pub(crate) fn malformed(cause: &(dyn Error + 'static)) -> Self {
         Self::with_causes("the request is malformed", Some(cause))
     }
 
-    /// The address is none that can be asked.
+    /// Returns the error of an address that cannot be used.
     pub(super) fn address(reason: &str) -> Self {
         Self(format!("the request is malformed: {reason}"))
     }
 
-    /// No answer came. `cause` is what is below the client's own error.
+    /// Returns the error of a request without an answer. `cause` is the source of the client's error.
     pub(super) fn unanswered(is_connect: bool, cause: Option<&(dyn Error + 'static)>) -> Self {
         let what = match cause {
             Some(cause) if is_timeout(cause) => "timed out",
@@ -55,7 +55,7 @@ impl SendError {
         Self::with_causes(what, cause)
     }
 
-    /// The body ended before its end.
+    /// Returns the error of a body that ended early.
     pub(super) fn broken_off(cause: &(dyn Error + 'static)) -> Self {
         let what = match is_timeout(cause) {
             true => "timed out",
@@ -73,7 +73,7 @@ impl SendError {
         Self(format!("the answer is longer than {most} bytes"))
     }
 
-    /// The libraries' own text alone says too little: the reason is in what caused it.
+    /// Returns an error with the texts of its causes: a library's own text does not say enough.
     pub(super) fn with_causes(what: &str, mut cause: Option<&(dyn Error + 'static)>) -> Self {
         let mut text = what.to_owned();
         while let Some(error) = cause {

@@ -1,10 +1,10 @@
-//! The HTTP client of agents: connections of its own, or whatever the app sends requests with.
+//! The HTTP client of agents, with its own connections or with an HTTP stack of the app's.
 
 mod address;
+mod app_transport;
 mod client;
 mod connector;
 mod error;
-mod own;
 mod pool;
 mod proxy;
 mod redirect;

@@ -1,4 +1,4 @@
-//! Requests on connections that are kept.
+//! A client with a pool of connections.
 
 use super::connector::Connector;
 use super::error::{HttpClientError, SendError};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub(super) struct Pool {
     client: Client<Connector, Full<Bytes>>,
     proxies: Arc<Matcher>,
-    /// What requests say of who sends them, if they say nothing themselves.
+    /// The `User-Agent` of requests that have none.
     user_agent: HeaderValue,
 }
 
-const USER_AGENT_OF_RUST: &str = concat!("stepwell/", env!("CARGO_PKG_VERSION"), " (Rust)");
+const DEFAULT_USER_AGENT: &str = concat!("stepwell/", env!("CARGO_PKG_VERSION"), " (Rust)");
 
 impl Pool {
     pub(super) fn new() -> Result<Self, HttpClientError> {
@@ -56,11 +56,11 @@ impl Pool {
         Ok(Self {
             client: builder.build(connector),
             proxies,
-            user_agent: HeaderValue::from_static(USER_AGENT_OF_RUST),
+            user_agent: HeaderValue::from_static(DEFAULT_USER_AGENT),
         })
     }
 
-    /// The same with another word for who sends.
+    /// Sets the `User-Agent`.
     pub(super) fn with_user_agent(mut self, user_agent: HeaderValue) -> Self {
         self.user_agent = user_agent;
         self
@@ -99,7 +99,7 @@ impl Pool {
             let response =
                 sent.map_err(|error| SendError::unanswered(error.is_connect(), error.source()))?;
             match redirect::target(&uri, response.status(), response.headers()) {
-                Some(target) if redirects < redirect::MOST => {
+                Some(target) if redirects < redirect::MAX_REDIRECTS => {
                     redirects += 1;
                     uri = target;
                 }
@@ -115,7 +115,8 @@ impl Pool {
         }
     }
 
-    /// What a proxy that hands requests on is told. One that only passes bytes was told when the connection was made.
+    /// Returns the credentials for a proxy that forwards requests. A proxy that tunnels got them when the connection
+    /// was made.
     fn proxy_credentials(&self, uri: &Uri) -> Option<HeaderValue> {
         if uri.scheme() != Some(&Scheme::HTTP) {
             return None;

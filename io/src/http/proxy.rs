@@ -27,8 +27,7 @@ type Inner = hyper_rustls::MaybeHttpsStream<TokioIo<TcpStream>>;
 #[cfg(not(feature = "tls"))]
 type Inner = TokioIo<TcpStream>;
 
-/// Makes the connection on which a server is spoken to: to itself, to a proxy that hands the requests on (`http://`), or
-/// to a proxy that only passes bytes (`https://`).
+/// Connects to a server, to a proxy that forwards requests (`http://`), or through a proxy that tunnels (`https://`).
 #[derive(Clone, Debug)]
 pub(super) struct ProxyConnector {
     tcp: HttpConnector,
@@ -40,7 +39,7 @@ pub(super) struct ProxyConnector {
 #[derive(Debug)]
 pub(super) struct Stream {
     inner: Inner,
-    /// The other side is a proxy that wants to know each request's full address.
+    /// The peer is a proxy that needs the full address of each request.
     is_proxy: bool,
 }
 
@@ -95,7 +94,7 @@ fn direct(tcp: TokioIo<TcpStream>) -> Inner {
     tcp
 }
 
-/// Whether the proxy speaks what is spoken here.
+/// Checks that the proxy's protocol is supported.
 fn check(proxy: &Intercept) -> Result<(), BoxError> {
     match proxy.uri().scheme_str() {
         Some("http") => Ok(()),

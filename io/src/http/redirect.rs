@@ -1,16 +1,16 @@
-//! Which redirects are followed: those that change neither the request nor who gets it.
+//! Chooses the redirects that are followed: those that change neither the request nor its recipient.
 
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode, Uri};
 
-/// The most redirects of one request.
-pub(super) const MOST: usize = 10;
+/// The maximum number of redirects of one request.
+pub(super) const MAX_REDIRECTS: usize = 10;
 
-/// The body of an answer that is a redirect which is not followed, in the form in which providers report errors.
+/// The body that stands for a redirect which is not followed, in the form of a provider's error.
 const NOT_FOLLOWED: &str = r#"{"error":{"message":"the server redirects to another address, and the request is not sent there; if that address is right, make it the base URL"}}"#;
 
-/// Where the request goes next, if it may. With another status than 307 and 308 it would become a `GET` without a body;
-/// another origin would get the key and the conversation.
+/// Returns the target of a redirect that is followed. With another status than 307 and 308 the request would become a
+/// `GET` without a body; another origin would get the key and the conversation.
 pub(super) fn target(from: &Uri, status: StatusCode, headers: &HeaderMap) -> Option<Uri> {
     if !matches!(
         status,
@@ -22,7 +22,7 @@ pub(super) fn target(from: &Uri, status: StatusCode, headers: &HeaderMap) -> Opt
     (origin(from) == origin(&to)).then_some(to)
 }
 
-/// The body of a refusal in the place of the one that came with a redirect, which is a page for people.
+/// Returns a body for a redirect that is not followed. Its own body is a page for users.
 pub(crate) fn redirect_body(status: StatusCode) -> Option<Vec<u8>> {
     status.is_redirection().then(|| NOT_FOLLOWED.into())
 }
@@ -34,7 +34,7 @@ fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
     Some((scheme, uri.host()?.to_ascii_lowercase(), port))
 }
 
-/// A reference as the server gives it, in full (RFC 3986, section 5.2).
+/// Resolves a reference of the server (RFC 3986, section 5.2).
 fn resolve(from: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.split('#').next().unwrap_or_default();
     let scheme = from.scheme_str()?;
@@ -45,7 +45,7 @@ fn resolve(from: &Uri, reference: &str) -> Option<Uri> {
         .find([':', '/', '?'])
         .is_some_and(|at| reference[at..].starts_with(':'))
     {
-        // It has a scheme of its own.
+        // The reference has its own scheme.
         return reference.parse().ok();
     }
     let path_end = reference.find('?').unwrap_or(reference.len());
@@ -65,7 +65,7 @@ fn resolve(from: &Uri, reference: &str) -> Option<Uri> {
     format!("{scheme}://{authority}{path}{query}").parse().ok()
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut parts = path.split('/').skip(1).peekable();
@@ -75,7 +75,7 @@ fn without_dots(path: &str) -> String {
                 if part == ".." {
                     kept.pop();
                 }
-                // It names a folder.
+                // The path ends with a folder.
                 if parts.peek().is_none() {
                     kept.push("");
                 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_origin_is_followed_however_it_is_written() {
+    fn follows_each_form_of_the_same_origin() {
         for (location, to) in [
             ("http://HOST:8080/v2?b=2#part", "http://HOST:8080/v2?b=2"),
             ("//host:8080/v2", "http://host:8080/v2"),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn follows_no_other_target() {
         for location in [
             "http://other:8080/v1",
             "http://host/v1",

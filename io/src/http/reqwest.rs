@@ -1,4 +1,4 @@
-//! The app's own `reqwest::Client`.
+//! A `reqwest::Client` of the app's.
 
 use super::client::HttpClient;
 use super::error::SendError;
@@ -23,7 +23,7 @@ impl From<Client> for HttpClient {
     }
 }
 
-/// Its own text holds the address, which may hold a key; what caused it does not.
+/// Converts an error of reqwest. Its text holds the address, which may hold a key; the texts of its causes do not.
 fn failure(error: &Error) -> SendError {
     let what = match error {
         _ if error.is_timeout() => "timed out",

@@ -2,8 +2,8 @@ use super::error::SendError;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
-/// An answer, whatever its status. Its body is still to come.
+/// An answer with any status. Its body is still to come.
 pub(crate) type Response = http::Response<Body>;
 
-/// An answer's body, as it comes. Dropping it gives the rest up.
+/// The body of an answer, as a stream. Dropping it cancels the rest.
 pub(crate) type Body = BoxStream<'static, Result<Bytes, SendError>>;

@@ -5,12 +5,13 @@ use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, ring};
 use std::sync::{Arc, Mutex};
 
-/// What all clients of the process share, and the crypto provider that it was made with, if the app has installed one. To
-/// read the system's certificates takes some 15 ms.
+/// The configuration that all clients of the process share, and the crypto provider that it was made with, if the app
+/// has installed one. Reading the system's certificates takes some 15 ms.
 static SHARED: Mutex<Option<(Option<Arc<CryptoProvider>>, ClientConfig)>> = Mutex::new(None);
 
-/// TLS with what the system trusts, which is read once; on Android with Mozilla's roots. The crypto provider is the process's, if
-/// the app installed one, else ring: it is given by value, since to install one is the app's to do.
+/// Returns a TLS configuration with the system's trusted certificates, which are read once; on Android with Mozilla's.
+/// The crypto provider is the process's, if the app installed one, else ring. It is passed by value: only the app may
+/// install one.
 pub(super) fn config() -> Result<ClientConfig, HttpClientError> {
     let installed = CryptoProvider::get_default().cloned();
     let mut shared = lock(&SHARED);
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_systems_certificates_are_read_once() {
+    fn reads_certificates_once() {
         let (one, other) = (config().unwrap(), config().unwrap());
         assert!(Arc::ptr_eq(&one.key_log, &other.key_log));
     }

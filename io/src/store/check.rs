@@ -1,4 +1,4 @@
-//! What every store refuses in the same words, for those who write a [`Store`](super::Store). Each gives
+//! The refusals that all stores share, for implementations of [`Store`](super::Store). Each check returns
 //! [`StoreError::Refused`] with the reason.
 
 use super::error::StoreError;
@@ -7,19 +7,19 @@ use stepwell_core::RunId;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 
-/// The longest name, in bytes: three of them fit into one entry of PostgreSQL's indexes.
-const LONGEST_NAME: usize = 800;
+/// The most bytes of a name: three names fit into one entry of PostgreSQL's indexes.
+const MAX_NAME_BYTES: usize = 800;
 
-/// Names are in indexes.
+/// Checks a name. Names are in indexes.
 fn name(what: &str, text: &str) -> Result<(), StoreError> {
-    if text.len() > LONGEST_NAME {
-        let message = format!("{what} is longer than {LONGEST_NAME} bytes");
+    if text.len() > MAX_NAME_BYTES {
+        let message = format!("{what} is longer than {MAX_NAME_BYTES} bytes");
         return Err(StoreError::Refused { message });
     }
     plain(what, text)
 }
 
-/// Databases take no NUL in a text. JSON has none.
+/// Checks a text: databases accept no NUL. JSON has none.
 fn plain(what: &str, text: &str) -> Result<(), StoreError> {
     if text.contains('\0') {
         let message = format!("{what} holds a NUL character");
@@ -39,26 +39,26 @@ pub(super) fn turn(key: &TurnKey) -> Result<(), StoreError> {
     name("the turn's id", &key.turn)
 }
 
-/// A title: any text without a NUL.
+/// Checks a title: any text without NUL.
 ///
 /// # Errors
-/// It is something else.
+/// It is invalid.
 pub fn title(title: &str) -> Result<(), StoreError> {
     plain("the title", title)
 }
 
-/// An owner's name: at most 800 bytes, without a NUL.
+/// Checks an owner's name: at most 800 bytes, without NUL.
 ///
 /// # Errors
-/// It is something else.
+/// It is invalid.
 pub fn owner(owner: &str) -> Result<(), StoreError> {
     name("the owner's name", owner)
 }
 
-/// The names of a turn that begins, and its title.
+/// Checks the names of a new turn, and its title.
 ///
 /// # Errors
-/// It is something else.
+/// It is invalid.
 pub fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
     turn(&new.key)?;
     owner(&new.owner)?;
@@ -68,10 +68,10 @@ pub fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
     new.title.as_deref().map_or(Ok(()), title)
 }
 
-/// The blocks must be numbered as the batch says.
+/// Checks that the blocks are numbered as the batch says.
 ///
 /// # Errors
-/// They are not, or a turn that goes on has an outcome.
+/// They are not, or a turn that continues has an outcome.
 pub fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
     let refused = |message: String| Err(StoreError::Refused { message });
     let numbers = batch.first..;
@@ -117,7 +117,7 @@ pub(super) fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreEr
     }
 }
 
-/// The event itself must be there, not only those before it.
+/// Checks that the event itself is stored, not only those before it.
 pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), StoreError> {
     if index < next {
         Ok(())
@@ -130,28 +130,28 @@ pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), St
     }
 }
 
-/// Events of a log: any texts without a NUL.
+/// Checks events of a log: any texts without NUL.
 ///
 /// # Errors
-/// It is something else.
+/// It is invalid.
 pub fn events(events: &[String]) -> Result<(), StoreError> {
     events.iter().try_for_each(|event| plain("an event", event))
 }
 
-/// A command to an owner: names as others, and a text without a NUL.
+/// Checks a command to an owner: valid names, and a text without NUL.
 ///
 /// # Errors
-/// It is something else.
+/// It is invalid.
 pub fn command(command: &SentCommand) -> Result<(), StoreError> {
     name("the command's id", &command.id)?;
     owner(&command.owner)?;
     plain("a command", &command.command)
 }
 
-/// A reply to a command: any text without a NUL.
+/// Checks a reply to a command: any text without NUL.
 ///
 /// # Errors
-/// It is something else.
+/// It is invalid.
 pub fn reply(reply: &str) -> Result<(), StoreError> {
     plain("a reply", reply)
 }

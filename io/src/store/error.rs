@@ -6,23 +6,23 @@ use stepwell_core::registry::ThreadKey;
 /// The result of a method of a store.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// Why a store did not do what it was asked to. Nothing has changed, unless it says otherwise.
+/// Why a store refused a request, or failed. Nothing has changed, unless the error says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The turn has another owner by now: the writer is to stop, and to leave the turn alone.
+    /// The turn has another owner by now: the writer must stop, and leave the turn alone.
     #[error(
-        "the turn `{turn}` is of generation {current} by now, and the writer is of {given}: another host goes on with it"
+        "the turn `{turn}` has generation {current} by now, and the writer has {given}: another host continues it"
     )]
     Stale {
         /// The turn.
         turn: RunId,
         /// The writer's generation.
         given: Generation,
-        /// The owner's.
+        /// The owner's generation.
         current: Generation,
     },
-    /// The thread has an unfinished turn: claim that one and bring it to its end first.
+    /// The thread has an unfinished turn: claim and end that turn first.
     #[error(
         "the thread has an unfinished turn, `{turn}`, which `{owner}` has: it must end before another begins"
     )]
@@ -31,7 +31,7 @@ pub enum StoreError {
         turn: RunId,
         /// Its generation, to claim it with.
         generation: Generation,
-        /// Who has it.
+        /// Its owner.
         owner: String,
     },
     /// The thread has a turn of this id.
@@ -40,13 +40,13 @@ pub enum StoreError {
         /// The turn.
         turn: RunId,
     },
-    /// The turn has come to its end, which stands.
+    /// The turn has ended.
     #[error("the turn `{turn}` has ended: nothing can be added")]
     Closed {
         /// The turn.
         turn: RunId,
     },
-    /// Something before it is missing.
+    /// Blocks or events before it are missing.
     #[error("number {given} of the turn `{turn}` is beyond what is stored: the next is {next}")]
     Gap {
         /// The turn.
@@ -56,7 +56,7 @@ pub enum StoreError {
         /// The number that would follow.
         next: u64,
     },
-    /// The number is taken by another content.
+    /// The number is stored with another content.
     #[error("number {number} of the turn `{turn}` is stored with another content, which stays")]
     Conflict {
         /// The turn.
@@ -79,50 +79,50 @@ pub enum StoreError {
     /// The request itself cannot be stored.
     #[error("this cannot be stored: {message}")]
     Refused {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// There is no room left.
+    /// The store is full.
     #[error("the store is full: {message}; make room")]
     Full {
-        /// The store's words.
+        /// The store's message.
         message: String,
     },
-    /// It may be read only.
+    /// The store is read-only.
     #[error("the store can be read but not written: {message}; check the rights and the disk")]
     ReadOnly {
-        /// The store's words.
+        /// The store's message.
         message: String,
     },
-    /// It cannot be reached, or is locked by another program. If the connection broke in the middle, the write may have
-    /// been done.
+    /// The store cannot be reached, or is locked by another program. If the connection broke during a write, the write
+    /// may have been done.
     #[error("the store cannot be reached: {message}")]
     Unavailable {
-        /// The store's words.
+        /// The store's message.
         message: String,
     },
-    /// It was made by a later version of this program.
+    /// The store was written by a later version of this program.
     #[error("the store is of a later version: {message}; update this program")]
     TooNew {
-        /// The store's words.
+        /// The store's message.
         message: String,
     },
-    /// What it holds cannot be read.
+    /// The content of the store cannot be read.
     #[error("the store is damaged: {message}")]
     Damaged {
         /// What is wrong, and where.
         message: String,
     },
-    /// Something else went wrong inside of it.
+    /// The store failed for another reason.
     #[error("the store failed: {message}")]
     Other {
-        /// The store's words.
+        /// The store's message.
         message: String,
     },
 }
 
 impl StoreError {
-    /// Whether the same request may do later: nothing is wrong with it.
+    /// Returns whether the same request may succeed later: nothing is wrong with it.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -131,7 +131,7 @@ impl StoreError {
         )
     }
 
-    /// Whether the turn is not the writer's any more: it has another owner, has ended, or was deleted.
+    /// Returns whether the writer has lost the turn: it has another owner, has ended, or was deleted.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Commands that the hosts of a store send each other.
+//! Commands between the hosts of a store.
 
 use super::check;
 use super::error::{StoreError, StoreFuture};
@@ -12,15 +12,15 @@ use std::future::ready;
 use std::sync::{Arc, LazyLock, Mutex};
 use stepwell_core::registry::ThreadKey;
 
-/// The most commands that may wait for one owner.
-pub(super) const MAX_WAITING: u64 = 10_000;
+/// The most commands that wait for one owner.
+pub(super) const MAX_WAITING_COMMANDS: u64 = 10_000;
 
-/// Commands to the owners of turns, kept until they are answered and fetched: an answer to a question, say, that comes in at
-/// another host than the one that drives the turn.
+/// Commands to the owners of turns, kept until they are answered and fetched: an answer to a question, say, that
+/// arrives at another host than the one that drives the turn.
 ///
-/// The sender subscribes to the id of its command, sends it, waits for the reply, and removes the command. It removes a
-/// command that it waits for no longer too; a store may forget one that is older than an hour. An owner may see a command
-/// again that it has replied to, if the reply was not stored.
+/// The sender subscribes to the id of its command, sends it, waits for the reply, and removes the command. It also
+/// removes a command for which it waits no longer; a store may delete a command that is older than an hour. An owner
+/// may see a command again after its reply, if the reply was not stored.
 pub trait Inbox: Debug + Send + Sync {
     /// Sends a command to its owner. Sent again, under the same id, it changes nothing.
     ///
@@ -47,7 +47,7 @@ pub trait Inbox: Debug + Send + Sync {
     fn subscribe<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Changes>;
 }
 
-/// Returns what the followers of an owner's commands, or of a command's reply, follow: no thread, but woken as one.
+/// Returns the key that wakes the followers of an owner's commands, or of a command's reply. It is no thread.
 pub(super) fn followed(name: &str) -> ThreadKey {
     ThreadKey::new("~", "commands", name)
 }
@@ -55,18 +55,18 @@ pub(super) fn followed(name: &str) -> ThreadKey {
 /// The commands of hosts in one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LocalInbox {
-    commands: Arc<Mutex<VecDeque<Kept>>>,
+    commands: Arc<Mutex<VecDeque<StoredCommand>>>,
     wakers: Wakers,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredCommand {
     sent: SentCommand,
     reply: Option<String>,
 }
 
 impl LocalInbox {
-    /// The one of this process.
+    /// Returns the inbox of this process.
     pub(super) fn here() -> &'static Self {
         static HERE: LazyLock<LocalInbox> = LazyLock::new(LocalInbox::default);
         &HERE
@@ -80,7 +80,7 @@ impl LocalInbox {
         }
         let waiting = commands.iter().filter(|kept| kept.is_for(&command.owner));
         check_waiting(waiting.count() as u64)?;
-        commands.push_back(Kept {
+        commands.push_back(StoredCommand {
             sent: command.clone(),
             reply: None,
         });
@@ -88,20 +88,20 @@ impl LocalInbox {
     }
 }
 
-impl Kept {
+impl StoredCommand {
     fn is_for(&self, owner: &str) -> bool {
         self.reply.is_none() && self.sent.owner == owner
     }
 }
 
 /// # Errors
-/// So many commands wait for an owner already.
+/// Too many commands wait for an owner already.
 pub(super) fn check_waiting(count: u64) -> Result<(), StoreError> {
-    if count < MAX_WAITING {
+    if count < MAX_WAITING_COMMANDS {
         return Ok(());
     }
     Err(StoreError::Unavailable {
-        message: format!("{MAX_WAITING} commands wait for the host of the turn"),
+        message: format!("{MAX_WAITING_COMMANDS} commands wait for the host of the turn"),
     })
 }
 

@@ -10,13 +10,13 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// How long a lease lasts without being renewed.
-pub(crate) const TERM: Duration = Duration::from_secs(5);
+pub(crate) const LEASE_TERM: Duration = Duration::from_secs(5);
 /// How often a lease is renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long an owner relies on a renewal, counted from before the store was asked.
-const CERTAIN: Duration = Duration::from_secs(4);
+const TRUSTED_TERM: Duration = Duration::from_secs(4);
 /// How long the store may take to renew a lease.
-const MAX_ANSWER_TIME: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A lease of an owner of turns, renewed until it is dropped or its process dies. While the lease is held the owner's turns
 /// are no [orphans](Store::orphans).
@@ -25,21 +25,21 @@ const MAX_ANSWER_TIME: Duration = Duration::from_secs(3);
 /// as that is possible. Until then its owner should begin and claim no turn; other hosts may have claimed those it had.
 #[derive(Debug)]
 pub struct Lease {
-    held: watch::Receiver<Option<Held>>,
+    held: watch::Receiver<Option<HeldPeriod>>,
     end: DropGuard,
 }
 
 /// A lease that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    /// Since when, without a break.
+struct HeldPeriod {
+    /// The time since which the lease is held without a break.
     since: Instant,
-    /// Until when it is certain that the lease has not expired, if it is not renewed.
+    /// The time until which the lease has certainly not expired, even if it is not renewed.
     until: Instant,
 }
 
 impl Lease {
-    /// Takes a lease. Each owner has a name of its own, made anew for each life of its process.
+    /// Takes a lease. Each owner has a unique name, which is new for each start of its process.
     ///
     /// # Errors
     /// The store cannot be written, or refuses the name.
@@ -50,8 +50,8 @@ impl Lease {
         let key = LeaseKey::new(owner);
         let since = Instant::now();
         renew(&*store, &key).await?;
-        let until = since + CERTAIN;
-        let (sender, held) = watch::channel(Some(Held { since, until }));
+        let until = since + TRUSTED_TERM;
+        let (sender, held) = watch::channel(Some(HeldPeriod { since, until }));
         let end = CancellationToken::new();
         tokio::spawn(keep(store, key, sender, end.clone()));
         Ok(Self {
@@ -74,7 +74,8 @@ impl Lease {
         self.held_for().is_some()
     }
 
-    /// Ends the lease, and waits until the store knows, or cannot be reached. Dropping the lease ends it too, later.
+    /// Ends the lease, and waits until the store has stored that, or cannot be reached. Dropping the lease ends it too,
+    /// later.
     pub async fn end(self) {
         let Self { mut held, end } = self;
         drop(end);
@@ -98,10 +99,10 @@ impl Lease {
 }
 
 async fn renew(store: &dyn Store, key: &LeaseKey) -> Result<(), StoreError> {
-    let renewed = tokio::time::timeout(MAX_ANSWER_TIME, store.renew_lease(key, TERM)).await;
+    let renewed = tokio::time::timeout(ANSWER_TIMEOUT, store.renew_lease(key, LEASE_TERM)).await;
     renewed.unwrap_or_else(|_| {
         Err(StoreError::Unavailable {
-            message: format!("no answer in {} s", MAX_ANSWER_TIME.as_secs()),
+            message: format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()),
         })
     })
 }
@@ -110,7 +111,7 @@ async fn renew(store: &dyn Store, key: &LeaseKey) -> Result<(), StoreError> {
 async fn keep(
     store: Arc<dyn Store>,
     key: LeaseKey,
-    held: watch::Sender<Option<Held>>,
+    held: watch::Sender<Option<HeldPeriod>>,
     end: CancellationToken,
 ) {
     let mut ticks = tokio::time::interval(RENEWAL_INTERVAL);
@@ -129,8 +130,8 @@ async fn keep(
         match renewed {
             Ok(()) => {
                 let since = before.map_or(asked_at, |held| held.since);
-                let until = asked_at + CERTAIN;
-                held.send_replace(Some(Held { since, until }));
+                let until = asked_at + TRUSTED_TERM;
+                held.send_replace(Some(HeldPeriod { since, until }));
             }
             Err(error) if before.is_some() => {
                 tracing::warn!(target: "stepwell", %error, "the lease of this host cannot be renewed; trying again");
@@ -138,7 +139,7 @@ async fn keep(
             Err(_) => {}
         }
     }
-    // One that is not ended expires.
-    let _ = tokio::time::timeout(MAX_ANSWER_TIME, store.end_lease(&key)).await;
+    // A lease that is not ended expires.
+    let _ = tokio::time::timeout(ANSWER_TIMEOUT, store.end_lease(&key)).await;
     drop(held);
 }

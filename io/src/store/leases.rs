@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// Names a lease: an owner may hold several at a time.
+/// The name of a lease. An owner may hold several leases at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseKey {
     /// The owner of turns.
     pub owner: String,
-    /// Tells apart the leases of one owner, and names the process that took the lease where that can be known.
+    /// Distinguishes the leases of one owner, and names the process that took the lease where that can be known.
     pub id: String,
 }
 
 impl LeaseKey {
-    /// A new lease of an owner.
+    /// Returns the name of a new lease.
     pub(super) fn new(owner: &str) -> Self {
         let id = Uuid::new_v4().simple().to_string();
         Self {

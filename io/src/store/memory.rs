@@ -20,7 +20,7 @@ use stepwell_core::run::TurnStatus;
 use stepwell_core::session::{Turn, TurnBlock};
 use stepwell_core::{RunId, Timestamp};
 
-/// Keeps all in memory, as long as it or a clone of it lives.
+/// Keeps all turns in memory, as long as the store or a clone of it lives.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     threads: Arc<Mutex<HashMap<ThreadKey, Thread>>>,
@@ -34,7 +34,7 @@ struct Thread {
     title: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// In the order in which they began.
+    /// The turns, in the order in which they began.
     turns: Vec<Stored>,
 }
 
@@ -48,10 +48,10 @@ struct Stored {
     acknowledged: Option<u64>,
 }
 
-/// What was shown of a turn.
+/// The log of what was shown of a turn.
 #[derive(Debug, Default)]
 struct Log {
-    /// So many events were dropped.
+    /// The number of events that were dropped.
     dropped: u64,
     events: VecDeque<String>,
 }
@@ -61,7 +61,7 @@ impl Log {
         self.dropped + self.events.len() as u64
     }
 
-    /// The events from an index on, with theirs.
+    /// Returns the events from an index on, with their indexes.
     fn from(&self, first: u64) -> impl Iterator<Item = (u64, &String)> {
         let first = index(first.saturating_sub(self.dropped));
         let numbered = self.events.iter().enumerate().skip(first);
@@ -129,13 +129,13 @@ fn no_turn(turn: &RunId) -> StoreError {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Returns an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Looks at a turn, or changes it.
+    /// Reads or changes a turn.
     fn with<T>(
         &self,
         key: &TurnKey,
@@ -302,7 +302,7 @@ impl MemoryStore {
         records
     }
 
-    /// Answers at once, and wakes whoever follows the thread if something was done.
+    /// Returns the result at once, and wakes the followers of the thread after a change.
     fn done<'a, T: Send + 'a>(
         &self,
         thread: &ThreadKey,
@@ -315,7 +315,7 @@ impl MemoryStore {
     }
 }
 
-/// Where a number lies in a list.
+/// Returns the position of a number in a list.
 fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -1,27 +1,28 @@
-//! Where turns are kept: [`Store`], and the stores that come with Stepwell.
+//! The stores of turns: [`Store`], and the stores that come with Stepwell.
 //!
-//! A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the checkpoint
-//! that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time:
+//! A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the
+//! checkpoint from which it can be revived, and the log of what the user was shown. A turn is written by one owner at a
+//! time:
 //!
-//! 1. [`begin_turn`](Store::begin_turn) before anything is sent to the model. A thread has one unfinished turn at most,
-//!    so that of two hosts that begin one at the same time one wins; the other hears [`StoreError::Busy`].
+//! 1. [`begin_turn`](Store::begin_turn) before anything is sent to the model. A thread has at most one unfinished turn:
+//!    if two hosts begin one at the same time, one host wins, and the other gets [`StoreError::Busy`].
 //! 2. [`persist`](Store::persist) for each write of the machine
 //!    ([`Effect::Persist`](stepwell_core::run::Effect::Persist)): blocks, status and checkpoint in one transaction.
 //!    With its last write the turn is closed, once.
-//! 3. [`claim`](Store::claim) to go on with a turn whose owner died, or to take it away from one that lives. It raises
-//!    the turn's [`Generation`] in the database; from then on whatever the owner before writes is refused with
+//! 3. [`claim`](Store::claim) to continue a turn whose owner died, or to take the turn from an owner that is alive. A
+//!    claim raises the turn's [`Generation`] in the database; after that the writes of the former owner are refused with
 //!    [`StoreError::Stale`], so no lease and no clock is needed to keep two owners apart.
 //!
-//! An owner of turns holds a [`Lease`], which it renews while it lives. The turns of owners whose leases have expired are
-//! [orphans](Store::orphans), for any host to claim. A lease only says where a claim is worth trying: what keeps two
-//! owners apart is the generation alone.
+//! An owner of turns holds a [`Lease`], which it renews while it is alive. The turns of owners whose leases have
+//! expired are [orphans](Store::orphans), which any host may claim. A lease only says where a claim is worth trying:
+//! only the generation keeps two owners apart.
 //!
-//! A host that is to tell a turn of another owner something sends it to the owner's [inbox](Store::inbox).
+//! A host sends a command for a turn of another owner to the owner's [inbox](Store::inbox).
 //!
-//! Whoever watches needs no ownership: [`events`](Store::events) gives what was shown, from any place on, and
-//! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database.
-//! To follow a turn without gap or repeat: subscribe first, then read on from the last index until nothing comes, then
-//! wait for [`Changes::changed`], and so on.
+//! Readers need no ownership: [`events`](Store::events) returns what the user was shown, from any index on, and
+//! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database. To
+//! follow a turn without gap or repeat: subscribe first, then read from the last index until no event comes, then wait
+//! for [`Changes::changed`], and so on.
 //!
 //! | store | for |
 //! |---|---|
@@ -35,9 +36,9 @@
     doc = "| [`PostgresStore`] | several hosts on one database |"
 )]
 //!
-//! An app with a database of its own implements [`Store`]. The rules that its methods' comments state are tests for any
-//! store, by `store_contract!` of the feature `testing`, and [`check`] has what every store refuses. One that only changes some of what another store does implements
-//! [`StoreLayer`].
+//! An app with its own database implements [`Store`]. `store_contract!` of the feature `testing` tests any store
+//! against the rules in the comments of the trait's methods, and [`check`] has the refusals that all stores share. A
+//! store that only changes some behaviour of another store implements [`StoreLayer`].
 
 pub mod check;
 #[cfg(feature = "testing")]
@@ -57,8 +58,8 @@ mod wake;
 pub use error::{StoreError, StoreFuture};
 pub use inbox::Inbox;
 pub use layer::StoreLayer;
+pub(crate) use lease::LEASE_TERM;
 pub use lease::Lease;
-pub(crate) use lease::TERM as LEASE_TERM;
 pub use leases::LeaseKey;
 pub use memory::MemoryStore;
 pub use record::{
@@ -83,12 +84,12 @@ use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
-/// Keeps threads, turns and their blocks.
+/// Stores threads, turns and their blocks.
 ///
-/// Each method is one transaction: it is done as a whole or not at all, also if its future is dropped on the way, and
-/// what it has said to be done is still there after the process was killed.
+/// Each method is one transaction: it is committed completely or not at all, also if its future is dropped, and what it
+/// has reported as done survives the process.
 pub trait Store: Debug + Send + Sync + 'static {
-    /// Begins a turn, and its thread if that is new; the caller owns the turn. Its status is
+    /// Begins a turn, and its thread if that is new. The caller owns the turn. Its status is
     /// [`Streaming`](stepwell_core::run::TurnStatus::Streaming).
     ///
     /// # Errors
@@ -96,12 +97,12 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// thread has a turn of this id, [`NoTurn`](StoreError::NoTurn) if there is no such parent.
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation>;
 
-    /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap. Gives the
-    /// new generation, and the checkpoint to go on from.
+    /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap. Returns the
+    /// new generation, and the checkpoint from which the turn continues.
     ///
     /// # Errors
-    /// [`Stale`](StoreError::Stale) if somebody else claimed it first, [`Closed`](StoreError::Closed) if it has come to
-    /// its end, [`NoTurn`](StoreError::NoTurn).
+    /// [`Stale`](StoreError::Stale) if another owner claimed it first, [`Closed`](StoreError::Closed) if it has ended,
+    /// [`NoTurn`](StoreError::NoTurn).
     fn claim<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -109,10 +110,10 @@ pub trait Store: Debug + Send + Sync + 'static {
         owner: &'a str,
     ) -> StoreFuture<'a, Claimed>;
 
-    /// Stores blocks, status, outcome, checkpoint and events. The blocks are numbered from `batch.first` on. Those that are
-    /// stored already must be the same ones, and change nothing: a batch may be sent again, alone or as a part of a
-    /// longer one, if it is not known whether it was stored. The newer checkpoint takes the place of the older; a turn
-    /// that is closed keeps none.
+    /// Stores blocks, status, outcome, checkpoint and events. The blocks are numbered from `batch.first` on. Blocks
+    /// that are stored already must be the same, and change nothing: if it is not known whether a batch was stored, it
+    /// may be sent again, alone or as a part of a longer batch. The newer checkpoint replaces the older; a turn that is
+    /// closed keeps none.
     ///
     /// # Errors
     /// [`Stale`](StoreError::Stale) if the turn has another owner by now, [`Gap`](StoreError::Gap) if blocks are missing
@@ -125,11 +126,12 @@ pub trait Store: Debug + Send + Sync + 'static {
         batch: &'a PersistBatch,
     ) -> StoreFuture<'a, ()>;
 
-    /// The turns that have not come to their end, oldest first: all, or those that `owner` has.
+    /// Returns the turns that have not ended, oldest first: all, or those of `owner`.
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>>;
 
-    /// Renews a lease of an owner for a term from now on: until then its turns are no [orphans](Self::orphans). The term
-    /// runs by the store's own clock. A [`Lease`] calls this at intervals, from before its owner begins or claims a turn.
+    /// Renews a lease of an owner for a term from now on: until then its turns are no [orphans](Self::orphans). The
+    /// term is measured by the store's clock. A [`Lease`] calls this at intervals, from before its owner begins or
+    /// claims a turn.
     ///
     /// The default is for a store that a single process uses: leases are kept in the process.
     fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
@@ -161,17 +163,17 @@ pub trait Store: Debug + Send + Sync + 'static {
         LocalInbox::here()
     }
 
-    /// A turn with its blocks; `None` if there is none.
+    /// Returns a turn with its blocks; `None` if there is none.
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>>;
 
-    /// The turns on the way to this one, oldest first, itself included: the conversation as of this turn.
+    /// Returns the turns from the root of the tree to this turn, oldest first: the conversation as of this turn.
     ///
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>>;
 
-    /// The last turns on the way to this one, itself included, oldest first: `limit` at most, and one at least. By itself a store reads the whole
-    /// path for them.
+    /// Returns the end of the [path](Self::path) to this turn: `limit` turns at most, and one at least. By default the
+    /// store reads the complete path.
     ///
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
@@ -183,8 +185,8 @@ pub trait Store: Debug + Send + Sync + 'static {
         .boxed()
     }
 
-    /// The tree of a thread's turns, in the order in which they began; empty if there is no such thread. By itself a store
-    /// reads the whole turns for it.
+    /// Returns the tree of a thread's turns, in the order in which they began; empty if there is no such thread. By
+    /// default the store reads the complete turns.
     fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
         async move {
             let turns = self.turns(thread).await?.into_iter();
@@ -198,28 +200,28 @@ pub trait Store: Debug + Send + Sync + 'static {
         .boxed()
     }
 
-    /// All turns of a thread, in the order in which they began; none if there is no such thread.
+    /// Returns all turns of a thread, in the order in which they began; none if there is no such thread.
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>>;
 
-    /// A thread; `None` if there is none.
+    /// Returns a thread; `None` if there is none.
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>>;
 
-    /// Threads, the last used first, then by key.
+    /// Returns threads, the last used first, then by key.
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>>;
 
-    /// Gives a thread a title. It does not count as use.
+    /// Sets the title of a thread. This does not count as use.
     ///
     /// # Errors
     /// [`NoThread`](StoreError::NoThread).
     fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()>;
 
-    /// Deletes a thread with all that it holds; whether there was one. The owner of an unfinished turn of it hears
-    /// [`NoTurn`](StoreError::NoTurn) at its next write.
+    /// Deletes a thread with all that it holds. Returns whether there was one. The owner of an unfinished turn of it
+    /// gets [`NoTurn`](StoreError::NoTurn) at its next write.
     fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool>;
 
-    /// Appends to the log of what the user is shown of a turn; the first of `events` gets the index `first`. As for
-    /// blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
-    /// closed: its last event tells of the end.
+    /// Appends to the log of what the user is shown of a turn; the first of `events` gets the index `first`. As with
+    /// blocks, events that are stored already must be the same, and change nothing. The owner may still append when the
+    /// turn is closed: its last event reports the end.
     ///
     /// # Errors
     /// [`Stale`](StoreError::Stale), [`Gap`](StoreError::Gap), [`Conflict`](StoreError::Conflict),
@@ -232,7 +234,7 @@ pub trait Store: Debug + Send + Sync + 'static {
         events: &'a [String],
     ) -> StoreFuture<'a, ()>;
 
-    /// What was shown of a turn after the event `after`, or from the beginning: `limit` events at most.
+    /// Returns what was shown of a turn after the event `after`, or from the beginning: `limit` events at most.
     ///
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
@@ -243,8 +245,8 @@ pub trait Store: Debug + Send + Sync + 'static {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>>;
 
-    /// As [`events`](Self::events), but of `bytes` at most together: always the next one, however long it is. By itself a
-    /// store is asked for one event at a time.
+    /// As [`events`](Self::events), with `bytes` at most in total, but always with the next event, however long it is.
+    /// By default the store reads one event at a time.
     ///
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
@@ -258,8 +260,8 @@ pub trait Store: Debug + Send + Sync + 'static {
         self.events(turn, after, limit.min(1))
     }
 
-    /// Checks that the store can be reached and written, as far as that can be told without writing. By itself a store
-    /// is taken to be well.
+    /// Checks that the store can be reached and written, as far as that can be known without writing. By default it
+    /// reports no error.
     ///
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable), [`ReadOnly`](StoreError::ReadOnly), or
@@ -268,21 +270,21 @@ pub trait Store: Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// How long the log of a turn is, and how much of it was acknowledged.
+    /// Returns the length of a turn's log, and how much of it was acknowledged.
     ///
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog>;
 
-    /// Drops the logs of turns that have ended, by the time of their last write, but for the last event of each: what is left
-    /// has its number, and whoever follows such a turn is shown how it stands. Returns how many logs were dropped: `limit` at
-    /// most. By itself a store keeps them.
+    /// Drops the logs of turns that have ended, by the time of their last write, except the last event of each: it
+    /// keeps its index, and shows a reader how the turn ended. Returns how many logs were dropped: `limit` at most. By
+    /// default the store keeps them.
     fn drop_logs(&self, _ended: Range<Timestamp>, _limit: usize) -> StoreFuture<'_, usize> {
         Box::pin(std::future::ready(Ok(0)))
     }
 
-    /// The logs of several turns, in the order of `turns`; `None` for one that there is not. A list of threads asks for
-    /// many at once: a store that can answer in one query does.
+    /// Returns the logs of several turns, in the order of `turns`; `None` for a turn that does not exist. A list of
+    /// threads needs many at once: a store should answer in one query if it can.
     fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
         async move {
             let mut logs = Vec::with_capacity(turns.len());
@@ -298,14 +300,14 @@ pub trait Store: Debug + Send + Sync + 'static {
         .boxed()
     }
 
-    /// The user has seen the events up to and including `index`. It never goes back.
+    /// Records that the user has seen the events up to and including `index`. A lower index changes nothing.
     ///
     /// # Errors
     /// [`Gap`](StoreError::Gap) if there is no such event: what was shown must be in the log before.
     /// [`NoTurn`](StoreError::NoTurn).
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()>;
 
-    /// Wakes when something of the thread may have changed: a turn began, was claimed, has new blocks or events, or
-    /// ended; the thread was renamed or deleted. It need not exist yet.
+    /// Wakes when a thread may have changed: a turn began, was claimed, has new blocks or events, or ended; the thread
+    /// was renamed or deleted. The thread need not exist yet.
     fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes>;
 }

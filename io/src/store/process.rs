@@ -52,7 +52,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_killed_process_is_dead() {
+    fn detects_a_killed_process() {
         let Some(this) = this_process() else {
             eprintln!("SKIPPED: the processes of this machine cannot be seen");
             return;

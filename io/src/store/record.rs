@@ -5,16 +5,16 @@ use stepwell_core::run::{Block, Outcome, TurnStatus};
 use stepwell_core::session::TurnHistory;
 use stepwell_core::{RunId, Timestamp};
 
-/// How often the owner of a turn has changed: 1 for the one that began it. A store takes the writes of the highest one
-/// alone.
+/// The number of owners that a turn has had: 1 for the owner that began it. A store accepts only the writes of the
+/// highest generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation(pub u64);
 
 impl Generation {
-    /// Of a turn that has just begun.
+    /// The generation of a turn that has just begun.
     pub const FIRST: Self = Self(1);
 
-    /// Of the next owner.
+    /// Returns the generation of the next owner.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -27,7 +27,7 @@ impl fmt::Display for Generation {
     }
 }
 
-/// Names one turn. Run ids need only be unique in their thread.
+/// The name of a turn. Run ids need only be unique in their thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnKey {
     /// The conversation.
@@ -37,7 +37,7 @@ pub struct TurnKey {
 }
 
 impl TurnKey {
-    /// A turn of a thread.
+    /// Returns the key of a turn of a thread.
     #[must_use]
     pub fn new(thread: impl Into<ThreadKey>, turn: impl Into<RunId>) -> Self {
         Self {
@@ -54,31 +54,31 @@ impl fmt::Display for TurnKey {
     }
 }
 
-/// A turn that begins.
+/// A new turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTurn {
     /// Its name.
     pub key: TurnKey,
-    /// The turn before it on its path; none for the first of a thread. Two turns of one parent are branches.
+    /// The turn before it on its path; `None` for a first turn. Two turns with one parent are branches.
     pub parent: Option<RunId>,
-    /// What the user said; none where the turn goes on from the history alone.
+    /// The user's message; `None` where the turn continues the history alone.
     pub message: Option<Message>,
-    /// The conversation before the turn, where the turns on its path do not give it: that of an agent which was given one
-    /// that the store has no turns of.
+    /// The conversation before the turn, where it cannot be rebuilt from the turns on its path: the history that an
+    /// agent was given.
     pub history: Option<Box<TurnHistory>>,
-    /// The [checkpoint](stepwell_core::run::RunMachine::checkpoint) that the run comes back from if its host dies before the
-    /// first write.
+    /// The [checkpoint](stepwell_core::run::RunMachine::checkpoint) from which the run is revived if its host dies
+    /// before the first write.
     pub checkpoint: Option<String>,
-    /// Who writes it: a name that stays the same when the host is started again, and that no other host has.
+    /// The owner that writes the turn. No other owner has its name.
     pub owner: String,
     /// The thread's title, if it has none yet.
     pub title: Option<String>,
-    /// Now.
+    /// The present time.
     pub at: Timestamp,
 }
 
 impl NewTurn {
-    /// A turn that says nothing and has no parent; set the rest.
+    /// Returns a turn without message and parent. Set the other fields as needed.
     #[must_use]
     pub fn new(key: TurnKey, owner: impl Into<String>, at: Timestamp) -> Self {
         Self {
@@ -94,64 +94,64 @@ impl NewTurn {
     }
 }
 
-/// What is stored of a turn at once.
+/// Changes of a turn that are stored together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersistBatch {
-    /// The number of the first block; of the one that would come next, if there are none.
+    /// The number of the first block, or of the next block if there are none.
     pub first: u64,
-    /// The blocks, numbered from `first` on without a gap. May be empty: the end of a turn alone.
+    /// The blocks, numbered from `first` on without a gap. They may be empty, at the end of a turn.
     pub blocks: Vec<Block>,
-    /// Where the turn stands with them. Anything but streaming closes it.
+    /// The turn's status after these blocks. Any status but streaming closes the turn.
     pub status: TurnStatus,
-    /// How it ended, if it does.
+    /// The outcome, if the turn has ended.
     pub outcome: Option<Outcome>,
-    /// What the run comes back from, with the blocks: made when they were.
+    /// The checkpoint from which the run is revived, together with these blocks.
     pub checkpoint: String,
-    /// The index of the first event; of the one that would come next, if there are none.
+    /// The index of the first event, or of the next event if there are none.
     pub first_event: u64,
     /// Events of the turn's log that are stored with the blocks, as by [`append_events`](super::Store::append_events).
     pub events: Vec<String>,
-    /// Now.
+    /// The present time.
     pub at: Timestamp,
 }
 
-/// A turn as the tree of its thread has it.
+/// A turn in the tree of its thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnOutline {
     /// The turn.
     pub id: RunId,
     /// The turn before it on its path.
     pub parent: Option<RunId>,
-    /// When it began.
+    /// The time at which it began.
     pub created_at: Timestamp,
 }
 
-/// A turn that now is the caller's.
+/// A turn that the caller has claimed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
-    /// What to write with.
+    /// The generation with which the caller writes the turn.
     pub generation: Generation,
-    /// What the run [comes back from](stepwell_core::run::RunMachine::revive_from), with the turns on its
-    /// [path](super::Store::path). None if it was begun without one and nothing was written since: it is to begin anew, with
-    /// its message.
+    /// The checkpoint from which the run is [revived](stepwell_core::run::RunMachine::revive_from), with the turns on
+    /// its [path](super::Store::path). `None` if the turn was begun without a checkpoint and not written since: it
+    /// begins again, with its message.
     pub checkpoint: Option<String>,
 }
 
-/// A turn that has not come to its end.
+/// A turn that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
     /// The turn.
     pub key: TurnKey,
     /// Its generation, to claim it with.
     pub generation: Generation,
-    /// Who has it.
+    /// Its owner.
     pub owner: String,
-    /// When something of it was last stored.
+    /// The time of its last write.
     pub updated_at: Timestamp,
 }
 
-/// The owner of turns that wait for their users, and that nobody drives meanwhile. They are no
-/// [orphans](super::Store::orphans): whoever is given the answer claims them.
+/// The owner of turns that wait for their users, and that no host drives meanwhile. They are no
+/// [orphans](super::Store::orphans): a host that gets the user's answer claims them.
 pub const RESTING: &str = "~resting";
 
 /// A thread as a list of threads shows it.
@@ -159,20 +159,20 @@ pub const RESTING: &str = "~resting";
 pub struct ThreadRecord {
     /// Its name.
     pub key: ThreadKey,
-    /// What it is about.
+    /// Its title.
     pub title: Option<String>,
-    /// When its first turn began.
+    /// The time at which its first turn began.
     pub created_at: Timestamp,
-    /// When something of a turn of it was last stored.
+    /// The time of the last write of a turn of it.
     pub updated_at: Timestamp,
     /// The turn that began last.
     pub latest: Option<RunId>,
-    /// The turn that has not come to its end, if there is one.
+    /// The unfinished turn, if there is one.
     pub unfinished: Option<Unfinished>,
 }
 
 impl ThreadRecord {
-    /// Where the next page begins, if this is the last thread of one.
+    /// Returns the cursor of the next page, if this is the last thread of a page.
     #[must_use]
     pub fn cursor(&self) -> ThreadCursor {
         ThreadCursor {
@@ -182,10 +182,10 @@ impl ThreadRecord {
     }
 }
 
-/// A place in the list of threads.
+/// A position in the list of threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadCursor {
-    /// When the thread was last used.
+    /// The time of the thread's last use.
     pub updated_at: Timestamp,
     /// The thread.
     pub key: ThreadKey,
@@ -194,13 +194,13 @@ pub struct ThreadCursor {
 /// Which threads to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadQuery {
-    /// Of this server alone.
+    /// Only threads of this server.
     pub server: Option<String>,
-    /// Of this room alone.
+    /// Only threads of this room.
     pub room: Option<String>,
-    /// From after this place on: the [cursor](ThreadRecord::cursor) of the last thread of the page before.
+    /// Only threads after this position: the [cursor](ThreadRecord::cursor) of the last thread of the page before.
     pub after: Option<ThreadCursor>,
-    /// How many at most.
+    /// The maximum number of threads.
     pub limit: usize,
 }
 
@@ -215,19 +215,19 @@ impl Default for ThreadQuery {
     }
 }
 
-/// Something that the user was shown of a turn.
+/// An event that the user was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedEvent {
-    /// Its number in the turn: 0, 1, 2 … without a gap.
+    /// Its index in the turn: 0, 1, 2 … without a gap.
     pub index: u64,
-    /// What was shown, in the words of whoever logged it: an AG-UI event as JSON, say.
+    /// The event, in the format of the host that logged it: an AG-UI event as JSON, say.
     pub data: String,
 }
 
 /// The log of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventLog {
-    /// The index that the next event gets: as many events there are.
+    /// The index of the next event, which is the number of events.
     pub next: u64,
     /// The last event that the user is known to have seen.
     pub acknowledged: Option<u64>,
@@ -236,10 +236,10 @@ pub struct EventLog {
 /// A command to the owner of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentCommand {
-    /// A name that no other command has.
+    /// The unique name of the command.
     pub id: String,
-    /// The owner that it is for.
+    /// The owner that the command is for.
     pub owner: String,
-    /// What is to be done, in the words of the hosts.
+    /// The command, in the format of the hosts.
     pub command: String,
 }

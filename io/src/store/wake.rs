@@ -1,4 +1,4 @@
-//! Wakes whoever follows a thread.
+//! Wakes the followers of a thread.
 
 use crate::base::lock;
 use std::collections::HashMap;
@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use stepwell_core::registry::ThreadKey;
 use tokio::sync::watch;
 
-/// Tells that something of a thread may have changed. Changes that follow each other are told once; what has changed
-/// is to be read from the store.
+/// Reports that a thread may have changed. Changes in quick succession are reported once. What has changed must be read
+/// from the store.
 #[derive(Debug)]
 pub struct Changes {
     receiver: watch::Receiver<()>,
 }
 
 impl Changes {
-    /// Waits for a change after the last one that was told, or after the subscription. It may wake for nothing, and it
-    /// does when it cannot be known whether something was missed. Dropping the future loses nothing.
+    /// Waits for a change after the last reported one, or after the subscription. It may wake for nothing, and wakes if
+    /// a change may have been missed. Dropping the future loses nothing.
     pub async fn changed(&mut self) {
         if self.receiver.changed().await.is_err() {
             // The store is gone: nothing will change any more.
@@ -24,7 +24,7 @@ impl Changes {
     }
 }
 
-/// The subscriptions of one process, for those who write a [`Store`](super::Store).
+/// The subscriptions of one process, for implementations of [`Store`](super::Store).
 #[derive(Clone, Debug, Default)]
 pub struct Wakers {
     threads: Arc<Mutex<HashMap<ThreadKey, watch::Sender<()>>>>,
@@ -49,14 +49,14 @@ impl Wakers {
         threads.values().any(|sender| sender.receiver_count() > 0)
     }
 
-    /// Something of the thread has changed.
+    /// Reports that a thread has changed.
     pub fn wake(&self, thread: &ThreadKey) {
         if let Some(sender) = lock(&self.threads).get(thread) {
             sender.send_replace(());
         }
     }
 
-    /// Anything may have changed.
+    /// Reports that any thread may have changed.
     pub fn wake_all(&self) {
         for sender in lock(&self.threads).values() {
             sender.send_replace(());
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_change_between_subscribing_and_waiting_is_not_missed() {
+    async fn keeps_changes_between_subscribing_and_waiting() {
         let wakers = Wakers::default();
         let mut changes = wakers.subscribe(&"a".into());
         wakers.wake(&"b".into());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_left_is_forgotten() {
+    fn forgets_threads_without_followers() {
         let wakers = Wakers::default();
         drop(wakers.subscribe(&"a".into()));
         let _b = wakers.subscribe(&"b".into());

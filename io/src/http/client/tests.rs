@@ -8,10 +8,10 @@ use stepwell_core::dialect::HttpRequest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a server got: each request as it came over the wire, with the number of its connection.
+/// The requests that a server got, as they came over the wire, each with the number of its connection.
 type Seen = Arc<Mutex<Vec<(usize, String)>>>;
 
-/// A server that answers each request with what `answer` makes of it.
+/// A server that answers each request by the function `answer`.
 struct Server {
     address: SocketAddr,
     seen: Seen,
@@ -113,13 +113,13 @@ fn client(proxies: Matcher) -> HttpClient {
     HttpClient::of(Pool::with(proxies, |_| {}).expect("a client"))
 }
 
-/// Whatever proxies the environment names are not for the tests.
+/// The tests ignore the proxies in the environment.
 fn plain() -> HttpClient {
     client(Matcher::builder().build())
 }
 
 #[tokio::test]
-async fn a_body_comes_piece_by_piece_and_the_connection_is_used_again() {
+async fn streams_a_body_and_reuses_the_connection() {
     let server = Server::start(|_| {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
             .to_owned()
@@ -154,7 +154,7 @@ async fn a_body_comes_piece_by_piece_and_the_connection_is_used_again() {
 }
 
 #[tokio::test]
-async fn requests_say_who_sends_them_unless_they_do_so_themselves() {
+async fn sets_a_missing_user_agent() {
     let server = Server::start(|_| ok("hello")).await;
     let version = env!("CARGO_PKG_VERSION");
     let rust = plain();
@@ -192,7 +192,7 @@ async fn requests_say_who_sends_them_unless_they_do_so_themselves() {
 }
 
 #[tokio::test]
-async fn what_failed_is_said_with_its_cause_and_without_the_address() {
+async fn reports_causes_without_the_address() {
     let sent = plain()
         .send(post("http://127.0.0.1:2/hush".to_owned()))
         .await;
@@ -227,7 +227,7 @@ async fn what_failed_is_said_with_its_cause_and_without_the_address() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_the_same_server_gets_the_whole_request_again() {
+async fn repeats_the_request_after_a_redirect_to_the_same_server() {
     for status in [307, 308] {
         let server = Server::start(move |request| {
             if request.starts_with("POST /old ") {
@@ -252,7 +252,7 @@ async fn a_redirect_to_the_same_server_gets_the_whole_request_again() {
 }
 
 #[tokio::test]
-async fn no_other_redirect_is_followed_and_the_answer_says_so() {
+async fn reports_redirects_that_are_not_followed() {
     let other = Server::start(|_| ok("stolen")).await;
     let elsewhere = other.url("/");
     let server = Server::start(move |request| {
@@ -276,7 +276,7 @@ async fn no_other_redirect_is_followed_and_the_answer_says_so() {
 }
 
 #[tokio::test]
-async fn redirects_that_go_in_a_circle_end() {
+async fn ends_circular_redirects() {
     let server = Server::start(|_| redirect(307, "/again")).await;
     let (status, _) = plain()
         .exchange(post(server.url("/")))
@@ -287,7 +287,7 @@ async fn redirects_that_go_in_a_circle_end() {
 }
 
 #[tokio::test]
-async fn a_proxy_gets_the_full_address_and_its_own_credentials() {
+async fn sends_a_proxy_the_full_address_and_its_credentials() {
     let proxy = Server::start(|_| ok("from the proxy")).await;
     let named = format!("http://ada:secret@{}", proxy.address);
     let matcher = || Matcher::builder().http(named.clone()).no("direct.example");
@@ -320,7 +320,7 @@ async fn a_proxy_gets_the_full_address_and_its_own_credentials() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_none_is_named() {
+async fn names_an_unsupported_proxy() {
     let matcher = Matcher::builder().all("socks5://127.0.0.1:9").build();
     let asked = post("http://model.example/".to_owned());
     let answer = client(matcher).exchange(asked).await;
@@ -333,7 +333,7 @@ async fn a_proxy_that_is_none_is_named() {
 
 #[cfg(feature = "tls")]
 #[tokio::test]
-async fn a_proxy_passes_the_bytes_of_https() {
+async fn tunnels_https_through_a_proxy() {
     let proxy = Server::start(|_| "HTTP/1.1 403 Forbidden\r\n\r\n".to_owned()).await;
     let named = format!("http://ada:secret@{}", proxy.address);
     let matcher = Matcher::builder().https(named).build();
@@ -353,14 +353,14 @@ async fn a_proxy_passes_the_bytes_of_https() {
         request.contains("Proxy-Authorization: Basic YWRhOnNlY3JldA==\r\n"),
         "{request}"
     );
-    // The conversation and the key are only for the server.
+    // Only the server may get the conversation and the key.
     assert!(!request.contains("Bearer key"), "{request}");
     assert!(!request.contains("the conversation"), "{request}");
 }
 
 #[cfg(feature = "reqwest")]
 #[tokio::test]
-async fn the_app_s_own_client_is_an_http_client() {
+async fn accepts_a_reqwest_client() {
     let server = Server::start(|request| {
         if request.starts_with("POST /old ") {
             redirect(307, "/new")
@@ -389,7 +389,7 @@ async fn the_app_s_own_client_is_an_http_client() {
 }
 
 #[tokio::test]
-async fn an_app_may_answer_requests_itself() {
+async fn lets_the_app_answer_requests() {
     let client = HttpClient::from_fn(|request: http::Request<Bytes>| async move {
         let headers = request.headers();
         let credentials = headers.get("authorization").cloned();

@@ -1,4 +1,4 @@
-//! The rules of [`Store`], as tests of a store.
+//! The rules of [`Store`](super::Store), as tests of a store.
 //!
 //! [`store_contract!`](crate::store_contract) makes a test of each rule, for a store of the app's own.
 

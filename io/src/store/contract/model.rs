@@ -56,7 +56,7 @@ struct Turn {
 }
 
 /// What came of a call: `Ok`, or the kind of error.
-type Came = Result<u64, &'static str>;
+type CallResult = Result<u64, &'static str>;
 
 /// Threads 0 and 1 have the turns 0 to 3 each: turn 5 is turn 1 of thread 1.
 #[derive(Debug, Default)]
@@ -83,7 +83,7 @@ impl Model {
         if behind > 0 { Err("stale") } else { Ok(turn) }
     }
 
-    fn call(&mut self, call: &Call) -> Came {
+    fn call(&mut self, call: &Call) -> CallResult {
         match call {
             Call::Begin { thread, turn } => {
                 if self.turns.contains_key(turn) {
@@ -184,7 +184,7 @@ fn words(letters: &[u8]) -> Vec<String> {
     letters.iter().map(|letter| format!("{letter}")).collect()
 }
 
-async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Came {
+async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> CallResult {
     let came = match call {
         Call::Begin { thread, turn } => {
             let new = new_turn(&format!("t{thread}"), &format!("run{}", turn % 4), at);

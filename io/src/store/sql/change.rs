@@ -178,7 +178,7 @@ async fn transaction<S: Session>(
 mod tests {
     use super::*;
     use crate::store::sql::database::{Row, Value};
-    use crate::store::sql::schema::Words;
+    use crate::store::sql::schema::SqlWords;
     use stepwell_core::RunId;
 
     /// A session whose statements are numbers: it keeps them, and fails where the test says so.
@@ -214,7 +214,7 @@ mod tests {
     impl Session for Numbers {
         type Row = NoRow;
 
-        const WORDS: Words = Words {
+        const WORDS: SqlWords = SqlWords {
             serial: "",
             key: "",
             name: "",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_are_committed_together_without_those_that_are_refused() {
+    async fn commits_changes_without_refused_ones() {
         let mut session = Numbers::default();
         let results = commit(&mut session, &[false, true, false]).await;
         assert_eq!(results, [Ok(0), Err(closed_turn()), Ok(2)]);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_that_cannot_be_stored_holds_up_no_other() {
+    async fn isolates_a_change_that_cannot_be_stored() {
         let mut session = Numbers {
             fails: Some(1),
             ..Numbers::default()
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_whose_commit_fails_have_all_failed() {
+    async fn fails_all_changes_of_a_failed_commit() {
         let mut session = Numbers {
             failing_commits: 1,
             ..Numbers::default()

@@ -1,6 +1,6 @@
 //! What the statements need of a database.
 
-use super::schema::Words;
+use super::schema::SqlWords;
 use crate::store::StoreError;
 use crate::store::wake::Changes;
 use futures::future::BoxFuture;
@@ -97,7 +97,7 @@ pub trait Session: Send {
     type Row: Row;
 
     /// The words of the database in the schema and in the statements.
-    const WORDS: Words;
+    const WORDS: SqlWords;
 
     /// Whether a query may write, and arrays be bound to it.
     const WRITES_IN_QUERIES: bool = false;

@@ -34,7 +34,7 @@ pub(super) const EVENTS: &str =
 const MAX_DEAD_OWNERS: usize = 100;
 
 /// So many turns are asked for at once. Each takes four of the values that a statement may have.
-const TURNS_AT_ONCE: usize = 500;
+const MAX_TURNS_PER_QUERY: usize = 500;
 
 /// A number as databases have it. Times and counts beyond them do not occur.
 pub(super) fn integer(number: u64) -> i64 {
@@ -496,8 +496,8 @@ pub(super) async fn event_logs<S: Session>(
 ) -> Result<Vec<Option<EventLog>>, StoreError> {
     let mut logs = vec![None; turns.len()];
     for (turns, logs) in turns
-        .chunks(TURNS_AT_ONCE)
-        .zip(logs.chunks_mut(TURNS_AT_ONCE))
+        .chunks(MAX_TURNS_PER_QUERY)
+        .zip(logs.chunks_mut(MAX_TURNS_PER_QUERY))
     {
         let wanted = (0..turns.len()).map(|place| {
             let first = 4 * place + 1;

@@ -2,7 +2,7 @@
 
 /// What databases call differently, in the schema and in statements.
 #[derive(Clone, Copy, Debug)]
-pub struct Words {
+pub struct SqlWords {
     /// A primary key that the database counts up.
     pub serial: &'static str,
     /// A primary key that is given.
@@ -28,7 +28,7 @@ pub(super) struct Migration {
 
 impl Migration {
     /// Returns its statements in the words of a database.
-    pub(super) fn sql(&self, words: Words) -> String {
+    pub(super) fn sql(&self, words: SqlWords) -> String {
         let sql = self.sql.replace("{serial}", words.serial);
         let sql = sql.replace("{key}", words.key);
         let sql = sql.replace("{name}", words.name);

@@ -24,10 +24,10 @@ pub(super) const CHANNEL: &str = "stepwell";
 const MAX_NOTIFICATION_BYTES: usize = 7_900;
 
 /// Before the next try, when the server does not take a notification.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long the server may take to answer: the network may have swallowed what was sent.
-const MAX_ANSWER_TIME: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) const NOTIFY: &str =
     "SELECT CAST(pg_notify($1, payload) AS TEXT) FROM UNNEST($2) AS payload";
@@ -47,7 +47,7 @@ struct Shared {
 
 /// Whose change a notification is about.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Notification {
     /// One of this process, which knows of it.
     Own,
     /// A thread that another process has changed.
@@ -83,7 +83,7 @@ impl Announcing {
         loop {
             let pause = async {
                 match is_away {
-                    true => tokio::time::sleep(PAUSE).await,
+                    true => tokio::time::sleep(RETRY_PAUSE).await,
                     false => self.0.has_new.notified().await,
                 }
             };
@@ -101,7 +101,7 @@ impl Announcing {
             is_away = sent.is_err();
         }
         if let Some(connection) = connection {
-            let _ = tokio::time::timeout(MAX_ANSWER_TIME, connection.close()).await;
+            let _ = tokio::time::timeout(ANSWER_TIMEOUT, connection.close()).await;
         }
     }
 
@@ -147,11 +147,13 @@ impl Announcing {
     }
 
     /// Reads a notification.
-    pub(super) fn heard(&self, payload: &str) -> Heard {
+    pub(super) fn read_notification(&self, payload: &str) -> Notification {
         match serde_json::from_str::<[String; 4]>(payload) {
-            Ok([.., id]) if id == self.0.id => Heard::Own,
-            Ok([server, room, thread, _]) => Heard::Thread(ThreadKey::new(server, room, thread)),
-            Err(_) => Heard::Any,
+            Ok([.., id]) if id == self.0.id => Notification::Own,
+            Ok([server, room, thread, _]) => {
+                Notification::Thread(ThreadKey::new(server, room, thread))
+            }
+            Err(_) => Notification::Any,
         }
     }
 }
@@ -166,9 +168,9 @@ async fn notify(
 }
 
 async fn in_time<T>(asked: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, StoreError> {
-    let answer = tokio::time::timeout(MAX_ANSWER_TIME, asked).await;
+    let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
     let late = |_| StoreError::Unavailable {
-        message: format!("no answer in {} s", MAX_ANSWER_TIME.as_secs()),
+        message: format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()),
     };
     answer.map_err(late)?.map_err(failed)
 }
@@ -178,15 +180,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notification_names_the_thread_if_there_is_room() {
+    fn names_the_thread_if_it_fits() {
         let (here, there) = (Announcing::new(), Announcing::new());
         let key = ThreadKey::new("a\"b", "", "c/d\u{1f}");
-        assert_eq!(there.heard(&here.payload(&key)), Heard::Thread(key.clone()));
-        assert_eq!(here.heard(&here.payload(&key)), Heard::Own);
+        assert_eq!(
+            there.read_notification(&here.payload(&key)),
+            Notification::Thread(key.clone())
+        );
+        assert_eq!(
+            here.read_notification(&here.payload(&key)),
+            Notification::Own
+        );
         let long = ThreadKey::from(&*"\u{1}".repeat(2_000));
         assert_eq!(here.payload(&long), "");
         for of_others in ["", "[\"\",\"\",\"a thread, as hosts said it before\"]"] {
-            assert_eq!(here.heard(of_others), Heard::Any);
+            assert_eq!(here.read_notification(of_others), Notification::Any);
         }
     }
 }

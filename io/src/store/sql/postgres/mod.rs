@@ -13,7 +13,7 @@ use super::database::{Access, Database, Job, Query, Session};
 use crate::base::lock;
 use crate::store::StoreError;
 use crate::store::wake::{Changes, Wakers};
-use announcing::{Announcing, CHANNEL, Heard};
+use announcing::{Announcing, CHANNEL, Notification};
 use error::failed;
 use futures::FutureExt;
 use migrate::migrate;
@@ -72,7 +72,7 @@ pub struct Postgres {
 }
 
 /// How long a connection that was used is taken to be there still. To ask the server takes as long as a statement.
-const LIKELY: Duration = Duration::from_millis(200);
+const MAX_UNCHECKED_IDLE_TIME: Duration = Duration::from_millis(200);
 
 impl PostgresStore {
     /// Connects to a server, and brings the schema up to date.
@@ -110,8 +110,9 @@ impl PostgresStore {
             .acquire_timeout(options.connect_timeout)
             .test_before_acquire(false)
             .before_acquire(|connection, known| {
-                let lives =
-                    async move { Ok(known.idle_for < LIKELY || connection.ping().await.is_ok()) };
+                let lives = async move {
+                    Ok(known.idle_for < MAX_UNCHECKED_IDLE_TIME || connection.ping().await.is_ok())
+                };
                 lives.boxed()
             })
             .connect_with(connect.clone())
@@ -176,10 +177,10 @@ async fn listen(
             heard = listener.try_recv() => heard,
         };
         match heard {
-            Ok(Some(notification)) => match announcing.heard(notification.payload()) {
-                Heard::Own => {}
-                Heard::Thread(thread) => wakers.wake(&thread),
-                Heard::Any => wakers.wake_all(),
+            Ok(Some(notification)) => match announcing.read_notification(notification.payload()) {
+                Notification::Own => {}
+                Notification::Thread(thread) => wakers.wake(&thread),
+                Notification::Any => wakers.wake_all(),
             },
             // The connection was lost, and something may have been missed; the next call makes another.
             Ok(None) => wakers.wake_all(),
@@ -308,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_parameter_is_refused() {
+    fn refuses_unknown_parameters() {
         for url in [
             "postgres://u:p@h/d",
             "postgres://u:p@h/d?",

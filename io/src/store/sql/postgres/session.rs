@@ -4,7 +4,7 @@ use super::announcing::{Announcing, CHANNEL, NOTIFY};
 use super::error::failed;
 use crate::store::StoreError;
 use crate::store::sql::database::{Row, Session, Value};
-use crate::store::sql::schema::Words;
+use crate::store::sql::schema::SqlWords;
 use crate::store::wake::Wakers;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgPool, PgRow, Postgres as Driver};
@@ -73,7 +73,7 @@ impl PostgresSession {
 impl Session for PostgresSession {
     type Row = PgRow;
 
-    const WORDS: Words = Words {
+    const WORDS: SqlWords = SqlWords {
         serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         key: "BIGINT PRIMARY KEY",
         name: "TEXT COLLATE \"C\"",

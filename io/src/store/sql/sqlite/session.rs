@@ -3,7 +3,7 @@
 use super::file::OpenFile;
 use crate::store::StoreError;
 use crate::store::sql::database::{Row, Session, Value};
-use crate::store::sql::schema::Words;
+use crate::store::sql::schema::SqlWords;
 use crate::store::wake::Wakers;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use stepwell_core::registry::ThreadKey;
 
 /// Prepared statements that a connection keeps.
-const STATEMENTS: usize = 256;
+const MAX_CACHED_STATEMENTS: usize = 256;
 
 /// So many pages stay for what comes next.
 const MIN_FREE_PAGES: i64 = 256;
 
 /// So many pages are given back in one transaction.
-const PAGES_AT_ONCE: i64 = 1024;
+const MAX_FREED_PAGES: i64 = 1024;
 
 /// How SQLite names the kind of file whose space can be given back bit by bit.
 const INCREMENTAL: i64 = 2;
@@ -34,7 +34,7 @@ pub struct SqliteSession {
 impl SqliteSession {
     /// Makes a session of a connection; `file` is what a connection that writes has opened.
     pub(super) fn new(connection: Connection, wakers: Wakers, file: Option<Arc<OpenFile>>) -> Self {
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        connection.set_prepared_statement_cache_capacity(MAX_CACHED_STATEMENTS);
         Self {
             connection,
             wakers,
@@ -70,7 +70,7 @@ impl SqliteSession {
         if self.file.is_none() || count("auto_vacuum") != INCREMENTAL || !is_much() {
             return false;
         }
-        let give = format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})");
+        let give = format!("PRAGMA incremental_vacuum({MAX_FREED_PAGES})");
         if let Err(error) = self.connection.execute_batch(&give) {
             // Another process writes, say.
             tracing::debug!(target: "stepwell", %error, "space is not given back yet");
@@ -100,7 +100,7 @@ impl SqliteSession {
 impl Session for SqliteSession {
     type Row = SqliteRow;
 
-    const WORDS: Words = Words {
+    const WORDS: SqlWords = SqlWords {
         serial: "INTEGER PRIMARY KEY",
         key: "INTEGER PRIMARY KEY",
         name: "TEXT",

@@ -20,7 +20,7 @@ use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 
 /// The most rows of one statement: few enough for the number of values that each database takes.
-const ROWS: usize = 200;
+const MAX_ROWS_PER_STATEMENT: usize = 200;
 
 /// Leases that expired so long ago are deleted.
 const FORGOTTEN_AFTER_MS: u32 = 24 * 60 * 60 * 1000;

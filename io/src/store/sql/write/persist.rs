@@ -1,6 +1,6 @@
 //! Stores a step of a turn.
 
-use super::{Applied, ROWS, json, placeholders};
+use super::{Applied, MAX_ROWS_PER_STATEMENT, json, placeholders};
 use crate::store::record::{Generation, LoggedEvent, PersistBatch, TurnKey};
 use crate::store::sql::change::Change;
 use crate::store::sql::database::{Row, Session, Value};
@@ -182,7 +182,7 @@ impl Write {
         let at = Value::Integer(integer(self.at.0));
         let new = self.blocks.get(old..).unwrap_or_default();
         let mut number = state.blocks;
-        for blocks in new.chunks(ROWS) {
+        for blocks in new.chunks(MAX_ROWS_PER_STATEMENT) {
             let values: Vec<_> = blocks
                 .iter()
                 .zip(number..)
@@ -224,7 +224,7 @@ impl Events {
     ) -> Result<(), StoreError> {
         let new = self.data.get(old..).unwrap_or_default();
         let mut position = state.events;
-        for events in new.chunks(ROWS) {
+        for events in new.chunks(MAX_ROWS_PER_STATEMENT) {
             let values: Vec<_> = events
                 .iter()
                 .zip(position..)

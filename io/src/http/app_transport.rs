@@ -1,4 +1,4 @@
-//! The app's own way to send a request.
+//! An HTTP stack of the app's.
 
 use super::address;
 use super::error::SendError;
@@ -10,16 +10,16 @@ use http::{HeaderMap, Method, Request};
 use std::fmt;
 use std::sync::Arc;
 
-/// Sends a request, whatever it does so with.
+/// Sends a request.
 type Send = dyn Fn(Request<Bytes>) -> BoxFuture<'static, Result<Response, SendError>>
     + std::marker::Send
     + Sync;
 
-/// What the app sends requests with. Clones are the same.
+/// Sends requests by the app's code. Clones share it.
 #[derive(Clone)]
-pub(super) struct Own(Arc<Send>);
+pub(super) struct AppTransport(Arc<Send>);
 
-impl Own {
+impl AppTransport {
     pub(super) fn new(
         send: impl Fn(Request<Bytes>) -> BoxFuture<'static, Result<Response, SendError>>
         + std::marker::Send
@@ -49,8 +49,8 @@ impl Own {
     }
 }
 
-impl fmt::Debug for Own {
+impl fmt::Debug for AppTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Own").finish_non_exhaustive()
+        f.debug_struct("AppTransport").finish_non_exhaustive()
     }
 }
