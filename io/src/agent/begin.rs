@@ -2,7 +2,7 @@ use crate::app::setup::Setup;
 use crate::app::tools::handler::Handlers;
 use crate::durable::{BeginFrom, StoredTurn};
 use crate::store::Lease;
-use crate::turn::journaled::Journaled;
+use crate::turn::journaled::JournaledRun;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
@@ -10,29 +10,42 @@ use stepwell_core::run::Start;
 
 /// How a turn begins.
 pub(crate) enum Begin {
-    /// As a new one, with the code of the tools that are its own.
+    /// A new turn, with the code of the turn's own tools.
     Start(Box<Start>, BeginFrom, Handlers),
-    /// From a snapshot that the app has kept.
+    /// Continues from a snapshot that the app has kept.
     Revived {
         snapshot: String,
-        run: Box<Journaled>,
+        run: Box<JournaledRun>,
         setup: Arc<Setup>,
     },
-    /// From what the store has kept.
+    /// Continues from the checkpoint in the store.
     Claimed {
         turn: StoredTurn,
         lease: Option<Arc<Lease>>,
-        run: Box<Journaled>,
+        run: Box<JournaledRun>,
         setup: Arc<Setup>,
-        /// What the user was shown of the turn.
+        /// The messages of the turn that the user was shown.
         shown: Vec<Message>,
     },
-    /// Anew: the store has its message alone.
-    Anew {
+    /// Starts again a turn of which the store has only the message.
+    Restarted {
         turn: StoredTurn,
         lease: Option<Arc<Lease>>,
         start: Box<Start>,
         history: Box<Conversation>,
         setup: Arc<Setup>,
     },
+}
+
+impl Begin {
+    /// Returns the run id of the turn's first hop, or of the hop at which the turn continues.
+    pub(crate) fn run_id(&self) -> String {
+        match self {
+            Self::Start(start, ..) | Self::Restarted { start, .. } => start.run_id.to_string(),
+            Self::Revived { run, .. } | Self::Claimed { run, .. } => {
+                let run_id = run.machine.run_id();
+                run_id.map(ToString::to_string).unwrap_or_default()
+            }
+        }
+    }
 }

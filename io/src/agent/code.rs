@@ -1,4 +1,4 @@
-//! Code of the app that belongs to a turn, and not to the agent.
+//! The app's code that belongs to a turn instead of the agent.
 
 use crate::app::approver::Approver;
 use crate::app::credentials::CredentialSource;
@@ -16,32 +16,33 @@ use std::fmt;
 use std::sync::Arc;
 use stepwell_core::tool::ToolRegistry;
 
-/// The app's code of the turns that are begun with [`Agent::with_code`](crate::Agent::with_code).
+/// The app's code for the turns that are begun with [`Agent::with_code`](crate::Agent::with_code). Where a field is
+/// `None`, the agent's own code is used.
 #[derive(Clone)]
 pub struct TurnCode {
-    /// Runs all tools that the agent was built with; those of its sources run as they always do.
+    /// Runs all tools that the agent was built with. The tools of its sources have their own code.
     pub tools: Arc<dyn ToolHandler>,
     /// Asks the user.
     pub approver: Arc<dyn Approver>,
-    /// Reaches the agent's store, if that is the app's code too. Nothing for an agent without a store.
+    /// Reaches the agent's store, if that is the app's code too. `None` for an agent without a store.
     pub store: Option<Arc<dyn Store>>,
-    /// Sends the turn's requests, where that is the app's code too. The agent's own client does if there is none.
+    /// Sends the turn's requests, if that is the app's code too.
     pub client: Option<HttpClient>,
-    /// Creates the runs of the turn's hops, where [`RunIds::Host`](stepwell_core::run::RunIds::Host) says that a backend
-    /// does. The agent's own source does if there is none.
+    /// Creates the runs of the turn's hops, where [`RunIds::Host`](stepwell_core::run::RunIds::Host) says that a
+    /// backend does.
     pub run_source: Option<Arc<dyn RunSource>>,
     /// Shortens a conversation that does not fit the model's context, where
-    /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so. The agent's own code does if there is none.
+    /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so.
     pub trimmer: Option<Arc<dyn Trimmer>>,
-    /// Decodes the typed answer, where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says
-    /// so. The agent's own code does if there is none.
+    /// Decodes the typed answer, where
+    /// [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says so.
     pub decoder: Option<Arc<dyn OutputDecoder>>,
     /// Gives the key and the headers of the turn's requests, where
-    /// [`Credentials::Host`](stepwell_core::run::Credentials::Host) says so. The agent's own source does if there is none.
+    /// [`Credentials::Host`](stepwell_core::run::Credentials::Host) says so.
     pub credentials: Option<Arc<dyn CredentialSource>>,
-    /// Looks as the hooks that the agent's configuration has. The agent's own code does if there is none.
+    /// Runs the hooks of the agent's configuration.
     pub hooks: Option<Arc<dyn HookHandler>>,
-    /// Makes the turn's instructions. The agent's own source does if there is none, or they are as it was built with.
+    /// Makes the turn's instructions.
     pub instructions: Option<Arc<dyn InstructionsSource>>,
 }
 
@@ -52,7 +53,7 @@ impl fmt::Debug for TurnCode {
 }
 
 impl TurnCode {
-    /// The setup with this code; `own` are the tools that the agent was built with.
+    /// Returns the setup with this code; `own` are the tools that the agent was built with.
     pub(crate) fn put_into(&self, setup: &Setup, own: &ToolRegistry) -> Setup {
         let mut setup = setup.clone();
         for tool in own.definitions() {

@@ -1,4 +1,4 @@
-//! An agent: a conversation with a model, and what begins its turns.
+//! An agent: a conversation with a model, which begins turns.
 
 pub(crate) mod begin;
 pub(crate) mod builder;
@@ -27,7 +27,7 @@ use crate::base::lock;
 use crate::durable::{BeginFrom, StoreSetup, StoredTurn, in_time};
 use crate::store::StoreError;
 use crate::turn::Turn;
-use crate::turn::journaled::Journaled;
+use crate::turn::journaled::JournaledRun;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -40,48 +40,48 @@ use stepwell_core::tool::OutputType;
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 
-/// A conversation with a model and the app's tools. Cloning gives another handle on the same conversation, and
-/// [`thread`](Self::thread) one on another conversation with the same model and tools.
+/// A conversation with a model and the app's tools. A clone is another handle on the same conversation;
+/// [`thread`](Self::thread) returns a handle on another conversation with the same model and tools.
 ///
 /// # One thread for each user and conversation
-/// All turns of a thread share its conversation. A server gives each conversation a thread of its own,
-/// `agent.thread(id)`, in a handler for each request: an agent that two users share would show one what the other said.
+/// All turns of a thread share its conversation. A server gives each conversation a thread of its own, by
+/// `agent.thread(id)` in a handler for each request: an agent that two users share would show each of them the other's
+/// messages.
 ///
 /// # One turn a thread
 /// A turn that begins while another turn of its thread is under way fails at once with
-/// [`Failure::Busy`](crate::Failure::Busy), and changes nothing. With [`WhenBusy::Cancel`] it takes the thread over: the
-/// other turn is cancelled and its tools
-/// are told to stop, and whatever still comes of it changes nothing. It never waits for a tool. The new turn continues
-/// from where the old one was stopped: the old message, what the model had said by then, and a result for each call,
-/// which says that the call was cancelled, are in its history, in that order.
+/// [`Failure::Busy`](crate::Failure::Busy), and changes nothing. With [`WhenBusy::Cancel`] the new turn takes the
+/// thread over: the other turn is cancelled, its tools are told to stop, and its late results change nothing. The new
+/// turn never waits for a tool. It continues from where the other turn was stopped: the history has the other turn's
+/// message, the model's answer so far, and a result for each call, which says that the call was cancelled.
 ///
-/// Turns of different threads do not touch each other. Which threads have a turn under way, which one the user looks
-/// at, and which are unread, is in the [`registry`](Self::registry).
+/// Turns of different threads do not affect each other. The [`registry`](Self::registry) knows which threads have a
+/// turn under way, which thread the user looks at, and which are unread.
 #[derive(Clone)]
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) thread: Arc<Thread>,
-    /// In the place of what the turns would share.
+    /// Code of the turns that is used instead of the agent's.
     code: Option<Arc<TurnCode>>,
-    /// What its turns answer, and who decodes that, where that is not the agent's own.
+    /// The type of the turns' answers, where it is not the agent's own.
     output: Option<Arc<OwnOutput>>,
-    /// The same for the value that its tools are given.
+    /// The value that the tools are given, where it is not the agent's own.
     deps: Option<Deps>,
 }
 
-/// Why a stored turn cannot go on.
+/// Why a stored turn cannot be revived.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReviveError {
-    /// Its snapshot cannot be read.
+    /// The turn's snapshot cannot be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// It had not begun.
+    /// The turn had not begun.
     #[error("the stored turn had not begun: send its message instead")]
     NotStarted,
 }
 
-/// The type of a turn's answers, and what decodes them.
+/// The type of a turn's answers, and its decoder.
 type OwnOutput = (OutputType, Option<Arc<dyn OutputDecoder>>);
 
 impl fmt::Debug for Agent {
@@ -104,9 +104,10 @@ impl Agent {
         }
     }
 
-    /// Says something to the model: a text, or texts and [media](crate::media) in order, as in
-    /// `("What is this?", image("shark.png")?)`. If another turn of this thread is under way, the turn fails at once with
-    /// [`Failure::Busy`](crate::Failure::Busy), unless [`AgentBuilder::when_busy`](crate::AgentBuilder::when_busy) says otherwise.
+    /// Sends a message to the model: a text, or texts and [media](crate::media) in order, as in
+    /// `("What is this?", image("shark.png")?)`. If another turn of this thread is under way, the turn fails at once
+    /// with [`Failure::Busy`](crate::Failure::Busy), unless [`AgentBuilder::when_busy`](crate::AgentBuilder::when_busy)
+    /// says otherwise.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -116,7 +117,7 @@ impl Agent {
         self.start(Start::new(run_id, message))
     }
 
-    /// Starts a turn with ids and a message of the app's own.
+    /// Starts a turn with ids and a message that the app provides.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -124,11 +125,11 @@ impl Agent {
         self.begin_new(start, BeginFrom::Latest)
     }
 
-    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user
-    /// said is said otherwise, and the turns that came of it before stay in the store as another branch. It goes on
-    /// from the conversation as of `parent`.
+    /// Starts a turn that comes after the turn `parent` instead of the thread's last turn, or that is a first turn: the
+    /// user rephrases a message. It continues the conversation as of `parent`. The turns that came after `parent`
+    /// before stay in the store as another branch.
     ///
-    /// Only for an agent with a [store](crate::AgentBuilder::store): else the turn fails at once.
+    /// The turn fails at once if the agent has no [store](crate::AgentBuilder::store).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -136,8 +137,8 @@ impl Agent {
         self.begin_new(start, BeginFrom::Turn(parent))
     }
 
-    /// Starts a turn that goes on from the history that the agent was set up with, which is stored with the turn, and
-    /// comes after none of the thread's.
+    /// Starts a turn that continues the history that the agent was set up with, and that has no parent in the thread.
+    /// The history is stored with the turn.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -150,7 +151,7 @@ impl Agent {
         self.begin_with(start, from, Handlers::new(), None)
     }
 
-    /// Begins a turn with tools of its own.
+    /// Begins a turn with its own tools.
     pub(crate) fn begin_with(
         &self,
         mut start: Start,
@@ -159,34 +160,33 @@ impl Agent {
         when_busy: Option<WhenBusy>,
     ) -> Turn {
         if let Some((output, _)) = self.output.as_deref() {
-            // Stored with the turn, so that one which comes back has it.
+            // The type is stored with the turn, so that a revived turn has it.
             start.options.output.get_or_insert_with(|| output.clone());
         }
         let when_busy = when_busy.unwrap_or(self.shared.when_busy);
         self.begin_if_free(Begin::Start(Box::new(start), from, handlers), when_busy)
     }
 
-    /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
-    /// [`TurnHandle::rested`](crate::TurnHandle::rested) gave, in this process or a later one. What a deferred call comes
-    /// to is then told to [`TurnHandle::finish_call`](crate::TurnHandle::finish_call); the user is asked again what they
-    /// had not answered.
+    /// Continues a stored turn on its own thread, from the snapshot that [`Turn::suspend`] or
+    /// [`TurnHandle::rested`](crate::TurnHandle::rested) returned, in this process or a later one. The result of a
+    /// deferred call is then given to [`TurnHandle::finish_call`](crate::TurnHandle::finish_call). The user is asked
+    /// again what they had not answered.
     ///
-    /// A request that had shown nothing goes out again; a stream that was open is resumed where the backend can, else
-    /// what was shown of the answer stays, marked as [`CUT`](stepwell_core::run::CUT), and it is asked for anew; a tool
-    /// that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome is
-    /// unknown. The
-    /// conversation is that of the snapshot. An agent with a [store](crate::AgentBuilder::store) goes on from what that has of
-    /// the turn, which is at least as new; a turn that was ended or taken over there fails.
+    /// A request whose answer had not begun is sent again. An open stream is resumed where the backend can; otherwise
+    /// the answer so far stays, marked as [`CUT`](stepwell_core::run::CUT), and the model is asked again. A tool that
+    /// had begun is run again only if it is idempotent; otherwise the model is told that the tool's outcome is unknown.
+    /// The conversation is the snapshot's. An agent with a [store](crate::AgentBuilder::store) continues from the
+    /// stored turn, which is at least as new; a turn that has ended there, or that another owner has, fails.
     ///
     /// # Errors
-    /// The text is no snapshot, one of another version, or one of a turn that had not begun.
+    /// The text is no snapshot, a snapshot of another version, or the snapshot of a turn that had not begun.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
         let (agent, run, setup) = self.revived(|setup| {
             let (journal, now) = (setup.journal.as_ref(), Clock::new().now());
-            Journaled::revive(snapshot, &setup.config, journal, now)
+            JournaledRun::revive(snapshot, &setup.config, journal, now)
         })?;
         Ok(agent.begin(Begin::Revived {
             snapshot: snapshot.to_owned(),
@@ -195,14 +195,15 @@ impl Agent {
         }))
     }
 
-    /// Goes on with a turn that the program has [claimed](crate::store::Store::claim) in the agent's
-    /// [store](crate::AgentBuilder::store) itself, from the checkpoint that it was given there, and the turn's
-    /// [path](crate::store::Store::path) as the store has it after that. `shown` are the messages of the
-    /// turn that the user was shown before its host died, for a program that keeps them: what is not stored of an answer stays, as [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program
-    /// holds a [`Lease`](crate::store::Lease) of the owner itself.
+    /// Continues a turn that the program itself has [claimed](crate::store::Store::claim) in the agent's
+    /// [store](crate::AgentBuilder::store), from the checkpoint that the claim returned, and from the turn's
+    /// [path](crate::store::Store::path) as it is in the store after the claim. `shown` are the messages of the turn
+    /// that the user was shown before its host died, for a program that keeps them: text that is not stored stays, as
+    /// [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program holds a [`Lease`](crate::store::Lease) of
+    /// the owner itself.
     ///
     /// # Errors
-    /// The text is no checkpoint, one of another version, or it does not fit the path.
+    /// The text is no checkpoint, a checkpoint of another version, or it does not fit the path.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -215,11 +216,11 @@ impl Agent {
     ) -> Result<Turn, ReviveError> {
         let (agent, run, setup) = self.revived(|setup| {
             let (journal, now) = (setup.journal.as_ref(), Clock::new().now());
-            Journaled::revive_stored(checkpoint, path, &setup.config, journal, now)
+            JournaledRun::revive_stored(checkpoint, path, &setup.config, journal, now)
         })?;
         Ok(agent.begin(Begin::Claimed {
             turn,
-            // Who claims turns says itself that it lives.
+            // A program that claims turns itself holds the lease itself.
             lease: None,
             run: Box::new(run),
             setup,
@@ -227,11 +228,11 @@ impl Agent {
         }))
     }
 
-    /// A stored run, and the agent on its thread.
+    /// Reads a stored run, and returns it with the agent on its thread.
     fn revived(
         &self,
-        read: impl FnOnce(&Setup) -> Result<Journaled, SnapshotError>,
-    ) -> Result<(Self, Journaled, Arc<Setup>), ReviveError> {
+        read: impl FnOnce(&Setup) -> Result<JournaledRun, SnapshotError>,
+    ) -> Result<(Self, JournaledRun, Arc<Setup>), ReviveError> {
         let setup = self.turn_setup();
         let run = read(&setup)?;
         let machine = &run.machine;
@@ -245,16 +246,16 @@ impl Agent {
         Ok((self.thread(key), run, setup))
     }
 
-    /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
+    /// Returns the conversation of this key, or a new one, with the same model and tools.
     ///
-    /// A thread lives while an [`Agent`] on it is held, or a turn of it is under way; then its memory is freed, and what was
-    /// said in it is in the [store](crate::AgentBuilder::store), or gone. So any number of threads costs nothing once they are
-    /// released.
+    /// A thread lives while the app holds an [`Agent`] on it, or a turn of it is under way. Then its memory is freed;
+    /// its conversation stays in the [store](crate::AgentBuilder::store), or is gone. So threads cost nothing once they
+    /// are released.
     pub fn thread(&self, key: impl Into<ThreadKey>) -> Self {
         self.thread_with_history(key, Conversation::default())
     }
 
-    /// As [`thread`](Self::thread); a new one begins with an earlier conversation.
+    /// As [`thread`](Self::thread); a new thread begins with an earlier conversation.
     pub fn thread_with_history(&self, key: impl Into<ThreadKey>, history: Conversation) -> Self {
         let thread = self.shared.thread(key.into(), history);
         Self {
@@ -264,10 +265,11 @@ impl Agent {
     }
 
     /// Forgets a thread, as [`forget_thread`](Self::forget_thread) does, and deletes it from the agent's
-    /// [store](crate::AgentBuilder::store) with all its turns. Whether the store had it; an agent without one has none.
+    /// [store](crate::AgentBuilder::store) with all its turns. Returns whether the store had the thread; `false` for an
+    /// agent without a store.
     ///
     /// # Errors
-    /// The store cannot be written: the thread is forgotten here, and still there.
+    /// The store cannot be written: the thread is forgotten here, and still stored.
     pub async fn delete_thread(&self, key: &ThreadKey) -> Result<bool, StoreError> {
         self.forget_thread(key);
         match self.stored() {
@@ -276,15 +278,15 @@ impl Agent {
         }
     }
 
-    /// Cancels the thread's turn, if one is under way, and forgets its conversation and its place in the
-    /// [`registry`](Self::registry), where it may be unread: what a [store](crate::AgentBuilder::store) has of it stays there. An
-    /// [`Agent`] on the thread that is still held should not be used any more.
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation and its entry in the
+    /// [`registry`](Self::registry), where it may be unread. What the [store](crate::AgentBuilder::store) has of the
+    /// thread stays there. An [`Agent`] on the thread should not be used any more.
     pub fn forget_thread(&self, key: &ThreadKey) {
         self.shared.forget(key);
     }
 
-    /// The same conversations, whose turns are given other code: for an app whose code belongs to where a turn was begun,
-    /// as to an event loop of its own.
+    /// Returns a handle on the same conversation whose turns have other code: for an app whose code belongs to the
+    /// place where a turn was begun, such as an event loop.
     #[must_use]
     pub fn with_code(&self, code: TurnCode) -> Self {
         Self {
@@ -293,8 +295,8 @@ impl Agent {
         }
     }
 
-    /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the
-    /// agent's own, if [`OutputType::decoded_by_host`] says so.
+    /// Returns a handle on the same conversation whose turns have answers of this type. `decoder` decodes them; without
+    /// it the agent's own decoder does, if [`OutputType::decoded_by_host`] says so.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -317,8 +319,8 @@ impl Agent {
         }
     }
 
-    /// The same conversations, whose turns' tools are given this value, in the place of that of
-    /// [`AgentBuilder::deps`](crate::AgentBuilder::deps): what is one user's or one request's own, say.
+    /// Returns a handle on the same conversation whose turns' tools are given this value instead of that of
+    /// [`AgentBuilder::deps`](crate::AgentBuilder::deps): a value of one user or one request, say.
     #[must_use]
     pub fn with_deps<T: Send + Sync + 'static>(&self, deps: T) -> Self {
         Self {
@@ -327,7 +329,7 @@ impl Agent {
         }
     }
 
-    /// What a turn that begins now is given.
+    /// Returns the setup of a turn that begins now.
     pub(crate) fn turn_setup(&self) -> Arc<Setup> {
         let mut setup = self.shared.turn_setup();
         if let Some(code) = &self.code {
@@ -342,7 +344,7 @@ impl Agent {
         setup
     }
 
-    /// What a turn is given that begins with tools of its own, too.
+    /// Returns the setup of a turn that begins now, with the turn's own tools.
     pub(crate) fn turn_setup_for(&self, start: &Start, handlers: Handlers) -> Arc<Setup> {
         let setup = self.turn_setup();
         let own = start.options.tools.definitions();
@@ -359,7 +361,7 @@ impl Agent {
         Arc::new(setup)
     }
 
-    /// Where its turns are kept.
+    /// Returns the store of the agent's turns.
     pub(crate) fn stored(&self) -> Option<StoreSetup> {
         let stored = self.shared.setup.store.clone()?;
         Some(match &self.code {
@@ -368,32 +370,33 @@ impl Agent {
         })
     }
 
-    /// What its turns are configured to, but for the tools of its [sources](crate::AgentBuilder::tool_source).
+    /// Returns the configuration of the agent's turns, without the tools of its
+    /// [sources](crate::AgentBuilder::tool_source).
     #[must_use]
     pub fn config(&self) -> &Arc<RunConfig> {
         &self.shared.setup.config
     }
 
-    /// The conversation, as it was after the last turn of this process; [`load`](Self::load) gives that of the
+    /// Returns the conversation as of the last turn of this process; [`load`](Self::load) returns that of the
     /// [store](crate::AgentBuilder::store).
     #[must_use]
     pub fn conversation(&self) -> Conversation {
         lock(&self.thread.conversation).conversation.clone()
     }
 
-    /// The conversation's id.
+    /// Returns the conversation's id.
     #[must_use]
     pub fn thread_id(&self) -> &ThreadId {
         &self.thread.key.thread
     }
 
-    /// Who answers.
+    /// Returns the endpoint that answers.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.shared.setup.config.endpoint
     }
 
-    /// The conversation's id, with its server and room.
+    /// Returns the conversation's id, with its server and room.
     #[must_use]
     pub fn thread_key(&self) -> &ThreadKey {
         &self.thread.key
@@ -409,44 +412,45 @@ impl Agent {
         self.shared.cancel_all();
     }
 
-    /// The app goes to the background. Like the following three, it concerns the turns of all threads, those under way
-    /// and those that begin later. What a turn makes of it is
-    /// [`DevicePolicy`](stepwell_core::run::DevicePolicy)'s to say: by default its clocks stand still, so that an app
-    /// that was frozen finds nothing timed out.
+    /// Reports that the app goes to the background. Like the following three methods, it concerns the turns of all
+    /// threads, those under way and those that begin later. A turn reacts as
+    /// [`DevicePolicy`](stepwell_core::run::DevicePolicy) says: by default its clocks stop, so that nothing times out
+    /// while the app is frozen.
     pub fn entered_background(&self) {
         self.shared.device.send_modify(Device::enter_background);
     }
 
-    /// The app is in the foreground again.
+    /// Reports that the app is in the foreground again.
     pub fn entered_foreground(&self) {
         self.shared.device.send_modify(Device::enter_foreground);
     }
 
-    /// The network is gone. By default requests wait for the next one, and none that fails counts as a try.
+    /// Reports that the network is gone. By default requests wait for the next network, and a request that fails
+    /// meanwhile counts as no attempt.
     pub fn network_lost(&self) {
         self.shared.device.send_modify(Device::lose_network);
     }
 
-    /// There is a network, or another one took the place of the one before.
+    /// Reports that there is a network, or that another network has replaced it.
     pub fn network_available(&self) {
         self.shared.device.send_modify(Device::find_network);
     }
 
-    /// Which threads have a turn under way, what the user looks at, and what is unread. Tell it with
-    /// [`look_at`](SharedRegistry::look_at) what the user looks at. Its runs are the agent's turns: leave it to the
-    /// agent to register and to remove them.
+    /// Returns the registry, which knows which threads have a turn under way, which thread the user looks at
+    /// ([`look_at`](SharedRegistry::look_at)), and which are unread. Its runs are the agent's turns: only the agent
+    /// should register and remove them.
     #[must_use]
     pub fn registry(&self) -> &SharedRegistry {
         &self.shared.registry
     }
 
-    /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a
-    /// thread is unread. Each event goes to one caller. The same events as [`SharedRegistry::poll_event`] gives, and
-    /// it wakes for those that this agent's turns made; a read mark comes with the next of them.
+    /// Waits for the next event of the turns of all threads: a turn began, began another hop, or is over; a thread is
+    /// unread. Each event goes to one caller. The events are those of [`SharedRegistry::poll_event`]; the future wakes
+    /// for the events that this agent's turns cause, and returns a read mark with the next of them.
     pub async fn next_registry_event(&self) -> RegistryEvent {
         loop {
             if let Some(event) = self.shared.registry.poll_event() {
-                // There may be more, for whoever else waits.
+                // There may be more events, for other callers.
                 self.shared.changed.notify_one();
                 return event;
             }

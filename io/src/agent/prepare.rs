@@ -1,4 +1,4 @@
-//! Makes the machine that a turn is driven with, and says in the store that the turn begins or goes on here.
+//! Prepares the machine of a turn, and stores that the turn begins or continues on this host.
 
 use crate::agent::Agent;
 use crate::agent::begin::Begin;
@@ -9,10 +9,10 @@ use crate::app::setup::Setup;
 use crate::base::Clock;
 use crate::base::lock;
 use crate::durable::{
-    BeginFrom, Beginning, Notices, Patience, StoreSetup, StoredTurn, Trouble, Writer,
+    BeginFrom, Beginning, StoreNotices, StoreRetry, StoreSetup, StoreTrouble, StoredTurn, Writer,
 };
 use crate::store::{Lease, NewTurn, StoreError, TurnKey};
-use crate::turn::journaled::Journaled;
+use crate::turn::journaled::JournaledRun;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
@@ -24,9 +24,9 @@ use tokio_util::sync::CancellationToken;
 /// Why a turn could not begin.
 #[derive(Debug)]
 pub(crate) enum NotBegun {
-    /// The store did not take it.
+    /// The store refused the turn, or failed.
     Store(StoreError),
-    /// The app's own code did not do its part.
+    /// The app's code failed.
     App(Failure),
 }
 
@@ -38,25 +38,25 @@ impl From<StoreError> for NotBegun {
 
 /// A turn that is ready to be driven.
 pub(crate) struct Prepared {
-    pub(crate) run: Journaled,
+    pub(crate) run: JournaledRun,
     pub(crate) setup: Arc<Setup>,
-    /// What its machine has heard of the device.
+    /// The device as the machine knows it.
     pub(crate) known: Device,
     pub(crate) writer: Option<Arc<Writer>>,
-    /// It goes on from a snapshot.
+    /// The turn continues from a snapshot or checkpoint.
     pub(crate) is_revived: bool,
 }
 
-/// What a turn has before it has a machine.
+/// A turn that has no machine yet.
 pub(crate) struct Preparation<'a> {
     pub(crate) agent: &'a Agent,
-    pub(crate) notices: &'a Notices,
+    pub(crate) notices: &'a StoreNotices,
     pub(crate) cancel: &'a CancellationToken,
-    pub(crate) trouble: &'a Trouble,
+    pub(crate) trouble: &'a StoreTrouble,
     pub(crate) device: Device,
     pub(crate) clock: Clock,
     pub(crate) when_busy: WhenBusy,
-    /// How long the conversation took to be made of stored turns, if it was.
+    /// How long it took to rebuild the conversation from stored turns, if it was rebuilt.
     pub(crate) history_took: OnceLock<Duration>,
 }
 
@@ -64,26 +64,52 @@ impl Preparation<'_> {
     pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, NotBegun> {
         let is_revived = matches!(begin, Begin::Revived { .. } | Begin::Claimed { .. });
         let lease = match &begin {
-            Begin::Claimed { lease, .. } | Begin::Anew { lease, .. } => lease.clone(),
+            Begin::Claimed { lease, .. } | Begin::Restarted { lease, .. } => lease.clone(),
             Begin::Start(..) | Begin::Revived { .. } => self.lease().await?,
         };
-        let (turn, run, setup, known) = match begin {
+        let (turn, run, setup) = self.run(begin).await?;
+        let writer = turn.zip(setup.store.clone()).map(|(turn, stored)| {
+            let retry = StoreRetry::from_config(&setup.config);
+            let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
+            let trouble = self.trouble.clone();
+            let stored = (stored, lease);
+            let writer = Writer::new(stored, turn, retry, self.clock, notices, cancel, trouble);
+            Arc::new(writer)
+        });
+        Ok(Prepared {
+            run,
+            setup,
+            // The outputs of a revived run come first: the driver tells its machine about the device.
+            known: match is_revived {
+                true => Device::default(),
+                false => self.device,
+            },
+            writer,
+            is_revived,
+        })
+    }
+
+    /// Returns the run, and its turn as the store knows it.
+    async fn run(
+        &self,
+        begin: Begin,
+    ) -> Result<(Option<StoredTurn>, JournaledRun, Arc<Setup>), NotBegun> {
+        match begin {
             Begin::Start(start, from, handlers) => {
                 let setup = self.agent.turn_setup_for(&start, handlers);
                 let (turn, run) = self.start(&setup, *start, from).await?;
-                (turn, run, setup, self.device)
+                Ok((turn, run, setup))
             }
             Begin::Revived {
                 snapshot,
                 run,
                 setup,
             } => {
-                // What it gives is to be taken first: it is told of the device at the first look.
                 let (turn, run) = match &setup.store {
                     Some(stored) => self.revive(&setup, stored, &snapshot, *run).await?,
                     None => (None, *run),
                 };
-                (turn, run, setup, Device::default())
+                Ok((turn, run, setup))
             }
             Begin::Claimed {
                 turn,
@@ -92,10 +118,10 @@ impl Preparation<'_> {
                 shown,
                 ..
             } => {
-                self.tell_shown(&mut run, shown);
-                (Some(turn), *run, setup, Device::default())
+                self.feed_shown(&mut run, shown);
+                Ok((Some(turn), *run, setup))
             }
-            Begin::Anew {
+            Begin::Restarted {
                 turn,
                 start,
                 history,
@@ -103,27 +129,12 @@ impl Preparation<'_> {
                 ..
             } => {
                 let run = self.machine(&setup, &start, *history);
-                (Some(turn), run, setup, self.device)
+                Ok((Some(turn), run, setup))
             }
-        };
-        let writer = turn.zip(setup.store.clone()).map(|(turn, stored)| {
-            let patience = Patience::of(&setup.config);
-            let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
-            let trouble = self.trouble.clone();
-            let stored = (stored, lease);
-            let writer = Writer::new(stored, turn, patience, self.clock, notices, cancel, trouble);
-            Arc::new(writer)
-        });
-        Ok(Prepared {
-            run,
-            setup,
-            known,
-            writer,
-            is_revived,
-        })
+        }
     }
 
-    /// Says in the store that the agent lives, before it has a turn there.
+    /// Takes the lease of the agent's owner, before the agent has a turn in the store.
     async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
         match self.agent.stored() {
             Some(stored) => {
@@ -134,13 +145,13 @@ impl Preparation<'_> {
         }
     }
 
-    /// A new turn, which stands in the store before anything of it goes out.
+    /// Begins a new turn, which is stored before its first request is sent.
     async fn start(
         &self,
         setup: &Setup,
         mut start: Start,
         from: BeginFrom,
-    ) -> Result<(Option<StoredTurn>, Journaled), NotBegun> {
+    ) -> Result<(Option<StoredTurn>, JournaledRun), NotBegun> {
         let thread = &self.agent.thread;
         let known = || {
             let known = lock(&thread.conversation);
@@ -177,7 +188,7 @@ impl Preparation<'_> {
         Ok((Some(turn), run))
     }
 
-    /// Has the turn's instructions made, where the app has code for that and they are not given already.
+    /// Makes the turn's instructions, if the app has code for that and the turn has none yet.
     async fn instruct(
         &self,
         setup: &Setup,
@@ -206,7 +217,7 @@ impl Preparation<'_> {
         let made = tokio::select! {
             made = instructions::make(&**source, request) => made,
             () = too_long => Err("the app took too long".to_owned()),
-            // The turn is over before it asks.
+            // The turn is cancelled: it sends no request.
             () = self.cancel.cancelled() => return Ok(()),
         };
         let made = made.map_err(|message| NotBegun::App(Failure::NoInstructions { message }))?;
@@ -214,7 +225,7 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    fn tell_shown(&self, run: &mut Journaled, shown: Vec<Message>) {
+    fn feed_shown(&self, run: &mut JournaledRun, shown: Vec<Message>) {
         let awaits_answer = matches!(run.machine.state(), StateKind::Opening | StateKind::Waiting);
         if awaits_answer
             && !shown.is_empty()
@@ -224,35 +235,35 @@ impl Preparation<'_> {
         }
     }
 
-    /// A turn whose snapshot the app has kept. What the store has of it is at least as new, and goes first.
+    /// Continues a turn whose snapshot the app has kept. The stored turn is at least as new, and goes first.
     async fn revive(
         &self,
         setup: &Arc<Setup>,
         stored: &StoreSetup,
         snapshot: &str,
-        run: Journaled,
-    ) -> Result<(Option<StoredTurn>, Journaled), StoreError> {
+        run: JournaledRun,
+    ) -> Result<(Option<StoredTurn>, JournaledRun), StoreError> {
         let turn = run.machine.turn().cloned().unwrap_or_default();
         let key = TurnKey::new(self.agent.thread.key.clone(), turn);
         let beginning = self.beginning(setup, stored);
-        if let Some(claimed) = beginning.claim(&key, false).await? {
+        if let Some(claimed) = beginning.claim(&key).await? {
             let generation = claimed.generation;
             let (journal, now) = (setup.journal.as_ref(), self.clock.now());
             let run = match &claimed.checkpoint {
                 Some(checkpoint) => {
                     let path = beginning.path(&key).await?;
-                    Journaled::revive_stored(checkpoint, &path, &setup.config, journal, now)
+                    JournaledRun::revive_stored(checkpoint, &path, &setup.config, journal, now)
                 }
-                None => Journaled::revive(snapshot, &setup.config, journal, now),
+                None => JournaledRun::revive(snapshot, &setup.config, journal, now),
             };
             let run = run.map_err(|error| StoreError::Damaged {
                 message: error.to_string(),
             })?;
             return Ok((Some(StoredTurn { key, generation }), run));
         }
-        // It was begun without this store.
+        // The turn was begun without this store.
         let mut new = NewTurn::new(key, stored.owner.clone(), self.clock.now());
-        // A checkpoint would count on the blocks that are elsewhere.
+        // A checkpoint would rely on blocks that are stored elsewhere.
         new.checkpoint = Some(snapshot.to_owned());
         let turn = beginning.begin(&new).await?;
         Ok((Some(turn), run))
@@ -269,17 +280,17 @@ impl Preparation<'_> {
         }
     }
 
-    /// A machine that has started, with its first outputs still in it.
-    fn machine(&self, setup: &Setup, start: &Start, history: Conversation) -> Journaled {
+    /// Returns a machine that has started, with its first outputs still in it.
+    fn machine(&self, setup: &Setup, start: &Start, history: Conversation) -> JournaledRun {
         let thread_id = &self.agent.thread.key.thread;
         let journal = setup.journal.as_ref();
-        let mut run = Journaled::new(&setup.config, thread_id, history, journal, &start.run_id);
-        // Before its first request: there may be no network for it.
-        for news in self.device.news(Device::default()) {
+        let mut run = JournaledRun::new(&setup.config, thread_id, history, journal, &start.run_id);
+        // The device comes before the first request: there may be no network.
+        for news in self.device.inputs_since(Device::default()) {
             if let Err(misuse) = run.handle(news, self.clock.now()) {
                 tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
             }
-            // Nothing is under way yet: there is nothing to take.
+            // No effect is under way yet: there are no outputs to handle.
             while run.poll_output().is_some() {}
         }
         let start = Input::Start(Box::new(start.clone()));
@@ -290,10 +301,10 @@ impl Preparation<'_> {
     }
 }
 
-/// What the thread is called, if this is its first turn.
-fn title_of(run: &Journaled) -> Option<String> {
+/// Returns the title of the thread, if this is its first turn.
+fn title_of(run: &JournaledRun) -> Option<String> {
     let title = title(run.machine.conversation().messages());
-    // A store takes any text but this.
+    // A store takes any text without NUL.
     let title = title.replace('\0', "");
     Some(title).filter(|title| !title.is_empty())
 }

@@ -1,18 +1,18 @@
-//! Tools that come and go between turns.
+//! The tools of an agent's sources.
 
 use crate::app::setup::Setup;
 use crate::app::tools::source::{SourcedTool, ToolSource};
 use crate::base::lock;
 use std::sync::{Arc, Mutex};
 
-/// The sources of an agent, and the setup that was last made with their tools.
+/// The sources of an agent, and the last setup with their tools.
 #[derive(Default)]
 pub(crate) struct Sources {
     sources: Vec<Arc<dyn ToolSource>>,
-    made: Mutex<Option<Made>>,
+    cached: Mutex<Option<CachedSetup>>,
 }
 
-struct Made {
+struct CachedSetup {
     of: Vec<Arc<[SourcedTool]>>,
     setup: Arc<Setup>,
 }
@@ -21,25 +21,25 @@ impl Sources {
     pub(crate) fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {
         Self {
             sources,
-            made: Mutex::default(),
+            cached: Mutex::default(),
         }
     }
 
-    /// The setup for a turn that begins now.
+    /// Returns the setup of a turn that begins now.
     pub(crate) fn add_to(&self, base: &Arc<Setup>) -> Arc<Setup> {
         if self.sources.is_empty() {
             return Arc::clone(base);
         }
         let of: Vec<_> = self.sources.iter().map(|source| source.tools()).collect();
-        let mut made = lock(&self.made);
-        if let Some(made) = &*made {
+        let mut cached = lock(&self.cached);
+        if let Some(made) = &*cached {
             let mut pairs = made.of.iter().zip(&of);
             if pairs.all(|(before, now)| Arc::ptr_eq(before, now)) {
                 return Arc::clone(&made.setup);
             }
         }
         let setup = Arc::new(with_tools(base, of.iter().flat_map(|tools| tools.iter())));
-        *made = Some(Made {
+        *cached = Some(CachedSetup {
             of,
             setup: Arc::clone(&setup),
         });
@@ -47,7 +47,7 @@ impl Sources {
     }
 }
 
-/// A tool that cannot be added is left out: a turn must not fail for what a server says.
+/// Adds tools to a setup. A tool that cannot be added is left out: a turn must not fail because of a server's tool.
 fn with_tools<'a>(base: &Setup, tools: impl Iterator<Item = &'a SourcedTool>) -> Setup {
     let mut setup = base.clone();
     let mut config = (*setup.config).clone();

@@ -1,20 +1,19 @@
 //! The task of a turn: it takes the thread over, waits for the turn before, prepares, and drives the turn to its end.
 
-use crate::agent::Agent;
-use crate::agent::begin::Begin;
-use crate::agent::prepare::{NotBegun, Preparation, Prepared};
-use crate::agent::threads::Known;
-use crate::agent::when_busy::WhenBusy;
+use super::Agent;
+use super::begin::Begin;
+use super::prepare::{NotBegun, Preparation, Prepared};
+use super::threads::KnownConversation;
+use super::when_busy::WhenBusy;
 use crate::app::device::Device;
 use crate::app::tools::fault::Fault;
-use crate::base::Clock;
-use crate::base::lock;
-use crate::durable::{Notices, not_stored};
+use crate::base::{Clock, lock};
+use crate::durable::{StoreNotices, StoredTurn, not_stored};
 use crate::spans;
 use crate::store::StoreError;
 use crate::turn::Turn;
 use crate::turn::caller::{self, Caller};
-use crate::turn::current::Current;
+use crate::turn::current::CurrentTurn;
 use crate::turn::driver::Driver;
 use crate::turn::finished::Finished;
 use crate::turn::handle::{Command, TurnHandle};
@@ -22,79 +21,64 @@ use crate::turn::owner::Owner;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::TokenUsage;
+use stepwell_core::registry::RunHandle;
 use stepwell_core::run::{Failure, Outcome, RunEvent};
 use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
 
-/// Events that may wait for the app.
-const EVENTS: usize = 64;
+/// The most events that wait for the app.
+const MAX_WAITING_EVENTS: usize = 64;
 
-/// Commands that may wait for a turn.
-const COMMANDS: usize = 8;
+/// The most commands that wait for a turn.
+const MAX_WAITING_COMMANDS: usize = 8;
 
 impl Agent {
-    /// Begins or continues a turn, as the agent has it where another turn of this thread is under way.
+    /// Begins or continues a turn. If another turn of its thread is under way, the agent's [`WhenBusy`] applies.
     pub(crate) fn begin(&self, begin: Begin) -> Turn {
         self.begin_if_free(begin, self.shared.when_busy)
     }
 
     /// Begins or continues a turn, in a task of its own.
     pub(crate) fn begin_if_free(&self, begin: Begin, when_busy: WhenBusy) -> Turn {
-        let current = Current::default();
-        let shared = &self.shared;
+        let current = CurrentTurn::default();
         let (owner, earlier) = {
             // The order in which turns take the thread over is the order in which they run.
-            let mut place = lock(&self.thread.current);
-            if place.is_under_way() && when_busy == WhenBusy::Fail {
+            let mut slot = lock(&self.thread.current);
+            if slot.is_under_way() && when_busy == WhenBusy::Fail {
                 tracing::debug!(target: "stepwell", thread = %self.thread.key, "a turn is refused: another turn of its thread is under way");
                 return Turn::refused();
             }
-            let key = &self.thread.key;
-            // A stored turn goes on under a new handle, if nobody has taken its thread since.
-            let stored = match begin {
-                Begin::Start(..) => None,
-                _ if place.ended.is_cancelled() => shared.registry.current(key),
-                _ => None,
-            };
-            let handle = stored
-                .and_then(|stored| shared.registry.replace(&stored).ok())
-                .unwrap_or_else(|| shared.registry.register(key.clone()).handle);
-            let changed = Arc::clone(&shared.changed);
-            let owner = Owner::new(shared.registry.clone(), handle, changed);
-            (owner, std::mem::replace(&mut *place, current.clone()))
+            let handle = self.registered(&begin, &slot);
+            let changed = Arc::clone(&self.shared.changed);
+            let owner = Owner::new(self.shared.registry.clone(), handle, changed);
+            (owner, std::mem::replace(&mut *slot, current.clone()))
         };
         earlier.cancel.cancel();
-        let (events, receiver) = mpsc::channel(EVENTS);
-        let (commands, commanded) = mpsc::channel(COMMANDS);
-        let run_id = match &begin {
-            Begin::Start(start, ..) | Begin::Anew { start, .. } => start.run_id.to_string(),
-            Begin::Revived { run, .. } | Begin::Claimed { run, .. } => run
-                .machine
-                .run_id()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-        };
-        let endpoint = &shared.setup.config.endpoint;
-        let span = spans::turn(endpoint, &self.thread.key.thread, &run_id);
+        let (events, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
+        let (sender, commands) = mpsc::channel(MAX_WAITING_COMMANDS);
+        let endpoint = &self.shared.setup.config.endpoint;
+        let span = spans::turn(endpoint, &self.thread.key.thread, &begin.run_id());
         let handle = TurnHandle {
             cancel: current.cancel.clone(),
-            commands,
+            commands: sender,
             stored: Arc::default(),
             trouble: watch::Sender::default(),
             revived_from: Arc::default(),
             begun: CancellationToken::new(),
         };
         Caller::note(&current, &handle.trouble);
-        let work = self.clone().run_turn(
-            (begin, when_busy),
+        let task = TurnTask {
+            agent: self.clone(),
+            when_busy,
             owner,
-            (current, earlier),
-            commanded,
+            current,
+            earlier,
+            commands,
             events,
-            handle.clone(),
-        );
-        let task = caller::spawn(work.instrument(span));
+            handle: handle.clone(),
+        };
+        let task = caller::spawn(task.run(begin).instrument(span));
         Turn {
             events: receiver,
             handle,
@@ -102,34 +86,96 @@ impl Agent {
         }
     }
 
-    async fn run_turn(
-        self,
-        (begin, when_busy): (Begin, WhenBusy),
-        mut owner: Owner,
-        (current, earlier): (Current, Current),
-        commands: mpsc::Receiver<Command>,
-        events: mpsc::Sender<RunEvent>,
-        handle: TurnHandle,
-    ) -> Option<Finished> {
-        // However this ends, the next turn must not wait for it, and nobody for its beginning.
-        let ended = current.ended.drop_guard();
-        let begun = handle.begun.clone().drop_guard();
-        // Not long: it was cancelled, and waits for nothing itself but its last write.
-        earlier.ended.cancelled().await;
+    /// Registers the turn. A stored turn continues under a new handle, unless another turn has taken its thread since.
+    fn registered(&self, begin: &Begin, current: &CurrentTurn) -> RunHandle {
+        let (registry, key) = (&self.shared.registry, &self.thread.key);
+        let is_stored = !matches!(begin, Begin::Start(..));
+        let stored = (is_stored && current.ended.is_cancelled()).then(|| registry.current(key));
+        stored
+            .flatten()
+            .and_then(|stored| registry.replace(&stored).ok())
+            .unwrap_or_else(|| registry.register(key.clone()).handle)
+    }
+}
+
+/// A token that is cancelled when its gate is opened or dropped: what waits for the token continues, however the turn ends.
+struct Gate(DropGuard);
+
+impl Gate {
+    fn new(token: &CancellationToken) -> Self {
+        Self(token.clone().drop_guard())
+    }
+
+    fn open(self) {
+        drop(self.0);
+    }
+}
+
+/// A turn that has its thread, and does not run yet.
+struct TurnTask {
+    agent: Agent,
+    when_busy: WhenBusy,
+    owner: Owner,
+    current: CurrentTurn,
+    /// The turn before this one.
+    earlier: CurrentTurn,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<RunEvent>,
+    handle: TurnHandle,
+}
+
+impl TurnTask {
+    /// Runs the turn to its end; `None` if it was suspended.
+    ///
+    /// The order of what the turn lets go of matters. Each gate opens only once what its waiters read is in place, and the
+    /// last events are sent after all else: the next turn must not wait until the app takes them.
+    async fn run(self, begin: Begin) -> Option<Finished> {
+        let next_turn = Gate::new(&self.current.ended);
+        let begin_waiters = Gate::new(&self.handle.begun);
+        // It was cancelled, and waits for nothing but its own last write.
+        self.earlier.ended.cancelled().await;
+        let agent = self.agent.clone();
+        let (driver, turn) = match self.prepare(begin).await {
+            Ok((driver, turn)) => {
+                begin_waiters.open();
+                (driver, turn)
+            }
+            Err(mut unbegun) => {
+                begin_waiters.open();
+                unbegun.release_thread();
+                next_turn.open();
+                return Some(unbegun.send_end().await);
+            }
+        };
+        let (finished, last_events) = driver.run().await?;
+        *lock(&agent.thread.conversation) = KnownConversation {
+            conversation: finished.conversation.clone(),
+            last: turn.map(|turn| turn.key.turn),
+        };
+        next_turn.open();
+        last_events.send().await;
+        Some(finished)
+    }
+
+    /// Prepares the driver of the turn, and sets what its handle knows. The driver holds no handle on its own turn: the
+    /// turn's commands end with the last handle.
+    async fn prepare(self, begin: Begin) -> Result<(Driver, Option<StoredTurn>), Box<Unbegun>> {
         let clock = Clock::new();
-        let mut device = self.shared.device.subscribe();
+        let mut device = self.agent.shared.device.subscribe();
         let (sender, mut notices) = mpsc::unbounded_channel();
         let preparation = Preparation {
-            agent: &self,
-            notices: &Notices(sender),
-            cancel: &current.cancel,
-            trouble: &handle.trouble,
+            agent: &self.agent,
+            notices: &StoreNotices(sender),
+            cancel: &self.current.cancel,
+            trouble: &self.handle.trouble,
             device: *device.borrow_and_update(),
             clock,
-            when_busy,
+            when_busy: self.when_busy,
             history_took: OnceLock::new(),
         };
-        let prepared = shown_meanwhile(preparation.prepare(begin), &mut notices, &events).await;
+        let preparing = preparation.prepare(begin);
+        let prepared = with_notices(preparing, &mut notices, &self.events).await;
+        let history_took = preparation.history_took.get().copied();
         let Prepared {
             run,
             setup,
@@ -138,92 +184,98 @@ impl Agent {
             is_revived,
         } = match prepared {
             Ok(prepared) => prepared,
-            Err(error) => {
-                let finished = self.not_begun(&error);
-                if let NotBegun::Store(error) = error {
-                    handle.trouble.send_replace(Some(error));
-                }
-                drop(begun);
-                owner.complete(&finished.outcome);
-                drop(ended);
-                let _ = events
-                    .send(RunEvent::Completed(finished.outcome.clone()))
-                    .await;
-                return Some(finished);
-            }
+            Err(error) => return Err(Box::new(Unbegun::new(self, error))),
         };
         let mut observer = setup.observer.as_ref().map(|make| {
             let turn = run.machine.turn().cloned();
             make(&turn.unwrap_or_default())
         });
-        if let (Some(observer), Some(took)) = (&mut observer, preparation.history_took.get()) {
-            observer.history_built(*took);
+        if let (Some(observer), Some(took)) = (&mut observer, history_took) {
+            observer.history_built(took);
         }
         if known == Device::default() {
-            // A stored run hears of the device at the first look.
+            // The driver tells a stored run about the device at once.
             device.mark_changed();
         }
         let turn = writer.as_ref().map(|writer| writer.turn().clone());
         if let Some(turn) = &turn {
-            let _ = handle.stored.set(turn.clone());
+            let _ = self.handle.stored.set(turn.clone());
         }
         if is_revived {
-            let _ = handle.revived_from.set(run.machine.conversation().clone());
+            let conversation = run.machine.conversation().clone();
+            let _ = self.handle.revived_from.set(conversation);
         }
-        drop(begun);
-        // A turn under way holds no handle on itself: its commands end with the last one.
-        drop(handle);
         let driver = Driver {
             run,
             setup,
             clock,
-            owner,
-            fault: Fault::new(current.cancel.clone()),
-            cancel: current.cancel,
-            commands,
+            owner: self.owner,
+            fault: Fault::new(self.current.cancel.clone()),
+            cancel: self.current.cancel,
+            commands: self.commands,
             device,
             known,
-            events,
+            events: self.events,
             backlog: VecDeque::new(),
             observer,
             waiting: Vec::new(),
             writer,
             notices,
         };
-        let (finished, rest) = driver.run().await?;
-        // The conversation stands before the app hears that the turn is over, and the next turn waits for no app.
-        *lock(&self.thread.conversation) = Known {
-            conversation: finished.conversation.clone(),
-            last: turn.map(|turn| turn.key.turn),
-        };
-        drop(ended);
-        rest.send().await;
-        Some(finished)
-    }
-
-    /// A turn that could not begin: nothing went out, and the conversation is as it was.
-    fn not_begun(&self, error: &NotBegun) -> Finished {
-        Finished {
-            outcome: match error {
-                NotBegun::Store(StoreError::Busy { .. }) => Outcome::Failed {
-                    failure: Failure::Busy,
-                },
-                NotBegun::Store(error) => not_stored(error),
-                NotBegun::App(failure) => Outcome::Failed {
-                    failure: failure.clone(),
-                },
-            },
-            conversation: self.conversation(),
-            usage: TokenUsage::default(),
-            hops: 0,
-            output: None,
-            shown_as: self.shared.setup.config.text,
-        }
+        Ok((driver, turn))
     }
 }
 
-/// Shows what there is to say while the store is waited for.
-async fn shown_meanwhile<T>(
+/// A turn that could not begin. Nothing of it was sent, and the conversation is as it was.
+struct Unbegun {
+    owner: Owner,
+    events: mpsc::Sender<RunEvent>,
+    finished: Finished,
+}
+
+impl Unbegun {
+    fn new(task: TurnTask, error: NotBegun) -> Self {
+        let busy = Outcome::Failed {
+            failure: Failure::Busy,
+        };
+        let outcome = match &error {
+            NotBegun::Store(StoreError::Busy { .. }) => busy,
+            NotBegun::Store(error) => not_stored(error),
+            NotBegun::App(failure) => Outcome::Failed {
+                failure: failure.clone(),
+            },
+        };
+        if let NotBegun::Store(error) = error {
+            task.handle.trouble.send_replace(Some(error));
+        }
+        let finished = Finished {
+            outcome,
+            conversation: task.agent.conversation(),
+            usage: TokenUsage::default(),
+            hops: 0,
+            output: None,
+            shown_as: task.agent.shared.setup.config.text,
+        };
+        Self {
+            owner: task.owner,
+            events: task.events,
+            finished,
+        }
+    }
+
+    fn release_thread(&mut self) {
+        self.owner.complete(&self.finished.outcome);
+    }
+
+    async fn send_end(self) -> Finished {
+        let end = RunEvent::Completed(self.finished.outcome.clone());
+        let _ = self.events.send(end).await;
+        self.finished
+    }
+}
+
+/// Does work that may wait for the store, and sends the app the notices of the waiting.
+async fn with_notices<T>(
     work: impl Future<Output = T>,
     notices: &mut mpsc::UnboundedReceiver<String>,
     events: &mpsc::Sender<RunEvent>,
@@ -234,7 +286,7 @@ async fn shown_meanwhile<T>(
             biased;
             done = &mut work => return done,
             Some(message) = notices.recv() => {
-                // An app that takes nothing misses it: the turn does not wait for it.
+                // An app that takes no events misses the notice: the turn does not wait for the app.
                 let _ = events.try_send(RunEvent::Warning { message });
             }
         }

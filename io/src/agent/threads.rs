@@ -1,11 +1,11 @@
-//! The threads of an agent, and which turn of each is the current one.
+//! The threads of an agent, and the current turn of each.
 
 use crate::agent::sources::Sources;
 use crate::agent::when_busy::WhenBusy;
 use crate::app::device::Device;
 use crate::app::setup::Setup;
 use crate::base::lock;
-use crate::turn::current::Current;
+use crate::turn::current::CurrentTurn;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use stepwell_core::RunId;
@@ -15,24 +15,24 @@ use tokio::sync::{Notify, watch};
 
 /// What all threads of an agent share.
 pub(crate) struct Shared {
-    /// Without the tools of the sources.
+    /// The setup without the tools of the sources.
     pub(crate) setup: Arc<Setup>,
     sources: Sources,
     pub(crate) registry: SharedRegistry,
-    /// Something happened that the registry has an event for.
+    /// Notified when the registry may have an event.
     pub(crate) changed: Arc<Notify>,
     pub(crate) device: watch::Sender<Device>,
     pub(crate) when_busy: WhenBusy,
     threads: Arc<Threads>,
 }
 
-/// The threads that somebody holds: an [`Agent`](crate::Agent) on it, or a turn of it. With the last of these one is
-/// released.
+/// The threads that are in use: the app holds an [`Agent`](crate::Agent) on the thread, or a turn of it is under way. A
+/// thread is released with the last of these.
 #[derive(Debug, Default)]
 struct Threads(Mutex<HashMap<ThreadKey, Weak<Thread>>>);
 
 impl Threads {
-    /// Takes out a thread that is released, unless another one has its name by now.
+    /// Removes a thread that is released, unless another thread has its key by now.
     fn release(&self, key: &ThreadKey) {
         let mut threads = lock(&self.0);
         let is_gone = |thread: &Weak<Thread>| thread.strong_count() == 0;
@@ -45,20 +45,20 @@ impl Threads {
     }
 }
 
-/// One conversation.
+/// A conversation.
 #[derive(Debug)]
 pub(crate) struct Thread {
     among: Arc<Threads>,
     pub(crate) key: ThreadKey,
-    pub(crate) conversation: Mutex<Known>,
-    pub(crate) current: Mutex<Current>,
+    pub(crate) conversation: Mutex<KnownConversation>,
+    pub(crate) current: Mutex<CurrentTurn>,
 }
 
-/// What this process knows of a conversation.
+/// A conversation as this process knows it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownConversation {
     pub(crate) conversation: Conversation,
-    /// The stored turn that it is as of.
+    /// The last stored turn in the conversation.
     pub(crate) last: Option<RunId>,
 }
 
@@ -80,12 +80,12 @@ impl Shared {
         }
     }
 
-    /// What a turn that begins now is given.
+    /// Returns the setup of a turn that begins now.
     pub(crate) fn turn_setup(&self) -> Arc<Setup> {
         self.sources.add_to(&self.setup)
     }
 
-    /// The thread of this key. A new one begins with `history`.
+    /// Returns the thread of this key. A new thread begins with `history`.
     pub(crate) fn thread(&self, key: ThreadKey, history: Conversation) -> Arc<Thread> {
         let mut threads = lock(&self.threads.0);
         if let Some(thread) = threads.get(&key).and_then(Weak::upgrade) {
@@ -98,7 +98,7 @@ impl Shared {
     }
 
     pub(crate) fn cancel_all(&self) {
-        // A thread that is released here takes the lock itself.
+        // Dropping a thread takes the lock, so the lock is released first.
         let threads: Vec<_> = lock(&self.threads.0)
             .values()
             .filter_map(Weak::upgrade)
@@ -116,7 +116,7 @@ impl Shared {
                 self.registry.remove(key);
                 current.cancel.cancel();
             }
-            // Nobody holds it, but it may be unread.
+            // The thread is not in use, but may be unread.
             None => drop(self.registry.remove(key)),
         }
         self.changed.notify_one();
@@ -125,12 +125,12 @@ impl Shared {
 
 impl Thread {
     fn new(among: Arc<Threads>, key: ThreadKey, history: Conversation) -> Self {
-        let nobody = Current::default();
+        let nobody = CurrentTurn::default();
         nobody.ended.cancel();
         Self {
             among,
             key,
-            conversation: Mutex::new(Known {
+            conversation: Mutex::new(KnownConversation {
                 conversation: history,
                 last: None,
             }),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_nobody_holds_is_released() {
+    fn releases_unused_threads() {
         let agent = agent();
         for number in 0..100_000 {
             let idle = agent.thread(format!("idle-{number}"));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_held_is_the_same_under_its_key() {
+    fn finds_a_thread_in_use_by_its_key() {
         let agent = agent();
         let id = "held".to_owned();
         let held_here = agent.thread(&id);
@@ -189,7 +189,7 @@ mod tests {
         assert!(Arc::ptr_eq(&held_here.thread, &again.thread));
         drop(held_here);
         assert!(Arc::ptr_eq(&again.thread, &agent.thread(id.clone()).thread));
-        // Another one of its name is not taken out with it.
+        // Another thread with the same key is not removed with it.
         agent.forget_thread(again.thread_key());
         let anew = agent.thread(id);
         drop(again);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_holds_its_thread_until_its_end() {
+    async fn keeps_the_thread_of_a_turn_to_its_end() {
         let agent = agent();
         let turn = agent.thread("short").send("Hello");
         assert_eq!(held(&agent), 2);

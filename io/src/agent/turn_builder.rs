@@ -1,4 +1,4 @@
-//! A turn that is otherwise than those of its agent, before it begins.
+//! A turn with options of its own, before it begins.
 
 use crate::agent::Agent;
 use crate::agent::when_busy::WhenBusy;
@@ -15,8 +15,8 @@ use stepwell_core::run::{Limits, Start, TurnOptions};
 use stepwell_core::tool::{OutputType, Tool, ToolError};
 use uuid::Uuid;
 
-/// Sets up one turn; [`Agent::turn`] gives it. What is not set is as the agent has it. What is set is stored with the turn,
-/// but for its headers and the code of its tools: see [`TurnOptions`].
+/// Sets up one turn, from [`Agent::turn`]. Options that are not set are the agent's. Options that are set are stored
+/// with the turn, except headers and the code of tools: see [`TurnOptions`].
 #[must_use = "nothing is sent before `send`"]
 pub struct TurnBuilder {
     agent: Agent,
@@ -31,7 +31,7 @@ pub struct TurnBuilder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TurnBuildError {
-    /// A tool cannot be registered, or none has a name that is to be on offer.
+    /// A tool cannot be registered, or a tool that the turn names does not exist.
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// A header cannot be sent.
@@ -49,8 +49,7 @@ impl fmt::Debug for TurnBuilder {
 }
 
 impl Agent {
-    /// Says something to the model in a turn that is otherwise than the agent's others: with instructions, tools, settings,
-    /// limits or headers of its own.
+    /// Sets up a turn with instructions, tools, settings, limits or headers of its own.
     ///
     /// ```no_run
     /// # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -65,7 +64,7 @@ impl Agent {
         TurnBuilder::new(self.clone(), Start::new(run_id, message))
     }
 
-    /// As [`turn`](Self::turn), with ids and a message of the app's own.
+    /// As [`turn`](Self::turn), with ids and a message that the app provides.
     pub fn turn_of(&self, start: Start) -> TurnBuilder {
         TurnBuilder::new(self.clone(), start)
     }
@@ -83,19 +82,19 @@ impl TurnBuilder {
         }
     }
 
-    /// Says this in the place of the text: a message that is more than text, or that has an id of the app's own.
+    /// Sets the message instead of the text: one that is more than text, or that has an id of the app's.
     pub fn message(mut self, message: Message) -> Self {
         self.start.message = Some(message);
         self
     }
 
-    /// Sets the instructions, in the place of the agent's.
+    /// Sets the instructions, instead of the agent's.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.start.options.instructions = Some(instructions.into());
         self
     }
 
-    /// Changes how the model is to answer; what is not changed is as the agent has it.
+    /// Changes how the model should answer. Settings that are not changed are the agent's.
     ///
     /// ```no_run
     /// # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -111,7 +110,7 @@ impl TurnBuilder {
         self
     }
 
-    /// Changes how far the turn may go; what is not changed is as the agent has it.
+    /// Changes how far the turn may go. Limits that are not changed are the agent's.
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         let limits = self.agent.config().limits;
         change(self.start.options.limits.get_or_insert(limits));
@@ -125,7 +124,7 @@ impl TurnBuilder {
         self
     }
 
-    /// Adds a tool of this turn's own, and its code. It takes the place of the agent's tool of its name.
+    /// Adds a tool for this turn, and its code. It replaces the agent's tool of the same name.
     pub fn tool(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
         let name = tool.name().to_owned();
         match self.start.options.tools.add(tool) {
@@ -141,15 +140,15 @@ impl TurnBuilder {
         self
     }
 
-    /// Sets what the answer is to be, in the place of [`AgentBuilder::output`](crate::AgentBuilder::output).
+    /// Sets the type of the answer, instead of [`AgentBuilder::output`](crate::AgentBuilder::output).
     pub fn output(mut self, output: OutputType) -> Self {
         self.start.options.output = Some(output);
         self
     }
 
-    /// Adds a header to the turn's requests, in the place of the agent's of its name. It is not stored: a turn that comes
-    /// back asks without it. What a later process must have too, the agent's
-    /// [credentials](crate::AgentBuilder::credentials) give.
+    /// Adds a header to the turn's requests, which replaces the agent's header of the same name. It is not stored: a
+    /// revived turn sends its requests without it. A header that a later process must have belongs in the agent's
+    /// [credentials](crate::AgentBuilder::credentials).
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let header = [(name.into(), value.into())];
         let options = std::mem::take(&mut self.start.options);
@@ -167,7 +166,7 @@ impl TurnBuilder {
         self
     }
 
-    /// Lets the turn come after `parent`, or as a first one: see [`Agent::branch`].
+    /// Begins the turn after `parent`, or as a first turn: see [`Agent::branch`].
     pub fn branch(mut self, parent: Option<RunId>) -> Self {
         self.from = BeginFrom::Turn(parent);
         self
@@ -192,7 +191,7 @@ impl TurnBuilder {
     /// [`Failure::Busy`](crate::Failure::Busy), unless [`when_busy`](Self::when_busy) says otherwise.
     ///
     /// # Errors
-    /// A tool cannot be registered, none has a name that is to be on offer, or a header cannot be sent.
+    /// A tool cannot be registered, a tool that the turn names does not exist, or a header cannot be sent.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -219,13 +218,13 @@ impl TurnBuilder {
 
     fn unknown_tool(&self) -> Option<String> {
         self.start.options.tool_names.as_ref()?;
-        // Those of its sources count.
+        // The tools of the agent's sources count too.
         let config = &self.agent.turn_setup().config;
         let unknown = self.start.options.unknown_tools(config);
         unknown.first().map(|name| (*name).to_owned())
     }
 
-    /// The first error stands.
+    /// Keeps the first error.
     fn fail(&mut self, error: impl Into<TurnBuildError>) {
         self.error.get_or_insert_with(|| error.into());
     }

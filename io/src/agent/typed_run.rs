@@ -1,4 +1,4 @@
-//! Answers that are a type of the app's.
+//! Turns whose answer is a type of the app's.
 
 use crate::agent::Agent;
 use crate::app::output::OutputDecoder;
@@ -12,24 +12,24 @@ use std::sync::Arc;
 use stepwell_core::event::MessageContent;
 use stepwell_core::tool::OutputTypeError;
 
-/// Why [`Agent::run`] gives no value.
+/// Why [`Agent::run`] returns no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The type is none that an answer can have. Nothing was sent.
+    /// An answer cannot have this type. Nothing was sent.
     #[error(transparent)]
     Type(#[from] OutputTypeError),
-    /// The answer is not whole, or does not fit the type. The turn has its text: [`Finished::text`].
+    /// The answer is incomplete, or does not fit the type. Its text is [`Finished::text`].
     #[error(transparent)]
     Turn(#[from] TurnFailed),
-    /// A value that its decoder had taken is refused the second time.
-    #[error("the answer was decoded before, and now cannot be: {0}")]
+    /// The decoder refused a value that it had taken before.
+    #[error("the answer was decoded before, and is refused now: {0}")]
     Decoder(String),
 }
 
 impl Agent {
-    /// Says something to the model, and gives its answer as a value of the app's type. What does not fit the type goes back
-    /// to the model with the path and the reason, twice; then the turn has failed.
+    /// Sends a message to the model, and returns its answer as a value of the app's type. An answer that does not fit
+    /// the type goes back to the model with the path and the reason, twice; then the turn fails.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -53,8 +53,8 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// The answer is not whole, or does not fit ([`ProblemKind::OutputInvalid`](crate::ProblemKind::OutputInvalid)); its text
-    /// is kept. The type is none that an answer can have.
+    /// The answer is incomplete, or does not fit ([`ProblemKind::OutputInvalid`](crate::ProblemKind::OutputInvalid));
+    /// its text is kept. An answer cannot have this type.
     pub async fn run<T>(&self, content: impl Into<MessageContent>) -> Result<T, RunError>
     where
         T: JsonSchema + DeserializeOwned + 'static,
@@ -66,10 +66,10 @@ impl Agent {
 }
 
 impl Finished {
-    /// The typed answer as a value of the app's type.
+    /// Returns the typed answer as a value of the app's type.
     ///
     /// # Errors
-    /// The type does not take it, or there is none.
+    /// The turn has no typed answer, or it does not fit the type.
     pub fn output_as<T: DeserializeOwned>(&self) -> Result<T, RunError> {
         read(self.output.as_ref().unwrap_or(&Value::Null)).map_err(RunError::Decoder)
     }

@@ -8,11 +8,11 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WhenBusy {
-    /// The new turn fails at once with [`Failure::Busy`](crate::Failure::Busy): nothing of it is sent, stored, or part of the conversation, and
-    /// the other turn continues.
+    /// The new turn fails at once with [`Failure::Busy`](crate::Failure::Busy): it is neither sent, stored, nor part of
+    /// the conversation, and the other turn continues.
     #[default]
     Fail,
-    /// The other turn is cancelled, and the new one continues from where it stopped: for an app with one user, who has
+    /// The other turn is cancelled, and the new turn continues from where it stopped: for an app with one user, who has
     /// moved on.
     Cancel,
 }

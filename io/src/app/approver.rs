@@ -1,4 +1,4 @@
-//! Whoever asks the user: whether a tool may run, and what a running tool wants to know.
+//! The app's code that asks the user whether a tool may run, and a running tool's questions.
 
 use crate::base::panic_text;
 use futures::FutureExt;
@@ -8,42 +8,42 @@ use std::sync::Arc;
 use stepwell_core::run::{Decision, Question, ToolInvocation, UserAnswer};
 use stepwell_core::tool::{Rejection, ToolRegistry};
 
-/// Asks the user: whether a tool may run, and what a running tool wants to know. Any async closure from a call to a
-/// decision does the first; for the second it has [`AgentBuilder::answerer`](crate::AgentBuilder::answerer) beside it.
+/// Asks the user whether a tool may run, and a running tool's questions. Any async closure from a call to a decision
+/// asks for approvals; [`AgentBuilder::answerer`](crate::AgentBuilder::answerer) adds one for questions.
 ///
-/// How long they may take is [`Timeouts::approval`](stepwell_core::run::Timeouts::approval): then the question is
-/// dropped, and the model, or the tool, told. A panic counts as no.
+/// [`Timeouts::approval`](stepwell_core::run::Timeouts::approval) limits how long the user may take: after that the
+/// question is dropped, and the model or the tool is told. A panic counts as a denial.
 pub trait Approver: Send + Sync + 'static {
     /// Asks whether a tool may run. Dropping the future stops asking.
     fn decide(&self, invocation: ToolInvocation) -> BoxFuture<'static, Decision>;
 
-    /// Asks again: the arguments that the user put in the place of the model's do not fit the tool, for the reason
-    /// given. Without code of its own the call is denied, with that reason.
+    /// Asks again: the arguments with which the user replaced the model's do not fit the tool, for the reason `misfit`.
+    /// By default the call is denied with that reason.
     fn decide_again(
         &self,
         invocation: ToolInvocation,
         misfit: Rejection,
     ) -> BoxFuture<'static, Decision> {
         tracing::warn!(target: "stepwell", tool = invocation.name, "edited arguments do not fit");
-        // It repeats the arguments.
+        // The reason repeats the arguments.
         tracing::debug!(target: "stepwell", %misfit);
         let reason = Some(format!("they edited the arguments, and {misfit}"));
         std::future::ready(Decision::Denied { reason }).boxed()
     }
 
-    /// Asks what a running tool wants to know; `number` counts the call's questions from 0. Dropping the future stops
-    /// asking. Without code of its own the question is declined.
+    /// Asks a running tool's question; `number` counts the call's questions from 0. Dropping the future stops asking.
+    /// By default the question is declined.
     fn ask(
         &self,
         _invocation: ToolInvocation,
         _number: u32,
         _question: Question,
     ) -> BoxFuture<'static, UserAnswer> {
-        std::future::ready(UserAnswer::declined(NO_WAY)).boxed()
+        std::future::ready(UserAnswer::declined(CANNOT_ASK)).boxed()
     }
 
-    /// Asks again: the answer does not fit the question's schema, for the reason given. Without code of its own the
-    /// question is declined, with that reason.
+    /// Asks again: the answer does not fit the question's schema, for the reason `misfit`. By default the question is
+    /// declined with that reason.
     fn ask_again(
         &self,
         invocation: ToolInvocation,
@@ -67,13 +67,13 @@ where
     }
 }
 
-const NO_WAY: &str = "this app has no way to ask the user";
+const CANNOT_ASK: &str = "this app has no way to ask the user";
 
-/// The app's code for questions.
+/// The app's code for a tool's questions.
 pub(crate) type Answerer =
     Arc<dyn Fn(ToolInvocation, Question) -> BoxFuture<'static, UserAnswer> + Send + Sync>;
 
-/// An approver, if there is one, with other code for questions.
+/// An approver, if the app has one, with separate code for questions.
 pub(crate) struct WithAnswerer {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) answerer: Answerer,
@@ -83,7 +83,7 @@ impl Approver for WithAnswerer {
     fn decide(&self, invocation: ToolInvocation) -> BoxFuture<'static, Decision> {
         match &self.approver {
             Some(approver) => approver.decide(invocation),
-            None => std::future::ready(denied(NO_WAY)).boxed(),
+            None => std::future::ready(denied(CANNOT_ASK)).boxed(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Approver for WithAnswerer {
     ) -> BoxFuture<'static, Decision> {
         match &self.approver {
             Some(approver) => approver.decide_again(invocation, misfit),
-            None => std::future::ready(denied(NO_WAY)).boxed(),
+            None => std::future::ready(denied(CANNOT_ASK)).boxed(),
         }
     }
 
@@ -114,14 +114,14 @@ fn denied(reason: &str) -> Decision {
     }
 }
 
-/// Asks whether a tool may run, until the answer is one that the machine takes.
+/// Asks whether a tool may run, until the machine accepts the decision.
 pub(crate) async fn decide(
     approver: Option<Arc<dyn Approver>>,
     tools: &ToolRegistry,
     invocation: ToolInvocation,
 ) -> Decision {
     let Some(approver) = approver else {
-        return denied(NO_WAY);
+        return denied(CANNOT_ASK);
     };
     let asking = async {
         let mut decision = approver.decide(invocation.clone()).await;
@@ -140,7 +140,7 @@ pub(crate) async fn decide(
     })
 }
 
-/// Asks what a tool wants to know, until the answer is one that the machine takes.
+/// Asks a tool's question, until the machine accepts the answer.
 pub(crate) async fn ask(
     approver: Option<Arc<dyn Approver>>,
     invocation: ToolInvocation,
@@ -148,7 +148,7 @@ pub(crate) async fn ask(
     question: Question,
 ) -> UserAnswer {
     let Some(approver) = approver else {
-        return UserAnswer::declined(NO_WAY);
+        return UserAnswer::declined(CANNOT_ASK);
     };
     let asking = async {
         let asked = approver.ask(invocation.clone(), number, question.clone());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use stepwell_core::run::{Authorization, EffectId, Input};
 use stepwell_core::{RunId, ThreadId};
 
-/// For which request credentials are asked for.
+/// The request that needs credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CredentialRequest {
@@ -17,16 +17,16 @@ pub struct CredentialRequest {
     pub thread_id: ThreadId,
     /// The turn: the run id of its first hop.
     pub turn: RunId,
-    /// The provider has refused what was given last, with a 401: it is to be got anew, not taken from a cache.
+    /// The provider has refused the last credentials with a 401: new ones are needed, not those in a cache.
     pub rejected: bool,
 }
 
-/// Gives the key and the headers of an agent's requests. Any async closure from a [`CredentialRequest`] to a key, or to an
-/// [`Authorization`] with headers, does. The error's text is what the turn fails with; a panic is one, too.
+/// Gives the key and the headers of an agent's requests. Any async closure from a [`CredentialRequest`] to a key, or to
+/// an [`Authorization`] with headers, is a source. The turn fails with the text of its error; a panic is an error too.
 ///
-/// It is asked before each request, so it keeps what it got as long as that is good.
+/// The source is called before each request, so it should cache its credentials.
 pub trait CredentialSource: Send + Sync + 'static {
-    /// Gives them. Dropping the future stops it.
+    /// Gives the credentials. Dropping the future cancels the work.
     fn credentials(
         &self,
         request: CredentialRequest,
@@ -53,7 +53,7 @@ where
     }
 }
 
-/// What the source makes of it, as the machine is told.
+/// Calls the source, and returns the machine's input.
 pub(crate) async fn authorize(
     source: Option<Arc<dyn CredentialSource>>,
     effect: EffectId,

@@ -1,8 +1,8 @@
-//! What the app said of the device: for the turns under way, and for those that begin later.
+//! The state of the device as the app reports it, for the turns under way and for later ones.
 
 use stepwell_core::run::Input;
 
-/// The device, with counts, so that what is over when a turn looks is not missed.
+/// The state of the device. It counts changes, so that a turn misses no change that is over when it reads the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Device {
     is_in_background: bool,
@@ -30,8 +30,8 @@ impl Device {
         self.networks += 1;
     }
 
-    /// What a turn is to be told that knows of `before`.
-    pub(crate) fn news(self, before: Self) -> Vec<Input<'static>> {
+    /// Returns the inputs for a machine that knows the state `before`.
+    pub(crate) fn inputs_since(self, before: Self) -> Vec<Input<'static>> {
         let mut news = Vec::new();
         if self.times_in_background != before.times_in_background {
             news.push(Input::EnteredBackground);
@@ -57,12 +57,12 @@ mod tests {
     fn names(change: impl FnOnce(&mut Device), before: Device) -> Vec<&'static str> {
         let mut device = before;
         change(&mut device);
-        let news = device.news(before);
+        let news = device.inputs_since(before);
         news.iter().map(Input::name).collect()
     }
 
     #[test]
-    fn what_is_over_when_a_turn_looks_is_told_all_the_same() {
+    fn reports_changes_that_are_over() {
         let mut away = Device::default();
         away.enter_background();
         away.lose_network();
@@ -72,7 +72,7 @@ mod tests {
             "nothing is new"
         );
         assert_eq!(
-            away.news(Device::default()),
+            away.inputs_since(Device::default()),
             [Input::EnteredBackground, Input::NetworkLost]
         );
         assert_eq!(names(Device::enter_foreground, away), ["EnteredForeground"]);

@@ -1,4 +1,4 @@
-//! The app's hooks: code that looks at requests, answers and tools, changes them, or refuses them with a reason.
+//! The app's hooks: code that inspects requests, answers and tools, changes them, or refuses them with a reason.
 
 use crate::base::panic_text;
 use futures::FutureExt;
@@ -11,19 +11,19 @@ use stepwell_core::run::{
     HookedResult, Input, ToolInvocation,
 };
 
-/// The code of a hook: for a type of the app's own. Closures are enough for most: [`Hook::new`].
+/// The code of a hook, as a type of the app's. Closures suffice for most hooks: [`Hook::new`].
 pub trait HookHandler: Send + Sync + 'static {
-    /// Looks, as the hook of this name. Dropping the future stops it.
+    /// Inspects the subject, as the hook of this name. Dropping the future cancels the work.
     fn look(&self, hook: &str, subject: HookSubject) -> BoxFuture<'static, HookAnswer>;
 }
 
-type Look<T> = Arc<dyn Fn(T) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
+type HookClosure<T> = Arc<dyn Fn(T) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
 
-/// A hook of an agent's: it looks at what its turns are about to do, changes it, or refuses it with a reason. What it is
-/// not given code for, it is not asked about.
+/// A hook of an agent: it inspects what the agent's turns are about to do, changes it, or refuses it with a reason. A
+/// hook is called only at the moments for which it has code.
 ///
-/// Each piece of code is an async closure to `()`, which lets it go on; to a [`HookAnswer`]; or to a `Result` of either,
-/// whose error fails the turn with the hook's name, as a panic does, and as taking longer than
+/// Each code is an async closure to `()`, which changes nothing; to a [`HookAnswer`]; or to a `Result` of either. The
+/// turn fails with the hook's name if the closure returns an error, panics, or takes longer than
 /// [`Timeouts::tool`](stepwell_core::run::Timeouts::tool).
 ///
 /// ```
@@ -45,21 +45,21 @@ type Look<T> = Arc<dyn Fn(T) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
 pub struct Hook {
     name: String,
     moments: Vec<HookMoment>,
-    code: Code,
+    code: HookCode,
 }
 
 #[derive(Clone)]
-enum Code {
-    Closures(Closures),
+enum HookCode {
+    Closures(HookClosures),
     Handler(Arc<dyn HookHandler>),
 }
 
 #[derive(Clone, Default)]
-struct Closures {
-    before_request: Option<Look<HookedRequest>>,
-    after_answer: Option<Look<HookedAnswer>>,
-    before_tool: Option<Look<ToolInvocation>>,
-    after_tool: Option<Look<HookedResult>>,
+struct HookClosures {
+    before_request: Option<HookClosure<HookedRequest>>,
+    after_answer: Option<HookClosure<HookedAnswer>>,
+    before_tool: Option<HookClosure<ToolInvocation>>,
+    after_tool: Option<HookClosure<HookedResult>>,
 }
 
 impl fmt::Debug for Hook {
@@ -71,7 +71,7 @@ impl fmt::Debug for Hook {
     }
 }
 
-fn look<T, F, Fut>(code: F) -> Option<Look<T>>
+fn look<T, F, Fut>(code: F) -> Option<HookClosure<T>>
 where
     F: Fn(T) -> Fut + Send + Sync + 'static,
     Fut: Future + Send + 'static,
@@ -84,17 +84,17 @@ where
 }
 
 impl Hook {
-    /// A hook that is asked about nothing yet. Refusals and failures tell its name.
+    /// Returns a hook without code. Refusals and failures name the hook.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             moments: Vec::new(),
-            code: Code::Closures(Closures::default()),
+            code: HookCode::Closures(HookClosures::default()),
         }
     }
 
-    /// A hook whose code is a type of the app's own, which is asked at these moments.
+    /// Returns a hook whose code is a type of the app's, which is called at these moments.
     pub fn with_handler(
         name: impl Into<String>,
         moments: impl IntoIterator<Item = HookMoment>,
@@ -103,11 +103,11 @@ impl Hook {
         Self {
             name: name.into(),
             moments: moments.into_iter().collect(),
-            code: Code::Handler(Arc::new(handler)),
+            code: HookCode::Handler(Arc::new(handler)),
         }
     }
 
-    /// Its code for what is to be sent to the model: once for each request, not for each try.
+    /// Sets the code for a request to the model: it is called once for each request, not for each attempt.
     #[must_use]
     pub fn before_request<F, Fut>(self, code: F) -> Self
     where
@@ -120,7 +120,7 @@ impl Hook {
         })
     }
 
-    /// Its code for what the model has said, before anything follows from it. The user may have read it by then.
+    /// Sets the code for the model's answer, before anything follows from it. The user may have read it by then.
     #[must_use]
     pub fn after_answer<F, Fut>(self, code: F) -> Self
     where
@@ -131,7 +131,7 @@ impl Hook {
         self.with(HookMoment::AfterAnswer, |own| own.after_answer = look(code))
     }
 
-    /// Its code for a call that is to be run, before the user is asked whether it may.
+    /// Sets the code for a tool call, before the user is asked for approval.
     #[must_use]
     pub fn before_tool<F, Fut>(self, code: F) -> Self
     where
@@ -142,7 +142,7 @@ impl Hook {
         self.with(HookMoment::BeforeTool, |own| own.before_tool = look(code))
     }
 
-    /// Its code for what came of a call, before the model is told.
+    /// Sets the code for the result of a tool call, before the model is told.
     #[must_use]
     pub fn after_tool<F, Fut>(self, code: F) -> Self
     where
@@ -153,13 +153,13 @@ impl Hook {
         self.with(HookMoment::AfterTool, |own| own.after_tool = look(code))
     }
 
-    fn with(mut self, moment: HookMoment, put: impl FnOnce(&mut Closures)) -> Self {
+    fn with(mut self, moment: HookMoment, put: impl FnOnce(&mut HookClosures)) -> Self {
         let mut closures = match self.code {
-            Code::Closures(closures) => closures,
-            Code::Handler(_) => Closures::default(),
+            HookCode::Closures(closures) => closures,
+            HookCode::Handler(_) => HookClosures::default(),
         };
         put(&mut closures);
-        self.code = Code::Closures(closures);
+        self.code = HookCode::Closures(closures);
         if !self.moments.contains(&moment) {
             self.moments.push(moment);
         }
@@ -177,25 +177,29 @@ impl Hook {
 
 impl HookHandler for Hook {
     fn look(&self, hook: &str, subject: HookSubject) -> BoxFuture<'static, HookAnswer> {
-        fn asked<T>(code: &Option<Look<T>>, subject: T) -> BoxFuture<'static, HookAnswer> {
+        fn asked<T>(code: &Option<HookClosure<T>>, subject: T) -> BoxFuture<'static, HookAnswer> {
             match code {
                 Some(code) => code(subject),
                 None => std::future::ready(HookAnswer::GoOn).boxed(),
             }
         }
         match (&self.code, subject) {
-            (Code::Handler(handler), subject) => handler.look(hook, subject),
-            (Code::Closures(own), HookSubject::Request(request)) => {
+            (HookCode::Handler(handler), subject) => handler.look(hook, subject),
+            (HookCode::Closures(own), HookSubject::Request(request)) => {
                 asked(&own.before_request, request)
             }
-            (Code::Closures(own), HookSubject::Answer(answer)) => asked(&own.after_answer, answer),
-            (Code::Closures(own), HookSubject::Call(call)) => asked(&own.before_tool, call),
-            (Code::Closures(own), HookSubject::Result(result)) => asked(&own.after_tool, result),
+            (HookCode::Closures(own), HookSubject::Answer(answer)) => {
+                asked(&own.after_answer, answer)
+            }
+            (HookCode::Closures(own), HookSubject::Call(call)) => asked(&own.before_tool, call),
+            (HookCode::Closures(own), HookSubject::Result(result)) => {
+                asked(&own.after_tool, result)
+            }
         }
     }
 }
 
-/// What the hook says, as the machine is told.
+/// Calls the hook, and returns the machine's input.
 pub(crate) async fn ask(
     handler: Option<Arc<dyn HookHandler>>,
     effect: EffectId,

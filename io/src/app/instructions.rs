@@ -10,7 +10,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
 
-/// The turn that instructions are made for.
+/// The turn that needs instructions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InstructionsRequest {
@@ -18,16 +18,16 @@ pub struct InstructionsRequest {
     pub thread: ThreadKey,
     /// The turn: the run id of its first hop.
     pub turn: RunId,
-    /// What the user says; absent where the turn goes on from a history.
+    /// The user's message; absent where the turn continues a history.
     pub message: Option<Message>,
-    /// What was said before it.
+    /// The conversation before the turn.
     pub history: Conversation,
 }
 
-/// Makes the instructions of a turn. Any async closure from an [`InstructionsRequest`] to a text does; what else it is to
-/// know, the app's own values, the closure has. The error's text is what the turn fails with; a panic is one, too.
+/// Makes the instructions of a turn. Any async closure from an [`InstructionsRequest`] to a text is a source. The turn
+/// fails with the text of its error; a panic is an error too.
 pub trait InstructionsSource: Send + Sync + 'static {
-    /// Makes them. Dropping the future stops it.
+    /// Makes the instructions. Dropping the future cancels the work.
     fn instructions(
         &self,
         request: InstructionsRequest,
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// What the source makes of it.
+/// Calls the source.
 pub(crate) async fn make(
     source: &dyn InstructionsSource,
     request: InstructionsRequest,

@@ -1,11 +1,11 @@
-//! The app's code that takes the journals of turns.
+//! The app's code that receives the journals of turns.
 
 use stepwell_core::RunId;
 
-/// Takes the lines of the agent's journals, one journal a turn, each line as soon as it is known: a closure that
-/// appends them to a file, say. It is called on the thread that drives the turn, so it is to be quick.
+/// Receives the lines of the agent's journals, one journal a turn, each line at once: a closure that appends them to a
+/// file, say. It is called on the thread that drives the turn, so it must be quick.
 pub trait JournalSink: Send + Sync + 'static {
-    /// Takes whole lines of the journal of `turn`.
+    /// Receives complete lines of the journal of `turn`.
     fn write(&self, turn: &RunId, lines: &str);
 }
 

@@ -1,4 +1,4 @@
-//! What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
+//! Media in messages and in results of tools: images, audio, video, documents.
 //!
 //! ```no_run
 //! # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -16,42 +16,42 @@ use std::path::{Path, PathBuf};
 
 pub use stepwell_core::event::{ContentPart, MediaKind};
 
-/// Where media are: in memory, in a file, or at an address. A text with a scheme, `https://…` or `data:…`, is an address, and
-/// any other a path.
+/// The location of media: in memory, in a file, or at an address. A text with a scheme, `https://…` or `data:…`, is an
+/// address; any other text is a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaSource {
-    place: Place,
+    location: MediaLocation,
     media_type: Option<String>,
     name: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum MediaLocation {
     Bytes(Vec<u8>),
     Path(PathBuf),
     Url(String),
 }
 
-/// Why there is no part.
+/// Why media cannot be made a part of a message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MediaError {
     /// The file cannot be read.
     #[error("`{}` cannot be read: {error}; look whether it is there, and a file", .path.display())]
     Unreadable {
-        /// Where it was looked for.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         error: std::io::Error,
     },
-    /// It is no such part: empty, of an unknown type, something else.
+    /// The media are empty, of an unknown type, or of another kind.
     #[error(transparent)]
     Refused(#[from] stepwell_core::event::MediaError),
-    /// The same of a file.
+    /// The media in a file are empty, of an unknown type, or of another kind.
     #[error("`{}`: {error}", .path.display())]
     RefusedFile {
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
         /// Why not.
         #[source]
@@ -59,16 +59,16 @@ pub enum MediaError {
     },
 }
 
-/// A picture.
+/// Returns an image.
 ///
 /// # Errors
-/// The file cannot be read, there is nothing in it, its type is not known or is that of something else; an address has a
-/// scheme that nobody fetches from. The same for the others here.
+/// The file cannot be read or is empty, its type is unknown or of another kind, or no provider fetches from the scheme
+/// of the address. The same holds for the other functions here.
 pub fn image(source: impl Into<MediaSource>) -> Result<ContentPart, MediaError> {
     source.into().part(MediaKind::Image)
 }
 
-/// Sound.
+/// Returns audio.
 ///
 /// # Errors
 /// As for [`image`].
@@ -76,7 +76,7 @@ pub fn audio(source: impl Into<MediaSource>) -> Result<ContentPart, MediaError> 
     source.into().part(MediaKind::Audio)
 }
 
-/// A film.
+/// Returns a video.
 ///
 /// # Errors
 /// As for [`image`].
@@ -84,7 +84,7 @@ pub fn video(source: impl Into<MediaSource>) -> Result<ContentPart, MediaError> 
     source.into().part(MediaKind::Video)
 }
 
-/// A document: a PDF file, a text, whatever the provider reads.
+/// Returns a document: a PDF file, a text, or whatever else the provider reads.
 ///
 /// # Errors
 /// As for [`image`].
@@ -92,7 +92,7 @@ pub fn document(source: impl Into<MediaSource>) -> Result<ContentPart, MediaErro
     source.into().part(MediaKind::Document)
 }
 
-/// A file in a provider's store, by the id that it has there.
+/// Returns a file in a provider's store, by its id there.
 ///
 /// ```
 /// use stepwell_io::media::{FileId, file};
@@ -103,7 +103,7 @@ pub fn document(source: impl Into<MediaSource>) -> Result<ContentPart, MediaErro
 /// ```
 ///
 /// # Errors
-/// Its media type is none.
+/// The media type is invalid.
 pub fn file(id: impl Into<FileId>) -> Result<ContentPart, MediaError> {
     let FileId {
         id,
@@ -126,7 +126,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// A file of whichever provider is asked, and a document.
+    /// Returns the id of a document, at whichever provider the message is sent to.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self {
@@ -136,14 +136,14 @@ impl FileId {
         }
     }
 
-    /// Says whose id it is, so that no other provider is asked for it.
+    /// Names the provider that has the file, so that no other provider is sent the id.
     #[must_use]
     pub fn provider(mut self, name: impl Into<String>) -> Self {
         self.provider = Some(name.into());
         self
     }
 
-    /// Says what it is: `image/png` makes it a picture.
+    /// Sets the media type: `image/png` makes the file an image.
     #[must_use]
     pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
         self.media_type = Some(media_type.into());
@@ -164,58 +164,60 @@ impl From<String> for FileId {
 }
 
 impl MediaSource {
-    fn new(place: Place) -> Self {
+    fn new(location: MediaLocation) -> Self {
         Self {
-            place,
+            location,
             media_type: None,
             name: None,
         }
     }
 
-    /// Bytes.
+    /// Returns media in memory.
     #[must_use]
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
-        Self::new(Place::Bytes(bytes.into()))
+        Self::new(MediaLocation::Bytes(bytes.into()))
     }
 
-    /// A file, which is read when the part is made.
+    /// Returns media in a file, which is read when the part is made.
     #[must_use]
     pub fn path(path: impl Into<PathBuf>) -> Self {
-        Self::new(Place::Path(path.into()))
+        Self::new(MediaLocation::Path(path.into()))
     }
 
-    /// What the provider fetches from an address.
+    /// Returns media at an address, which the provider fetches.
     #[must_use]
     pub fn url(url: impl Into<String>) -> Self {
-        Self::new(Place::Url(url.into()))
+        Self::new(MediaLocation::Url(url.into()))
     }
 
-    /// Says of what media type it is, where that is not to be found out.
+    /// Sets the media type, where it cannot be detected.
     #[must_use]
     pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
         self.media_type = Some(media_type.into());
         self
     }
 
-    /// Names bytes: the extension tells their type where they do not, and some providers show the model the name. A file
-    /// has its own.
+    /// Names media in memory: the extension gives the type where the bytes do not, and some providers show the model
+    /// the name. A file has its own name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The part.
+    /// Makes a part of a message.
     ///
     /// # Errors
     /// As for [`image`].
     pub fn part(self, kind: MediaKind) -> Result<ContentPart, MediaError> {
         let media_type = self.media_type.as_deref();
         let name = self.name.as_deref();
-        match self.place {
-            Place::Bytes(bytes) => Ok(ContentPart::of_bytes(kind, &bytes, media_type, name)?),
-            Place::Url(url) => Ok(ContentPart::of_url(kind, &url, media_type)?),
-            Place::Path(path) => {
+        match self.location {
+            MediaLocation::Bytes(bytes) => {
+                Ok(ContentPart::of_bytes(kind, &bytes, media_type, name)?)
+            }
+            MediaLocation::Url(url) => Ok(ContentPart::of_url(kind, &url, media_type)?),
+            MediaLocation::Path(path) => {
                 let bytes = match fs::read(&path) {
                     Ok(bytes) => bytes,
                     Err(error) => return Err(MediaError::Unreadable { path, error }),
@@ -241,7 +243,7 @@ impl From<&str> for MediaSource {
     }
 }
 
-/// Whether a text is an address. One letter before the colon is a drive.
+/// Returns whether a text is an address. One letter before the colon is a drive.
 fn has_scheme(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -304,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_with_a_scheme_is_an_address_and_any_other_a_path() {
+    fn reads_a_text_as_address_or_path() {
         for text in [
             "https://a/b.png",
             "data:image/gif;base64,R0",
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said_with_its_path() {
+    fn names_the_path_of_an_unusable_file() {
         let missing = image("no/such.png").unwrap_err().to_string();
         assert!(
             missing.starts_with("`no/such.png` cannot be read"),

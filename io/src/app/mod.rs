@@ -1,4 +1,4 @@
-//! The app's own code, as a turn calls it, and what else the app gives.
+//! The app's code that turns call, and other data that the app gives.
 
 pub(crate) mod approver;
 pub(crate) mod credentials;

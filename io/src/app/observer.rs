@@ -3,13 +3,13 @@ use std::time::Duration;
 use stepwell_core::RunId;
 use stepwell_core::run::RunEvent;
 
-/// Watches a turn: it is told of each event at once, however slowly the app takes them. For metrics, say. Dropped when
-/// the turn is over, or let go of.
+/// Watches a turn: it gets each event at once, however slowly the app takes events. It is for metrics, say. It is
+/// dropped when the turn is over or suspended.
 pub trait TurnObserver: Send + 'static {
-    /// The turn says something.
+    /// Receives an event of the turn.
     fn event(&mut self, event: &RunEvent);
 
-    /// The conversation was made of stored turns, before the first event; how long that took.
+    /// Reports how long it took to rebuild the conversation from stored turns, before the first event.
     fn history_built(&mut self, took: Duration) {
         let _ = took;
     }

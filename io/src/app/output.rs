@@ -1,4 +1,4 @@
-//! The app's code that decodes a typed answer into a type of its own.
+//! The app's code that decodes a typed answer.
 
 use crate::base::panic_text;
 use futures::FutureExt;
@@ -9,9 +9,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::run::{EffectId, Input};
 
-/// Decodes the typed answer, which fits its schema, into the app's own type: what that refuses goes back to the model with
-/// the reason, and the answer is asked for again. Any closure from a value to a result is one; what it makes of the value
-/// is its own.
+/// Decodes the typed answer, which fits its schema, into a type of the app's. An answer that it refuses goes back to
+/// the model with the reason. Any closure from a value to a result is a decoder; the decoded value is dropped.
 ///
 /// ```
 /// use serde_json::Value;
@@ -22,9 +21,10 @@ use stepwell_core::run::{EffectId, Input};
 /// # is_one(decoder);
 /// ```
 ///
-/// A panic counts as a refusal. How long it may take is [`Timeouts::tool`](stepwell_core::run::Timeouts::tool).
+/// A panic counts as a refusal. [`Timeouts::tool`](stepwell_core::run::Timeouts::tool) limits how long it may take.
 pub trait OutputDecoder: Send + Sync + 'static {
-    /// Decodes the value, or says what does not fit, and where, in words for the model. Dropping the future stops it.
+    /// Decodes the value. The error says what does not fit, and where, in words for the model. Dropping the future
+    /// cancels the work.
     fn decode(&self, value: Value) -> BoxFuture<'static, Result<(), String>>;
 }
 
@@ -39,7 +39,7 @@ where
     }
 }
 
-/// What the app's code makes of it, as the machine is told.
+/// Calls the decoder, and returns the machine's input.
 pub(crate) async fn decode(
     decoder: Option<Arc<dyn OutputDecoder>>,
     effect: EffectId,

@@ -15,20 +15,21 @@ use stepwell_core::run_source::{
 };
 use stepwell_core::{RunId, ThreadId};
 
-/// A run that a backend is to create.
+/// A run that a backend should create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NewRun {
-    /// The thread that it is of.
+    /// The run's thread.
     pub thread_id: ThreadId,
-    /// The run that it continues; a thread's first has none.
+    /// The run that this run continues; the first run of a thread has none.
     pub parent_run_id: Option<RunId>,
 }
 
-/// Where the runs of an agent's hops come from. An async closure from a [`NewRun`] to the id of the run does, or a
-/// [`RestRunSource`] for a backend whose REST interface Stepwell knows. The error's text is what the turn fails with.
+/// The source of an agent's runs, one for each hop. An async closure from a [`NewRun`] to the id of the run is a
+/// source; so is a [`RestRunSource`], for a backend whose REST interface Stepwell knows. The turn fails with the text
+/// of its error.
 pub trait RunSource: Send + Sync + 'static {
-    /// Creates a run. Dropping the future stops it.
+    /// Creates a run. Dropping the future cancels the work.
     fn create_run(
         &self,
         client: HttpClient,
@@ -52,11 +53,11 @@ where
     }
 }
 
-/// A backend that is asked for threads and runs by REST. Cloning gives another handle on the same.
+/// A backend that creates threads and runs by REST. Clones share their state.
 #[derive(Debug)]
 pub struct RestRunSource<R> {
     requests: Arc<R>,
-    /// The runs that came with new threads, until they are used.
+    /// The runs that were created with new threads and are not used yet.
     first: Arc<Mutex<BTreeMap<ThreadId, RunId>>>,
 }
 
@@ -69,20 +70,20 @@ impl<R> Clone for RestRunSource<R> {
     }
 }
 
-/// Why a backend gave nothing.
+/// Why a request to a backend failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestError {
     /// No answer came.
     #[error("the backend cannot be reached: {0}")]
     Connection(String),
-    /// It refused, or its answer cannot be read.
+    /// The backend refused the request, or its answer cannot be read.
     #[error(transparent)]
     Answer(#[from] RunSourceError),
 }
 
 impl<R: RunRequests> RestRunSource<R> {
-    /// A source that asks with these requests.
+    /// Returns a source that sends these requests.
     pub fn new(requests: R) -> Self {
         Self {
             requests: Arc::new(requests),
@@ -90,10 +91,10 @@ impl<R: RunRequests> RestRunSource<R> {
         }
     }
 
-    /// Creates a thread. If the backend makes a first run with it, the thread's first hop gets that one.
+    /// Creates a thread. If the backend creates a first run with it, the thread's first hop uses that run.
     ///
     /// # Errors
-    /// The backend could not be reached, or refused, or answered with something else.
+    /// The backend cannot be reached, refused the request, or sent an unexpected answer.
     pub async fn create_thread(&self, client: &HttpClient) -> Result<CreatedThread, RestError> {
         let (status, body) = send(client, self.requests.create_thread()).await?;
         let thread = self.requests.thread_created(status, &body)?;
@@ -105,10 +106,10 @@ impl<R: RunRequests> RestRunSource<R> {
 }
 
 impl RestRunSource<Soliplex> {
-    /// The conversation of a thread that the server has kept, to [begin](crate::AgentBuilder::history) with.
+    /// Reads the conversation of a thread that the server keeps, to [begin](crate::AgentBuilder::history) with.
     ///
     /// # Errors
-    /// The server could not be reached, or refused, or answered with something else.
+    /// The server cannot be reached, refused the request, or sent an unexpected answer.
     pub async fn conversation(
         &self,
         client: &HttpClient,
@@ -156,7 +157,7 @@ async fn send(client: &HttpClient, request: HttpRequest) -> Result<(u16, Vec<u8>
     answer.map_err(|error| RestError::Connection(error.to_string()))
 }
 
-/// What the source makes of it, as the machine is told.
+/// Calls the source, and returns the machine's input.
 pub(crate) async fn create_run(
     source: Option<Arc<dyn RunSource>>,
     client: HttpClient,

@@ -14,16 +14,12 @@ use crate::http::HttpClient;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use stepwell_core::middleware::Middleware;
 use stepwell_core::run::RunConfig;
 
 /// The code of the agent's hooks, by their names.
 pub(crate) type HookHandlers = HashMap<String, Arc<dyn HookHandler>>;
 
-/// Makes the functions on the events of one hop's stream.
-pub(crate) type MakeMiddleware = Arc<dyn Fn() -> Middleware + Send + Sync>;
-
-/// What all turns of an agent share.
+/// The configuration and the app's code that all turns of an agent share.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
@@ -37,11 +33,10 @@ pub(crate) struct Setup {
     pub(crate) hooks: HookHandlers,
     pub(crate) instructions: Option<Arc<dyn InstructionsSource>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
-    pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) observer: Option<MakeObserver>,
     pub(crate) store: Option<StoreSetup>,
     pub(crate) client: HttpClient,
-    /// Whether the spans tell what was said.
+    /// Whether the spans hold the content of the conversation.
     pub(crate) traces_content: bool,
 }
 

@@ -8,13 +8,13 @@ use stepwell_core::MessageId;
 use stepwell_core::event::Message;
 use stepwell_core::run::{ContextOverflow, EffectId, Input};
 
-/// What is kept of a conversation, and what stands for the rest.
+/// The messages of a conversation that are kept, and a summary of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trimmed {
     /// The messages that are kept. What belongs to them is kept with them: a call with its results, and the reasoning
-    /// before them; so are the last question and the last message.
+    /// before it. The last question and the last message are always kept.
     pub keep: Vec<MessageId>,
-    /// What the model is told in the place of the others.
+    /// The text that the model gets instead of the other messages.
     pub summary: Option<String>,
 }
 
@@ -27,10 +27,10 @@ impl From<Vec<MessageId>> for Trimmed {
     }
 }
 
-/// Shortens a conversation. Any async closure from what does not fit, and the messages of it, to what is kept does;
-/// `None` if it cannot. A panic counts as none.
+/// Shortens a conversation. Any async closure from the overflow, and its messages, to what is kept is a trimmer; `None`
+/// if it cannot shorten them. A panic counts as `None`.
 pub trait Trimmer: Send + Sync + 'static {
-    /// Says what is kept. Dropping the future stops it.
+    /// Chooses what is kept. Dropping the future cancels the work.
     fn trim(
         &self,
         overflow: ContextOverflow,
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// What the app's code makes of it, as the machine is told.
+/// Calls the trimmer, and returns the machine's input.
 pub(crate) async fn trim(
     trimmer: Option<Arc<dyn Trimmer>>,
     effect: EffectId,

@@ -4,7 +4,7 @@ use crate::app::tools::typed::json_schema;
 use schemars::JsonSchema;
 use stepwell_core::tool::{OutputType, OutputTypeError};
 
-/// The type of an answer, read off a type of the app's: what its comments say is told to the model. For what
+/// Returns the type of an answer that is a type of the app's; the model sees its doc comments. It is for what
 /// [`Agent::run`](crate::Agent::run) does not do: other retries, another mode, the events of the turn.
 ///
 /// ```
@@ -23,9 +23,9 @@ use stepwell_core::tool::{OutputType, OutputTypeError};
 /// ```
 ///
 /// # Errors
-/// Its schema is none: one that is written by hand may be.
+/// The type's schema is invalid: a schema that is written by hand may be.
 pub fn output_type<T: JsonSchema>() -> Result<OutputType, OutputTypeError> {
-    // That of a generic type may have other characters.
+    // The name of a generic type may have other characters.
     let plain = |letter: char| match letter {
         letter if letter.is_ascii_alphanumeric() => letter,
         _ => '_',

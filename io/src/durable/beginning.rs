@@ -1,9 +1,9 @@
 //! The calls of the store at the beginning of a turn.
 
 use super::history::history;
-use super::patience::{Notices, Patience};
+use super::retry::{StoreNotices, StoreRetry};
 use super::stored::{StoreSetup, StoredTurn};
-use crate::store::{Claimed, Lease, NewTurn, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, Lease, NewTurn, StoreError, StoreFuture, TurnKey, Unfinished};
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,31 +13,35 @@ use stepwell_core::session::Turn;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What all calls of the store at the beginning of a turn share.
+/// The calls of the store at the beginning of a turn, each of which is tried again.
 pub(crate) struct Beginning<'a> {
     pub(crate) config: &'a Arc<RunConfig>,
     pub(crate) stored: &'a StoreSetup,
-    pub(crate) notices: &'a Notices,
+    pub(crate) notices: &'a StoreNotices,
     pub(crate) cancel: &'a CancellationToken,
-    /// A turn that another host drives is left to it: this one does not begin.
+    /// The new turn does not begin while another host drives a turn of the thread.
     pub(crate) fails_if_busy: bool,
-    /// How long the conversation took to be made of stored turns, if it was.
+    /// How long it took to rebuild the conversation from stored turns, if it was rebuilt.
     pub(crate) history_took: &'a OnceLock<Duration>,
 }
 
 impl<'a> Beginning<'a> {
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::of(self.config)
+    /// Calls the store, and again as often as the configuration says.
+    pub(super) async fn call<'c, T>(
+        &self,
+        call: impl FnMut() -> StoreFuture<'c, T>,
+    ) -> Result<T, StoreError> {
+        let retry = StoreRetry::from_config(self.config);
+        retry.call(self.notices, self.cancel, call).await
     }
 
     /// Returns the lease of this owner.
     pub(crate) async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
-        let lease = || self.stored.lease().boxed();
-        self.patience().call(self.notices, self.cancel, lease).await
+        self.call(|| self.stored.lease().boxed()).await
     }
 
-    /// The conversation as of a stored turn.
-    pub(crate) async fn history(&self, turn: &TurnKey) -> Result<Conversation, StoreError> {
+    /// Returns the conversation as of a stored turn.
+    pub(super) async fn history(&self, turn: &TurnKey) -> Result<Conversation, StoreError> {
         let path = self.path(turn).await?;
         let begin = Instant::now();
         let history = history(&path)?;
@@ -45,31 +49,27 @@ impl<'a> Beginning<'a> {
         Ok(history)
     }
 
-    /// The stored turns up to this one, the oldest first.
+    /// Returns the stored turns up to this one, the oldest first.
     pub(crate) async fn path(&self, turn: &TurnKey) -> Result<Vec<Turn>, StoreError> {
         let store = &self.stored.store;
-        self.patience()
-            .call(self.notices, self.cancel, || store.path(turn))
-            .await
+        self.call(|| store.path(turn)).await
     }
 
-    /// Stores that the turn begins.
+    /// Stores a new turn.
     pub(crate) async fn begin(&self, new: &NewTurn) -> Result<StoredTurn, StoreError> {
         let store = &self.stored.store;
         let mut tries = 0;
-        let begun = self
-            .patience()
-            .call(self.notices, self.cancel, || {
-                tries += 1;
-                store.begin_turn(new)
-            })
-            .await;
+        let begun = self.call(|| {
+            tries += 1;
+            store.begin_turn(new)
+        });
+        let begun = begun.await;
         let key = new.key.clone();
         match begun {
             Ok(generation) => Ok(StoredTurn { key, generation }),
-            // An earlier try may have been done, and its answer lost on the way.
+            // An earlier try may have been stored, and its answer lost on the way.
             Err(error @ StoreError::Exists { .. }) if tries > 1 => {
-                let claimed = self.claim(&key, true).await?.ok_or(error)?;
+                let claimed = self.claim_own(&key).await?.ok_or(error)?;
                 let generation = claimed.generation;
                 Ok(StoredTurn { key, generation })
             }
@@ -77,20 +77,28 @@ impl<'a> Beginning<'a> {
         }
     }
 
-    /// Claims a turn, if it is unfinished: `own` if it is under this host's name alone. A claim whose answer was lost
-    /// is made anew, from the generation that it left.
-    pub(crate) async fn claim(
+    /// Claims an unfinished turn. A claim whose answer was lost is repeated from the generation that it left.
+    pub(crate) async fn claim(&self, key: &TurnKey) -> Result<Option<Claimed>, StoreError> {
+        self.claim_if(key, |_| true).await
+    }
+
+    /// Claims an unfinished turn that this owner has.
+    async fn claim_own(&self, key: &TurnKey) -> Result<Option<Claimed>, StoreError> {
+        self.claim_if(key, |turn| turn.owner == self.stored.owner)
+            .await
+    }
+
+    async fn claim_if(
         &self,
         key: &TurnKey,
-        own: bool,
+        condition: impl Fn(&Unfinished) -> bool + Sync,
     ) -> Result<Option<Claimed>, StoreError> {
         let StoreSetup { store, owner, .. } = self.stored;
         let claim = || {
             async {
                 let record = store.thread(&key.thread).await?;
                 let unfinished = record.and_then(|record| record.unfinished);
-                let is_it = |turn: &Unfinished| turn.key == *key && (!own || turn.owner == *owner);
-                match unfinished.filter(is_it) {
+                match unfinished.filter(|turn| turn.key == *key && condition(turn)) {
                     Some(turn) => match store.claim(key, turn.generation, owner).await {
                         Err(StoreError::Closed { .. }) => Ok(None),
                         claimed => claimed.map(Some),
@@ -100,11 +108,11 @@ impl<'a> Beginning<'a> {
             }
             .boxed()
         };
-        self.patience().call(self.notices, self.cancel, claim).await
+        self.call(claim).await
     }
 }
 
-/// A turn that could not be stored has not begun.
+/// Returns the outcome of a turn that could not begin because its store failed.
 pub(crate) fn not_stored(error: &StoreError) -> Outcome {
     let message = error.to_string();
     Outcome::Failed {

@@ -5,7 +5,7 @@ use stepwell_core::run::{RunConfig, RunMachine, SnapshotError};
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
 use stepwell_core::{RunId, Timestamp};
 
-/// The conversation that stored turns come to, the oldest first.
+/// Rebuilds the conversation from stored turns, the oldest first.
 pub(crate) fn history(path: &[Turn]) -> Result<Conversation, StoreError> {
     let conversation = MessageBuilder::new().conversation(path);
     conversation.map_err(|error| StoreError::Damaged {
@@ -13,8 +13,8 @@ pub(crate) fn history(path: &[Turn]) -> Result<Conversation, StoreError> {
     })
 }
 
-/// The run of the last turn on a path, from its checkpoint. A turn that was begun without the store, and goes on in it
-/// from a snapshot that the app has kept, has that until its first write.
+/// Revives the run of the last turn on a path, from its checkpoint. A turn that was begun without the store, and
+/// continues in it from a snapshot that the app has kept, has that snapshot as its checkpoint until its first write.
 pub(crate) fn revive_stored(
     checkpoint: &str,
     path: &[Turn],
@@ -28,14 +28,14 @@ pub(crate) fn revive_stored(
     }
 }
 
-/// The last turn on a path, and the conversation before it.
+/// Returns the last turn on a path, and the conversation before it.
 pub(crate) fn last_of(path: &[Turn]) -> Result<(&Turn, Conversation), SessionError> {
     let Some((turn, before)) = path.split_last() else {
         let turn = RunId::default();
         return Err(SessionError::UnknownTurn { turn });
     };
     let history = match turn.history {
-        // It begins with that.
+        // The turn begins with its own history.
         Some(_) => Conversation::default(),
         None => MessageBuilder::new().conversation(before)?,
     };

@@ -4,13 +4,13 @@ use crate::store::{Lease, Store, StoreError};
 use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;
 
-/// The lease that the turns of an agent share: the first of them takes the lease, and it ends with the last, so that a turn
-/// that was suspended can be recovered by another agent. Clones are the same.
+/// The lease that the turns of an agent share: the first turn takes the lease, and it ends with the last, so that
+/// another agent can recover a turn that was suspended. Clones share the lease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnLease(Arc<Mutex<Weak<Lease>>>);
 
 impl OwnLease {
-    /// Returns the lease, which it takes if no turn has it. Waits while the lease is lost.
+    /// Returns the lease, and takes it if no turn has it. Waits while the lease is lost.
     pub(super) async fn held(
         &self,
         store: &Arc<dyn Store>,

@@ -5,19 +5,19 @@ use crate::store::{Generation, Lease, Store, StoreError, TurnKey};
 use std::fmt;
 use std::sync::Arc;
 
-/// The store of an agent, and under which name it writes there.
+/// The store of an agent, and the owner that writes there.
 #[derive(Clone)]
 pub(crate) struct StoreSetup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) owner: String,
-    /// That its owner lives, where the agent says so itself.
+    /// The lease of the owner, if the agent holds it itself.
     pub(crate) own_lease: Option<OwnLease>,
     /// Whether writes wait for the store however long it takes.
     pub(crate) waits: bool,
 }
 
 impl StoreSetup {
-    /// Returns the lease of the owner, or nothing where the program holds one itself. Waits while the lease is lost.
+    /// Returns the lease of the owner; `None` if the program holds it itself. Waits while the lease is lost.
     pub(crate) async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
         match &self.own_lease {
             Some(own) => own.held(&self.store, &self.owner).await.map(Some),
@@ -38,8 +38,8 @@ impl fmt::Debug for StoreSetup {
 /// A turn as its store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTurn {
-    /// Its name.
+    /// The turn's key.
     pub key: TurnKey,
-    /// What it is written with: to log its events, say.
+    /// The generation with which the turn is written: to log its events, say.
     pub generation: Generation,
 }

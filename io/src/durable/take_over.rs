@@ -1,4 +1,4 @@
-//! Brings a turn to its end that a new one of its thread finds unfinished: its host died, or is another one.
+//! Ends an unfinished turn of a thread for a new turn: its host died, or is another one.
 
 use super::beginning::Beginning;
 use super::history::revive_stored;
@@ -10,16 +10,16 @@ use stepwell_core::run::{
     Effect, EffectId, Input, KilledPolicy, Outcome, Output, RunMachine, TurnStatus,
 };
 
-/// Claims the turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if
-/// its run could be read.
+/// Claims the turn, so that its owner can write no more, and ends it as cancelled. Returns the conversation after it,
+/// if its run could be read.
 pub(crate) async fn take_over(
     beginning: &Beginning<'_>,
     unfinished: &Unfinished,
     now: Timestamp,
 ) -> Result<Option<Conversation>, StoreError> {
     let turn = &unfinished.key;
-    // It may have come to its end in the meantime.
-    let Some(claimed) = beginning.claim(turn, false).await? else {
+    // The turn may have ended in the meantime.
+    let Some(claimed) = beginning.claim(turn).await? else {
         return Ok(None);
     };
     tracing::info!(target: "stepwell", turn = %turn.turn, owner = unfinished.owner, "an unfinished turn is stopped: the user has moved on");
@@ -40,7 +40,7 @@ pub(crate) async fn take_over(
     }
 }
 
-/// Carries out the last writes of a run that is over. Whether the store has its end now.
+/// Carries out the last writes of a run that is over. Returns whether its end is stored.
 async fn write_all(
     beginning: &Beginning<'_>,
     turn: &TurnKey,
@@ -95,7 +95,7 @@ async fn write_all(
     Ok(is_closed)
 }
 
-/// Ends a turn with the blocks that it has.
+/// Ends a turn with the blocks that are stored.
 async fn close(
     beginning: &Beginning<'_>,
     turn: &TurnKey,
@@ -103,10 +103,7 @@ async fn close(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let store = &beginning.stored.store;
-    let stored = beginning
-        .patience()
-        .call(beginning.notices, beginning.cancel, || store.turn(turn))
-        .await?;
+    let stored = beginning.call(|| store.turn(turn)).await?;
     let batch = PersistBatch {
         first: stored.map_or(0, |stored| stored.blocks.len() as u64),
         blocks: Vec::new(),
@@ -128,9 +125,6 @@ async fn persist(
 ) -> Result<(), StoreError> {
     let store = &beginning.stored.store;
     beginning
-        .patience()
-        .call(beginning.notices, beginning.cancel, || {
-            store.persist(turn, claimed.generation, batch)
-        })
+        .call(|| store.persist(turn, claimed.generation, batch))
         .await
 }

@@ -1,6 +1,6 @@
 //! Carries out the writes of a turn.
 
-use super::patience::{Notices, Patience, in_time};
+use super::retry::{StoreNotices, StoreRetry, in_time};
 use super::stored::{StoreSetup, StoredTurn};
 use crate::base::Clock;
 use crate::store::{Lease, PersistBatch, StoreError};
@@ -10,27 +10,27 @@ use stepwell_core::run::{Effect, EffectId, Input};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What keeps a turn's writes waiting; nothing if nothing does.
-pub(crate) type Trouble = watch::Sender<Option<StoreError>>;
+/// The error that keeps a turn's writes waiting; `None` while no write waits.
+pub(crate) type StoreTrouble = watch::Sender<Option<StoreError>>;
 
 /// The right to write a turn.
 #[derive(Debug)]
 pub(crate) struct Writer {
     setup: StoreSetup,
     turn: StoredTurn,
-    /// The owner is alive while there is a writer.
+    /// Keeps the owner's lease.
     _lease: Option<Arc<Lease>>,
-    patience: Patience,
+    retry: StoreRetry,
     clock: Clock,
-    notices: Notices,
-    /// Stops the turn.
+    notices: StoreNotices,
+    /// Cancels the turn.
     cancel: CancellationToken,
-    trouble: Trouble,
-    /// Nobody waits for the store any more.
+    trouble: StoreTrouble,
+    /// The store is not waited for any more.
     given_up: CancellationToken,
-    /// How often the write under way has failed for now.
+    /// The number of failures of the present write.
     failures: AtomicU32,
-    /// The turn is another host's: nothing is written any more.
+    /// The turn belongs to another host: no write is carried out any more.
     is_lost: AtomicBool,
 }
 
@@ -38,17 +38,17 @@ impl Writer {
     pub(crate) fn new(
         (setup, lease): (StoreSetup, Option<Arc<Lease>>),
         turn: StoredTurn,
-        patience: Patience,
+        retry: StoreRetry,
         clock: Clock,
-        notices: Notices,
+        notices: StoreNotices,
         cancel: CancellationToken,
-        trouble: Trouble,
+        trouble: StoreTrouble,
     ) -> Self {
         Self {
             setup,
             turn,
             _lease: lease,
-            patience,
+            retry,
             clock,
             notices,
             cancel,
@@ -63,13 +63,13 @@ impl Writer {
         &self.turn
     }
 
-    /// Cuts the pauses of writes short, those that come later too: a write that fails has failed.
+    /// Cuts the pauses of writes short, also those of later writes: a write that fails has failed.
     pub(crate) fn give_up(&self) {
         self.given_up.cancel();
     }
 
-    /// Carries out a write, after a pause if it has failed before. The machine gives it out again as often as its
-    /// configuration says; where writes wait for the store, it hears of no failure that may pass.
+    /// Carries out a write, after a pause if it has failed before. The machine repeats a failed write as often as its
+    /// configuration says. Where writes wait for the store, the machine sees no failure that may pass.
     pub(crate) async fn write(&self, id: EffectId, effect: Effect) -> Input<'static> {
         let failed = |message: String| Input::PersistFailed {
             effect: id,
@@ -128,16 +128,16 @@ impl Writer {
         }
     }
 
-    /// Whether the same write may do later. A store that can only be read may be written again one day: who waits
-    /// however long it takes waits for that too.
+    /// Returns whether the same write may succeed later. A read-only store may become writable: a turn that waits for
+    /// its store waits for that too.
     fn may_pass(&self, error: &StoreError) -> bool {
         error.is_transient() || (self.setup.waits && matches!(error, StoreError::ReadOnly { .. }))
     }
 
-    /// Says that the turn waits: each time where the tries are counted, else at first.
+    /// Reports that the turn waits: at each failure if the attempts are limited, else at the first.
     fn wait_for(&self, error: StoreError, failures: u32) {
         if !self.setup.waits || failures == 1 {
-            self.notices.waiting(&error, self.patience.pause(failures));
+            self.notices.waiting(&error, self.retry.pause(failures));
         }
         self.trouble.send_if_modified(|trouble| {
             let is_new = trouble.as_ref() != Some(&error);
@@ -146,9 +146,9 @@ impl Writer {
         });
     }
 
-    /// The pause after the failures so far.
+    /// Pauses after the failures so far.
     async fn pause(&self) {
-        let pause = self.patience.pause(self.failures.load(Ordering::Relaxed));
+        let pause = self.retry.pause(self.failures.load(Ordering::Relaxed));
         if !pause.is_zero() {
             tokio::select! {
                 biased;

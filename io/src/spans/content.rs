@@ -1,11 +1,11 @@
-//! What was said, in the form of the conventions:
+//! The content of a conversation, in the form of the conventions:
 //! <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-input-messages.json>.
 
 use serde_json::{Value, json};
 use stepwell_core::event::{ContentPart, Message, MessageContent};
 use stepwell_core::tool::ToolResult;
 
-/// Messages to or from the model, as a JSON text. Media are named and left out.
+/// Returns messages to or from the model as JSON. Media are named and left out.
 pub(super) fn messages<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
     finish_reason: Option<&str>,
@@ -47,12 +47,12 @@ pub(super) fn messages<'a>(
     Value::Array(told).to_string()
 }
 
-/// The app's instructions, as a JSON text.
+/// Returns the app's instructions as JSON.
 pub(super) fn instructions(said: &str) -> String {
     json!([text(said)]).to_string()
 }
 
-/// What a tool came to, as a JSON text.
+/// Returns the result of a tool as JSON.
 pub(super) fn result(result: &ToolResult) -> String {
     match result {
         Ok(output) => Value::from(output.content.to_text()).to_string(),
@@ -82,7 +82,7 @@ fn text(said: &str) -> Value {
     json!({ "type": "text", "content": said })
 }
 
-/// Arguments as an object, or as they were written.
+/// Returns arguments as an object, or as text if they are no JSON.
 fn arguments(written: &str) -> Value {
     serde_json::from_str(written).unwrap_or_else(|_| written.into())
 }

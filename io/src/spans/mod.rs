@@ -1,5 +1,5 @@
-//! The spans of a turn, its hops and its tools, as OpenTelemetry's conventions for generative AI have them. None holds what
-//! was said, unless the app asks for it.
+//! The spans of a turn, its hops and its tools, after OpenTelemetry's conventions for generative AI. They hold the
+//! content of the conversation only if the app asks for it.
 
 mod content;
 mod names;
@@ -15,7 +15,7 @@ use stepwell_core::tool::ToolResult;
 use tokio::time::Instant;
 use tracing::{Span, field, info_span};
 
-/// The provider's name as the conventions have it.
+/// Returns the provider's name in the conventions.
 fn provider_name(endpoint: &Endpoint) -> &str {
     match &*endpoint.provider {
         "gemini" => "gcp.gemini",
@@ -62,7 +62,7 @@ pub(crate) fn hop(setup: &Setup, machine: &RunMachine, hop: u32, attempt: u32) -
         { name::CONVERSATION } = field::Empty,
         { name::SERVER_ADDRESS } = field::Empty,
         { name::SERVER_PORT } = field::Empty,
-        // Signed, as OpenTelemetry's integers are: an unsigned one would become a text.
+        // OpenTelemetry's integers are signed: an unsigned integer would become a text.
         { name::HOP } = i64::from(hop),
         { name::ATTEMPT } = i64::from(attempt),
         { name::RESPONSE_MODEL } = field::Empty,
@@ -130,7 +130,7 @@ pub(crate) fn tool(setup: &Setup, invocation: &ToolInvocation) -> Span {
     span
 }
 
-/// What the tool of the current span came to, where the app wants that told.
+/// Records the result of the current span's tool, if the app wants content.
 pub(crate) fn record_result(setup: &Setup, result: &ToolResult) {
     let span = Span::current();
     if setup.traces_content && !span.is_disabled() {
@@ -138,19 +138,19 @@ pub(crate) fn record_result(setup: &Setup, result: &ToolResult) {
     }
 }
 
-/// The first piece of the answer of the current span has come.
+/// Records that the first chunk of the current span's answer has arrived.
 pub(crate) fn record_first_chunk(asked: Instant) {
     let took = asked.elapsed().as_secs_f64();
     Span::current().record(name::TIME_TO_FIRST_CHUNK, took);
 }
 
-/// What the span is of went wrong.
+/// Records an error.
 pub(crate) fn record_error(span: &Span, kind: &str) {
     span.record(name::STATUS, "ERROR");
     span.record(name::ERROR_TYPE, kind);
 }
 
-/// The turn of the current span is over.
+/// Records the end of the current span's turn.
 pub(crate) fn record_end(endpoint: &Endpoint, outcome: &Outcome, usage: &TokenUsage) {
     let span = Span::current();
     span.record(name::OUTCOME, outcome_name(outcome));
@@ -191,7 +191,7 @@ fn outcome_name(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// A failure in one word, of which there are few.
+/// Returns the kind of a failure, of which there are few.
 fn failure_name(failure: &Failure) -> &'static str {
     match failure {
         Failure::Api { .. } => "api",
@@ -206,13 +206,13 @@ fn failure_name(failure: &Failure) -> &'static str {
     }
 }
 
-/// The span of a stream that is open, and what it is to say of it in the end.
+/// The span of an open stream, and what it records at the stream's end.
 pub(crate) struct HopSpan {
     span: Span,
     hop: u32,
-    /// How many messages there were before.
+    /// The number of messages before the stream.
     messages: usize,
-    /// What the turn had cost before.
+    /// The turn's usage before the stream.
     before: TokenUsage,
     finish_reason: Option<String>,
     model: Option<String>,
@@ -232,8 +232,8 @@ impl HopSpan {
         }
     }
 
-    /// Takes note of what was answered: the machine forgets it with the next hop.
-    pub(crate) fn look(&mut self, machine: &RunMachine) {
+    /// Keeps what the machine forgets with its next hop.
+    pub(crate) fn record_answer(&mut self, machine: &RunMachine) {
         if machine.hop() == self.hop {
             self.id = machine.response_id().map(str::to_owned).or(self.id.take());
             let summary = machine.conversation().summary();
@@ -243,9 +243,9 @@ impl HopSpan {
         }
     }
 
-    /// The stream is over.
+    /// Records the end of the stream.
     pub(crate) fn close(mut self, setup: &Setup, machine: &RunMachine) {
-        self.look(machine);
+        self.record_answer(machine);
         let (span, before, now) = (&self.span, &self.before, machine.usage());
         let own = |now: Option<u64>, before: Option<u64>| {
             let own = now?.saturating_sub(before.unwrap_or(0));
@@ -276,7 +276,7 @@ impl HopSpan {
             record_error(span, failure_name(failure));
         }
         if let Some(reason) = &self.finish_reason {
-            // A list by convention: one entry a choice, and there is one.
+            // The conventions want a list with an entry for each choice. There is one choice.
             span.record(name::FINISH_REASONS, field::debug([reason]));
         }
         if setup.traces_content && !span.is_disabled() {

@@ -1,11 +1,11 @@
-//! A timer whose time moves on with each piece of a stream.
+//! A timer whose time moves on with each chunk of a stream.
 
 use std::future::pending;
 use std::pin::Pin;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Goes off at a time that is told anew at each wait. The timer below is moved only when it has gone off, or would go
-/// off too late: to move it costs more than the piece of the stream that its time moves with.
+/// A timer that takes its time at each wait. The timer below is reset only when it has elapsed, or would elapse too
+/// late: a reset costs more than the chunk that moved the time.
 pub(crate) struct Alarm(Pin<Box<Sleep>>);
 
 impl Alarm {
@@ -13,7 +13,7 @@ impl Alarm {
         Self(Box::pin(sleep_until(Instant::now())))
     }
 
-    /// Waits until then; without a time, for ever. Can be dropped and waited for again.
+    /// Waits until the time; without a time, for ever. The future can be dropped, and a new wait begun.
     pub(crate) async fn at(&mut self, time: Option<Instant>) {
         let Some(time) = time else {
             return pending().await;
@@ -40,7 +40,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn it_goes_off_at_the_time_that_it_was_told_last() {
+    async fn elapses_at_its_last_time() {
         let start = Instant::now();
         let mut alarm = Alarm::new();
         assert_eq!(alarm.at(Some(start + SECOND)).now_or_never(), None);
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(alarm.at(Some(start + 60 * SECOND)).now_or_never(), None);
         alarm.at(Some(start + 7 * SECOND)).await;
         assert_eq!(start.elapsed(), 7 * SECOND);
-        // What has passed is at once, and none is never.
+        // A time in the past elapses at once, and no time never.
         assert_eq!(alarm.at(Some(start)).now_or_never(), Some(()));
         assert_eq!(alarm.at(None).now_or_never(), None);
     }

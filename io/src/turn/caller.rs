@@ -1,8 +1,8 @@
-//! Where a turn was begun, for layers of other languages whose code belongs there.
+//! The caller that began a turn, for bindings of other languages whose code belongs to it.
 
 use crate::base::lock;
-use crate::durable::Trouble;
-use crate::turn::current::Current;
+use crate::durable::StoreTrouble;
+use crate::turn::current::CurrentTurn;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinHandle;
@@ -11,18 +11,18 @@ tokio::task_local! {
     static CALLER: Caller;
 }
 
-/// Where turns are begun: a coroutine of another language, say. All of the app's code that is called for these turns, on
-/// whichever task or thread, finds the caller by [`Caller::current`].
+/// A caller that begins turns: a coroutine of another language, say. The app's code that is called for these turns, on
+/// any task or thread, finds the caller by [`Caller::current`].
 #[derive(Clone)]
 pub struct Caller {
     id: u64,
-    turns: Arc<Mutex<Vec<Begun>>>,
+    turns: Arc<Mutex<Vec<BegunTurn>>>,
 }
 
 /// A turn that the caller began.
-struct Begun {
-    current: Current,
-    trouble: Trouble,
+struct BegunTurn {
+    current: CurrentTurn,
+    trouble: StoreTrouble,
 }
 
 impl fmt::Debug for Caller {
@@ -32,7 +32,7 @@ impl fmt::Debug for Caller {
 }
 
 impl Caller {
-    /// A caller that has begun nothing. The layer that makes it chooses the id.
+    /// Returns a caller that has begun no turn. The layer that makes it chooses the id.
     #[must_use]
     pub fn new(id: u64) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Caller {
         }
     }
 
-    /// Returns the id of the caller whose turn the calling code runs for; nothing outside of such a turn.
+    /// Returns the id of the caller whose turn the calling code runs for; `None` outside of such a turn.
     #[must_use]
     pub fn current() -> Option<u64> {
         CALLER.try_with(|caller| caller.id).ok()
@@ -52,13 +52,13 @@ impl Caller {
         CALLER.sync_scope(self.clone(), begin)
     }
 
-    /// Does work that begins turns for this caller.
+    /// Runs a future that begins turns for this caller.
     pub async fn scope<F: Future>(&self, work: F) -> F::Output {
         CALLER.scope(self.clone(), work).await
     }
 
     /// Cancels the caller's turns, and waits until they are over: none of them calls code of the app any more. Returns
-    /// `false` if a turn's store keeps its last write waiting: that turn goes on trying.
+    /// `false` if a turn's store keeps its last write waiting: that turn keeps trying.
     pub async fn end(&self) -> bool {
         let turns = std::mem::take(&mut *lock(&self.turns));
         for turn in &turns {
@@ -76,13 +76,13 @@ impl Caller {
         all
     }
 
-    /// Takes note of a turn that begins now.
-    pub(crate) fn note(current: &Current, trouble: &Trouble) {
-        let begun = || Begun {
+    /// Records a turn that begins now, if a caller begins it.
+    pub(crate) fn note(current: &CurrentTurn, trouble: &StoreTrouble) {
+        let begun = || BegunTurn {
             current: current.clone(),
             trouble: trouble.clone(),
         };
-        // Outside of a caller there is nobody to note it for.
+        // Outside of a caller nothing is recorded.
         let _ = CALLER.try_with(|caller| {
             let mut turns = lock(&caller.turns);
             turns.retain(|turn| !turn.current.ended.is_cancelled());
@@ -91,7 +91,7 @@ impl Caller {
     }
 }
 
-/// Spawns a task for the caller of the present one.
+/// Spawns a task for the caller of the current task.
 pub(crate) fn spawn<F>(work: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -107,7 +107,7 @@ mod tests {
     use super::{Caller, spawn};
 
     #[tokio::test]
-    async fn tasks_have_the_caller_of_the_task_that_spawned_them() {
+    async fn tasks_inherit_their_caller() {
         assert_eq!(Caller::current(), None);
         let nested =
             Caller::new(7).begin(|| spawn(async { spawn(async { Caller::current() }).await }));

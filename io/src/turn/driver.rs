@@ -1,6 +1,11 @@
 //! Drives a machine until its turn is over.
 
-use super::work::{Arrivals, Work, is_last_word, is_write};
+use super::alarm::Alarm;
+use super::effects::{EffectInputs, Effects, is_last_input, is_write};
+use super::finished::Finished;
+use super::handle::{Command, TurnError};
+use super::journaled::JournaledRun;
+use super::owner::Owner;
 use crate::app::device::Device;
 use crate::app::observer::TurnObserver;
 use crate::app::setup::Setup;
@@ -8,11 +13,6 @@ use crate::app::tools::fault::Fault;
 use crate::base::Clock;
 use crate::durable::Writer;
 use crate::spans;
-use crate::turn::alarm::Alarm;
-use crate::turn::finished::Finished;
-use crate::turn::handle::{Command, TurnError};
-use crate::turn::journaled::Journaled;
-use crate::turn::owner::Owner;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// What a turn needs beside its machine.
+/// A turn's machine, and all that moves it on.
 pub(crate) struct Driver {
-    pub(crate) run: Journaled,
+    pub(crate) run: JournaledRun,
     pub(crate) setup: Arc<Setup>,
     pub(crate) clock: Clock,
     pub(crate) owner: Owner,
@@ -31,124 +31,144 @@ pub(crate) struct Driver {
     pub(crate) fault: Fault,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) device: watch::Receiver<Device>,
-    /// What the machine has heard of the device.
+    /// The device as the machine knows it.
     pub(crate) known: Device,
     pub(crate) events: mpsc::Sender<RunEvent>,
     /// Events that the app has not had room for yet.
     pub(crate) backlog: VecDeque<RunEvent>,
     pub(crate) observer: Option<Box<dyn TurnObserver>>,
-    /// Who waits for the turn to rest.
+    /// The callers that wait until the turn rests.
     pub(crate) waiting: Vec<oneshot::Sender<String>>,
-    /// The turn's hold on its store, if it has one.
+    /// The right to write the turn to its store, if the agent has one.
     pub(crate) writer: Option<Arc<Writer>>,
-    /// What there is to say of the store.
+    /// Notices about the store.
     pub(crate) notices: mpsc::UnboundedReceiver<String>,
 }
 
-/// The events that end a turn: to be sent when all is in place for the next one.
-pub(crate) struct RestOfEvents {
-    rest: VecDeque<RunEvent>,
+/// The events that end a turn, to be sent once the next turn may begin.
+pub(crate) struct LastEvents {
+    waiting: VecDeque<RunEvent>,
     events: mpsc::Sender<RunEvent>,
 }
 
-impl RestOfEvents {
+impl LastEvents {
     pub(crate) async fn send(self) {
-        for event in self.rest {
+        for event in self.waiting {
             if self.events.send(event).await.is_err() {
-                // The app has let go of the turn.
+                // The app has dropped the turn.
                 return;
             }
         }
     }
 }
 
+/// The machine's timers. A timer of the stream has its own alarm, since its time moves with each chunk.
+struct Alarms {
+    deadline: Alarm,
+    silence: Alarm,
+}
+
+/// What happens next in a turn.
+enum Next {
+    /// The machine gets an input.
+    Input(Input<'static>),
+    Command(Command),
+    DeviceChanged,
+    Notice(String),
+    /// The app has room for an event, or has dropped the turn.
+    AppHasRoom {
+        is_open: bool,
+    },
+}
+
 impl Driver {
-    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on. The last events
-    /// are given back instead of shown. Nothing is given back of a turn that was suspended.
-    pub(crate) async fn run(mut self) -> Option<(Finished, RestOfEvents)> {
+    /// Drives the turn to its end; `None` if it was suspended. The turn continues also if the app takes no events. The last
+    /// events are returned instead of sent.
+    pub(crate) async fn run(mut self) -> Option<(Finished, LastEvents)> {
         let (setup, writer) = (Arc::clone(&self.setup), self.writer.clone());
-        let (mut work, mut arrivals) = Work::new(setup, writer, self.fault.clone());
-        let (mut deadline, mut silence) = (Alarm::new(), Alarm::new());
-        let mut cancel = pin!(self.cancel.clone().cancelled_owned());
-        let mut cancelled = false;
+        let (mut effects, mut inputs) = Effects::new(setup, writer, self.fault.clone());
+        let mut alarms = Alarms {
+            deadline: Alarm::new(),
+            silence: Alarm::new(),
+        };
+        let mut cancelled = pin!(self.cancel.clone().cancelled_owned());
+        let mut is_cancelled = false;
         loop {
-            self.give_out(&mut work);
+            self.drain_outputs(&mut effects);
             if let Some(outcome) = self.run.machine.outcome() {
                 let outcome = self.fault.or(outcome);
-                self.store_the_end(&mut work, &mut arrivals).await;
-                self.run.end();
-                self.owner.complete(&outcome);
-                let mut rest = std::mem::take(&mut self.backlog);
-                rest.push_back(RunEvent::Completed(outcome.clone()));
-                let rest = RestOfEvents {
-                    rest,
-                    events: self.events.clone(),
-                };
-                return Some((self.finished(outcome), rest));
+                return Some(self.complete(outcome, effects, inputs).await);
             }
-            let wake = self
-                .run
-                .machine
-                .poll_timeout()
-                .map(|at| self.clock.instant(at));
-            // What has arrived is no silence, even if it is read late: the stream goes before its own timers, and none of
-            // them counts while the app is slow to take what was said. All else goes before the stream.
-            let is_silence = matches!(
-                self.run.machine.timeout_reason(),
-                Some(TimerKey::Silence | TimerKey::Closing)
-            );
-            let is_behind = !self.backlog.is_empty();
-            let input = tokio::select! {
+            let next = tokio::select! {
                 biased;
-                () = &mut cancel, if !cancelled => {
-                    cancelled = true;
-                    Input::Cancel
+                () = &mut cancelled, if !is_cancelled => {
+                    is_cancelled = true;
+                    Next::Input(Input::Cancel)
                 }
-                Some(command) = self.commands.recv() => {
-                    let Command::Suspend(suspended) = command else {
-                        self.obey(command, &mut work);
-                        continue;
-                    };
-                    // A turn that has lost its thread is nobody's to go on with; one whose app gave up is not stored.
-                    if self.still_counts() && !suspended.is_closed() {
-                        self.suspend(suspended, &work, &mut arrivals).await;
+                next = self.next(&mut inputs, &mut alarms) => next,
+            };
+            match next {
+                Next::Input(input) => self.handle_input(input, &inputs, &mut effects),
+                Next::Command(Command::Suspend(suspended)) => {
+                    // A turn that has lost its thread cannot be continued; one whose caller gave up is not stored.
+                    if self.check_ownership() && !suspended.is_closed() {
+                        self.suspend(suspended, &effects, &mut inputs).await;
                         return None;
                     }
-                    continue;
                 }
-                Ok(()) = self.device.changed() => {
-                    self.hear_of_device(&mut work);
-                    continue;
-                }
-                Some(input) = arrivals.answers.recv() => input,
-                Some(message) = self.notices.recv() => {
-                    self.show(RunEvent::Warning { message });
-                    continue;
-                }
-                is_open = has_room(&self.events), if is_behind => {
-                    self.catch_up(is_open);
-                    continue;
-                }
-                () = deadline.at(wake), if !is_silence => Input::Timeout,
-                Some(input) = arrivals.streamed.recv(), if !is_behind => input,
-                () = silence.at(wake), if is_silence && !is_behind => Input::Timeout,
-                input = arrivals.notes.next(), if !is_behind => input,
-            };
-            // What a tool said of itself comes before its end.
-            if let Input::ToolFinished { effect, .. } | Input::ToolDeferred { effect } = input {
-                for note in arrivals.notes.rest_of(effect) {
-                    self.feed_note(note, &mut work);
-                }
-            }
-            if let Err(misuse) = self.feed(input, &mut work) {
-                // Every input above is one that the machine asked for: this is a fault of Stepwell's own.
-                tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
+                Next::Command(command) => self.handle_command(command, &mut effects),
+                Next::DeviceChanged => self.update_device(&mut effects),
+                Next::Notice(message) => self.send(RunEvent::Warning { message }),
+                Next::AppHasRoom { is_open } => self.send_backlog(is_open),
             }
         }
     }
 
-    /// Carries out the machine's effects and shows its events.
-    fn give_out(&mut self, work: &mut Work) {
+    /// Waits for what happens next. The stream goes before its own timers, since a chunk that is read late is no silence,
+    /// and all else goes before the stream. While the app is slow to take events, neither the stream nor its timers count.
+    async fn next(&mut self, inputs: &mut EffectInputs, alarms: &mut Alarms) -> Next {
+        let machine = &self.run.machine;
+        let wake = machine.poll_timeout().map(|at| self.clock.instant(at));
+        let is_silence = matches!(
+            machine.timeout_reason(),
+            Some(TimerKey::Silence | TimerKey::Closing)
+        );
+        let is_behind = !self.backlog.is_empty();
+        tokio::select! {
+            biased;
+            Some(command) = self.commands.recv() => Next::Command(command),
+            Ok(()) = self.device.changed() => Next::DeviceChanged,
+            Some(input) = inputs.answers.recv() => Next::Input(input),
+            Some(message) = self.notices.recv() => Next::Notice(message),
+            is_open = has_room(&self.events), if is_behind => Next::AppHasRoom { is_open },
+            () = alarms.deadline.at(wake), if !is_silence => Next::Input(Input::Timeout),
+            Some(input) = inputs.streamed.recv(), if !is_behind => Next::Input(input),
+            () = alarms.silence.at(wake), if is_silence && !is_behind => Next::Input(Input::Timeout),
+            input = inputs.notes.next(), if !is_behind => Next::Input(input),
+        }
+    }
+
+    /// Ends a turn whose machine has come to its end.
+    async fn complete(
+        mut self,
+        outcome: Outcome,
+        mut effects: Effects,
+        mut inputs: EffectInputs,
+    ) -> (Finished, LastEvents) {
+        self.store_end(&mut effects, &mut inputs).await;
+        self.run.end();
+        self.owner.complete(&outcome);
+        let mut waiting = std::mem::take(&mut self.backlog);
+        waiting.push_back(RunEvent::Completed(outcome.clone()));
+        let last_events = LastEvents {
+            waiting,
+            events: self.events.clone(),
+        };
+        (self.finished(outcome), last_events)
+    }
+
+    /// Carries out the machine's effects and sends its events.
+    fn drain_outputs(&mut self, effects: &mut Effects) {
         while let Some(output) = self.run.poll_output() {
             match output {
                 Output::Event(RunEvent::Completed(outcome)) => {
@@ -157,20 +177,20 @@ impl Driver {
                 Output::Event(event) => {
                     self.observe(&event);
                     if let RunEvent::HopStarted { .. } = event
-                        && !self.owner.go_on()
+                        && !self.owner.begin_hop()
                     {
                         self.cancel.cancel();
                     }
-                    self.show(event);
+                    self.send(event);
                 }
                 Output::Moved(_) => {}
                 Output::Effect(id, Effect::CloseStream | Effect::CancelTool) => {
-                    work.stop(id, &self.run.machine);
+                    effects.stop(id, &self.run.machine);
                 }
                 Output::Effect(id, effect) => {
-                    // Nothing is begun for a turn that is about to be stopped, but what it said is stored.
-                    if is_write(&id) || self.still_counts() {
-                        work.begin(id, effect, &self.run.machine);
+                    // A turn that is about to stop begins nothing, but its blocks are stored.
+                    if is_write(&id) || self.check_ownership() {
+                        effects.begin(id, effect, &self.run.machine);
                     }
                 }
             }
@@ -178,7 +198,7 @@ impl Driver {
         if !self.waiting.is_empty() && self.run.machine.is_resting() {
             let snapshot = self.run.machine.snapshot();
             for waiting in self.waiting.drain(..) {
-                // Who asked may have gone in the meantime.
+                // The caller may wait no more.
                 let _ = waiting.send(snapshot.clone());
             }
         }
@@ -190,49 +210,66 @@ impl Driver {
         }
     }
 
-    /// Whether the turn is to go on. One that has lost its thread stops itself.
-    fn still_counts(&self) -> bool {
-        if !self.cancel.is_cancelled() && !self.owner.holds() {
+    /// Cancels the turn if another turn has taken its thread over. Returns whether the turn continues.
+    fn check_ownership(&self) -> bool {
+        if !self.cancel.is_cancelled() && !self.owner.check() {
             self.cancel.cancel();
         }
         !self.cancel.is_cancelled()
     }
 
-    fn feed(&mut self, input: Input<'static>, work: &mut Work) -> Result<(), Misuse> {
+    fn handle_input(
+        &mut self,
+        input: Input<'static>,
+        inputs: &EffectInputs,
+        effects: &mut Effects,
+    ) {
+        // A tool's last notes come before its end.
+        if let Input::ToolFinished { effect, .. } | Input::ToolDeferred { effect } = input {
+            for note in inputs.notes.take_all(effect) {
+                self.feed_checked(note, effects);
+                self.drain_outputs(effects);
+            }
+        }
+        self.feed_checked(input, effects);
+    }
+
+    /// Feeds an input that the machine has asked for: if the machine refuses it, that is a fault of Stepwell's.
+    fn feed_checked(&mut self, input: Input<'static>, effects: &mut Effects) {
+        let name = input.name();
+        if let Err(misuse) = self.feed(input, effects) {
+            tracing::error!(target: "stepwell", %misuse, input = name, "the machine refused an input");
+        }
+    }
+
+    fn feed(&mut self, input: Input<'static>, effects: &mut Effects) -> Result<(), Misuse> {
         let is_stored = input.effect().as_ref().is_some_and(is_write);
-        if !is_stored && !matches!(input, Input::Cancel) && !self.still_counts() {
-            // It changes nothing any more: the turn is cancelled instead, by the next look at its token.
+        if !is_stored && !matches!(input, Input::Cancel) && !self.check_ownership() {
+            // The input changes nothing any more: the next input cancels the turn.
             return Ok(());
         }
-        let last_word = input.effect().filter(|_| is_last_word(&input));
-        if last_word.is_some() {
-            work.look(&self.run.machine);
+        let finished = input.effect().filter(|_| is_last_input(&input));
+        if finished.is_some() {
+            effects.record_answer(&self.run.machine);
         }
         let fed = self.run.handle(input, self.clock.now());
-        if let Some(effect) = last_word {
-            work.stop(effect, &self.run.machine);
+        if let Some(effect) = finished {
+            effects.stop(effect, &self.run.machine);
         }
         fed
     }
 
-    fn feed_note(&mut self, note: Input<'static>, work: &mut Work) {
-        if let Err(misuse) = self.feed(note, work) {
-            tracing::error!(target: "stepwell", %misuse, "the machine refused what a tool said");
-        }
-        self.give_out(work);
-    }
-
-    fn obey(&mut self, command: Command, work: &mut Work) {
+    fn handle_command(&mut self, command: Command, effects: &mut Effects) {
         match command {
             Command::Feed { input, fed } => {
-                let result = if self.still_counts() {
-                    input(&self.run.machine).and_then(|input| Ok(self.feed(input, work)?))
+                let result = if self.check_ownership() {
+                    input(&self.run.machine).and_then(|input| Ok(self.feed(input, effects)?))
                 } else {
                     Err(TurnError::Over)
                 };
                 let _ = fed.send(result);
             }
-            Command::Look(look) => look(&self.run.machine),
+            Command::Read(read) => read(&self.run.machine),
             Command::Rest(waiting) => {
                 self.waiting.retain(|waiting| !waiting.is_closed());
                 self.waiting.push(waiting);
@@ -241,25 +278,23 @@ impl Driver {
         }
     }
 
-    fn hear_of_device(&mut self, work: &mut Work) {
+    fn update_device(&mut self, effects: &mut Effects) {
         let device = *self.device.borrow_and_update();
-        for news in device.news(std::mem::replace(&mut self.known, device)) {
-            if let Err(misuse) = self.feed(news, work) {
-                tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
-            }
-            self.give_out(work);
+        for input in device.inputs_since(std::mem::replace(&mut self.known, device)) {
+            self.feed_checked(input, effects);
+            self.drain_outputs(effects);
         }
     }
 
-    /// Waits until the last of the turn is stored, or the machine gives up.
-    async fn store_the_end(&mut self, work: &mut Work, arrivals: &mut Arrivals) {
-        while work.is_persisting() {
-            // The work holds a sender: there is always an answer to come.
+    /// Waits until the last blocks of the turn are stored, or the machine gives up.
+    async fn store_end(&mut self, effects: &mut Effects, inputs: &mut EffectInputs) {
+        while effects.is_persisting() {
+            // The effects hold a sender: there is always an answer to come.
             let input = tokio::select! {
                 biased;
-                Some(input) = arrivals.answers.recv() => input,
+                Some(input) = inputs.answers.recv() => input,
                 Some(command) = self.commands.recv() => {
-                    // The turn is over; but whoever lets go of it waits no longer for its end to be stored.
+                    // The turn is over. A caller that suspends it does not wait until its end is stored.
                     if let (Command::Suspend(_), Some(writer)) = (command, &self.writer) {
                         writer.give_up();
                     }
@@ -267,34 +302,32 @@ impl Driver {
                 }
             };
             while let Ok(message) = self.notices.try_recv() {
-                self.show(RunEvent::Warning { message });
+                self.send(RunEvent::Warning { message });
             }
-            if let Err(misuse) = self.feed(input, work) {
-                tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
-            }
-            self.give_out(work);
+            self.feed_checked(input, effects);
+            self.drain_outputs(effects);
         }
     }
 
-    /// The machine is told that its host goes away.
+    /// Tells the machine that its host goes away, and answers with the snapshot.
     async fn suspend(
         mut self,
         suspended: oneshot::Sender<String>,
-        work: &Work,
-        arrivals: &mut Arrivals,
+        effects: &Effects,
+        inputs: &mut EffectInputs,
     ) {
         if let Err(misuse) = self.run.handle(Input::Dispose, self.clock.now()) {
             tracing::error!(target: "stepwell", %misuse, "the machine refused to be disposed of");
         }
-        // What is to be stopped is stopped when it is dropped.
+        // The effects that these outputs stop are stopped when they are dropped.
         while self.run.poll_output().is_some() {}
         self.run.end();
         if let Some(writer) = &self.writer {
             writer.give_up();
         }
-        // Its snapshot counts a write that is under way as done.
-        while work.is_persisting() {
-            let answer = arrivals.answers.recv().await;
+        // The snapshot counts a write that is under way as done.
+        while effects.is_persisting() {
+            let answer = inputs.answers.recv().await;
             if answer.is_none_or(|input| input.effect().as_ref().is_some_and(is_write)) {
                 break;
             }
@@ -304,25 +337,25 @@ impl Driver {
         }
     }
 
-    /// Shows the event, or keeps it until the app has room for it.
-    fn show(&mut self, event: RunEvent) {
+    /// Sends an event, or keeps it until the app has room for it.
+    fn send(&mut self, event: RunEvent) {
         if !self.backlog.is_empty() {
             return self.backlog.push_back(event);
         }
         match self.events.try_send(event) {
             Err(TrySendError::Full(event)) => self.backlog.push_back(event),
-            // Nobody listens any more: the turn goes on all the same.
+            // The turn continues without the app.
             Ok(()) | Err(TrySendError::Closed(_)) => {}
         }
     }
 
-    /// Shows what the app has room for by now.
-    fn catch_up(&mut self, is_open: bool) {
+    /// Sends the events that the app has room for by now.
+    fn send_backlog(&mut self, is_open: bool) {
         if !is_open {
             return self.backlog.clear();
         }
         for event in std::mem::take(&mut self.backlog) {
-            self.show(event);
+            self.send(event);
         }
     }
 
@@ -345,7 +378,7 @@ impl Driver {
     }
 }
 
-/// Waits until the app has room for an event. `false` if it has let go of the turn.
+/// Waits until the app has room for an event. Returns `false` if the app has dropped the turn.
 async fn has_room(events: &mpsc::Sender<RunEvent>) -> bool {
     events.reserve().await.is_ok()
 }

@@ -7,30 +7,30 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::TokenUsage;
 use stepwell_core::run::{Outcome, Problem, TextOptions};
 
-/// A turn that is over. `{:?}` says how it ended, and nothing of what was said.
+/// A turn that is over. Its `Debug` output says how the turn ended, and holds nothing of the conversation.
 #[derive(Clone, PartialEq)]
 pub struct Finished {
-    /// How it ended. A turn whose thread another one took over is cancelled.
+    /// How the turn ended. A turn whose thread another turn took over is cancelled.
     pub outcome: Outcome,
-    /// The conversation after it.
+    /// The conversation after the turn.
     pub conversation: Conversation,
-    /// What it cost, over all its hops.
+    /// The usage of the turn, over all its hops.
     pub usage: TokenUsage,
-    /// How many streams it took.
+    /// The number of streams.
     pub hops: u32,
-    /// The typed answer, if there was to be one and the turn has ended well.
+    /// The typed answer, if one was asked for and the turn has succeeded.
     pub output: Option<Value>,
-    /// How its text was shown.
+    /// How the turn's text was shown.
     pub(crate) shown_as: TextOptions,
 }
 
-/// What kept a turn from a whole answer: what awaiting a [`Turn`](crate::Turn) gives in its place. Neither `{}` nor `{:?}` has anything
-/// of the conversation.
+/// Why a turn has no complete answer: the error of awaiting a [`Turn`](crate::Turn). Its `Display` and `Debug` output
+/// hold nothing of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnFailed {
-    /// What is wrong, and what to do.
+    /// What went wrong, and what to do.
     pub problem: Problem,
-    /// The turn: what was said so far stands.
+    /// The turn, with the answer as far as it came.
     pub finished: Box<Finished>,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for TurnFailed {
 }
 
 impl Error for TurnFailed {
-    /// What the outcome says, where that is an error: the provider's, say.
+    /// Returns the failure in the outcome, such as the provider's error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.finished.outcome {
             Outcome::Failed { failure } => Some(failure),
@@ -65,21 +65,21 @@ impl fmt::Debug for Finished {
 }
 
 impl Finished {
-    /// All that the model said in the turn, as it was shown: with a line break between the texts before and after tool
-    /// calls, as [`TextOptions`] has it. Empty if the turn did not begin.
+    /// Returns the text of the model's answer, as it was shown: with a line break between the texts before and after
+    /// tool calls, as [`TextOptions`] has it. Empty if the turn did not begin.
     #[must_use]
     pub fn text(&self) -> String {
         match self.hops {
-            // The last text of the conversation is an earlier turn's.
+            // The last text of the conversation belongs to an earlier turn.
             0 => String::new(),
             _ => self.shown_as.shown(&self.conversation),
         }
     }
 
-    /// The turn, if its answer is whole.
+    /// Returns the turn, if its answer is complete.
     ///
     /// # Errors
-    /// It is not, for one reason or another: the key is wrong, a limit was reached, the answer was cut, …
+    /// The answer is incomplete: the key is wrong, a limit was reached, the answer was cut, …
     pub fn whole(self) -> Result<Self, TurnFailed> {
         match self.outcome.problem() {
             Some(problem) => Err(TurnFailed {

@@ -1,6 +1,6 @@
-//! What the app may tell a turn that is under way.
+//! The app's handle on a turn that is under way.
 
-use crate::durable::{StoredTurn, Trouble};
+use crate::durable::{StoreTrouble, StoredTurn};
 use crate::store::StoreError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,49 +13,49 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Reaches a turn that is under way, from anywhere. Clones reach the same turn; letting go of them changes nothing.
+/// A handle on a turn that is under way. Clones are handles on the same turn; dropping a handle changes nothing.
 #[derive(Clone, Debug)]
 pub struct TurnHandle {
     pub(crate) cancel: CancellationToken,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) stored: Arc<OnceLock<StoredTurn>>,
-    pub(crate) trouble: Trouble,
+    pub(crate) trouble: StoreTrouble,
     pub(crate) revived_from: Arc<OnceLock<Conversation>>,
     pub(crate) begun: CancellationToken,
 }
 
-/// Why a turn did not take what it was told. It is as it was.
+/// Why a turn refused a command. The turn is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TurnError {
     /// The turn is over, or another turn has taken its thread over.
     #[error("the turn is over")]
     Over,
-    /// No such call is under way.
+    /// The turn has no such call under way.
     #[error("the turn has no call `{0}` under way: it is done, or the id is of another turn")]
     NotUnderWay(ToolCallId),
-    /// Nobody waits for a result of the call.
+    /// The turn awaits no result of the call.
     #[error(
         "no result of the call `{0}` is awaited: it has one, has not begun, or the id is of another turn"
     )]
     NotAwaited(ToolCallId),
-    /// The turn does not take it as it stands.
+    /// The turn does not take the command in its present state.
     #[error(transparent)]
     Misuse(#[from] Misuse),
 }
 
-/// For the driver.
+/// A command to the driver of a turn.
 pub(crate) enum Command {
-    /// Feed an input, and say what the machine made of it.
+    /// Feeds an input to the machine, and returns whether the machine took it.
     Feed {
         input: MakeInput,
         fed: oneshot::Sender<Result<(), TurnError>>,
     },
-    /// Show the machine.
-    Look(Box<dyn FnOnce(&RunMachine) + Send>),
-    /// Give the snapshot as soon as the turn rests.
+    /// Reads the machine.
+    Read(Box<dyn FnOnce(&RunMachine) + Send>),
+    /// Returns the snapshot as soon as the turn rests.
     Rest(oneshot::Sender<String>),
-    /// End without an end, and give the snapshot.
+    /// Suspends the turn, and returns its snapshot.
     Suspend(oneshot::Sender<String>),
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Feed { .. } => "Feed",
-            Self::Look(_) => "Look",
+            Self::Read(_) => "Read",
             Self::Rest(_) => "Rest",
             Self::Suspend(_) => "Suspend",
         })
@@ -74,17 +74,17 @@ impl fmt::Debug for Command {
 }
 
 impl TurnHandle {
-    /// Stops the turn: its tools are dropped, its connection is closed, and it completes as cancelled. Nothing happens
-    /// if it is over.
+    /// Stops the turn: its tools are dropped, its connection is closed, and it completes as cancelled. A turn that is
+    /// over is left alone.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// Stops one tool call, by the provider's id for it. The others go on, and the model is told. A call that is not
-    /// whole yet, or waits, is not begun.
+    /// Stops one tool call, by the provider's id for it. The other calls continue, and the model is told. A call that
+    /// is incomplete, or waits, is never begun.
     ///
     /// # Errors
-    /// The call is done, or there is none.
+    /// The call is done, or the turn has no such call.
     pub async fn cancel_call(&self, tool_call_id: impl Into<ToolCallId>) -> Result<(), TurnError> {
         let id = tool_call_id.into();
         self.feed(move |machine| {
@@ -97,11 +97,12 @@ impl TurnHandle {
         .await
     }
 
-    /// Brings the result of a tool call, by the provider's id for it: of a deferred one, in this process or in a later
-    /// one that [revived](crate::Agent::revive) the turn, or of one that still runs, which is then dropped.
+    /// Gives the turn the result of a tool call, by the provider's id for the call: of a deferred call, in this process
+    /// or in a later one that [revived](crate::Agent::revive) the turn, or of a call that still runs, which is then
+    /// dropped.
     ///
     /// # Errors
-    /// No result is awaited: a second one changes nothing.
+    /// The turn awaits no result of the call. A second result changes nothing.
     pub async fn finish_call(
         &self,
         tool_call_id: impl Into<ToolCallId>,
@@ -115,89 +116,89 @@ impl TurnHandle {
         .await
     }
 
-    /// Answers what an AG-UI agent asked with [`RunEvent::Interrupted`](crate::RunEvent::Interrupted), all of it at
-    /// once; the turn goes on.
+    /// Answers the questions that an AG-UI agent asked with [`RunEvent::Interrupted`](crate::RunEvent::Interrupted),
+    /// all at once. The turn then continues.
     ///
     /// # Errors
-    /// Nothing is asked, or the answers do not fit the questions.
+    /// The agent has asked nothing, or the answers do not fit the questions.
     pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), TurnError> {
         self.feed(move |_| Ok(Input::Resume(answers))).await
     }
 
-    /// Waits until the turn has begun, or could not. With a store it stands there then, and is
-    /// [`stored`](Self::stored); if not, [`store_trouble`](Self::store_trouble) says why.
+    /// Waits until the turn has begun, or could not begin. With a store the turn is then [`stored`](Self::stored);
+    /// otherwise [`store_trouble`](Self::store_trouble) says why not.
     pub async fn begun(&self) {
         self.begun.cancelled().await;
     }
 
-    /// The turn as its store knows it, once it has [begun](Self::begun) there. None without a store.
+    /// Returns the turn as its store knows it, once it has [begun](Self::begun) there. `None` without a store.
     #[must_use]
     pub fn stored(&self) -> Option<&StoredTurn> {
         self.stored.get()
     }
 
-    /// The conversation from which a stored turn went on, before anything new came of it: its events come on top of
-    /// that. Set once it has [begun](Self::begun); `None` of a turn that began anew.
+    /// Returns the conversation that a stored turn continues, without the turn's new events. It is set once the turn
+    /// has [begun](Self::begun); `None` for a new turn.
     #[must_use]
     pub fn revived_from(&self) -> Option<&Conversation> {
         self.revived_from.get()
     }
 
-    /// What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. `None` while
-    /// nothing does. Of a turn that could not begin it is the reason. For turns that [wait for their store](crate::AgentBuilder::wait_for_store), whose host decides how
-    /// long is long enough; it [cancels](Self::cancel) the turn then, and the turn ends when its end is stored.
+    /// Watches what keeps the turn's writes waiting: a store that is full, read-only or unreachable. `None` while no
+    /// write waits. For a turn that could not begin it is the reason. A host whose turns
+    /// [wait for their store](crate::AgentBuilder::wait_for_store) decides how long to wait, and then
+    /// [cancels](Self::cancel) the turn, which ends once its end is stored.
     #[must_use]
     pub fn store_trouble(&self) -> watch::Receiver<Option<StoreError>> {
         self.trouble.subscribe()
     }
 
-    /// The turn as text, as it stands, for [`Agent::revive`](crate::Agent::revive). It holds no key. A turn that goes
-    /// on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
+    /// Returns the turn as text, for [`Agent::revive`](crate::Agent::revive). The text holds no key. A turn that
+    /// continues after its snapshot was taken may run tools that are not in the snapshot: prefer
     /// [`rested`](Self::rested).
     ///
     /// # Errors
     /// The turn is over.
     pub async fn snapshot(&self) -> Result<String, TurnError> {
-        self.look(RunMachine::snapshot).await
+        self.read(RunMachine::snapshot).await
     }
 
-    /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its
-    /// [snapshot](Self::snapshot). The turn goes on in this process too, until it is dropped.
+    /// Waits until only the user, or the result of a deferred call, can move the turn on, and returns its
+    /// [snapshot](Self::snapshot). The turn continues in this process too, until it is dropped.
     ///
     /// # Errors
-    /// The turn came to its end.
+    /// The turn has ended.
     pub async fn rested(&self) -> Result<String, TurnError> {
         self.ask(Command::Rest).await
     }
 
-    /// The conversation as it stands in the middle of the turn.
+    /// Returns the conversation in the middle of the turn.
     ///
     /// # Errors
-    /// The turn is over: look at [`Agent::conversation`](crate::Agent::conversation).
+    /// The turn is over: see [`Agent::conversation`](crate::Agent::conversation).
     pub async fn conversation(&self) -> Result<Conversation, TurnError> {
-        self.look(|machine| machine.conversation().clone()).await
+        self.read(|machine| machine.conversation().clone()).await
     }
 
-    /// What an AG-UI agent asks the user now, to be answered with [`resume`](Self::resume); nothing if it does not.
+    /// Returns the open questions of an AG-UI agent, to be answered with [`resume`](Self::resume); none if the agent
+    /// asks nothing.
     ///
     /// # Errors
     /// The turn is over.
     pub async fn interrupts(&self) -> Result<Vec<Interrupt>, TurnError> {
-        self.look(|machine| machine.interrupts().to_vec()).await
+        self.read(|machine| machine.interrupts().to_vec()).await
     }
 
-    /// What the turn has cost so far, over all its hops.
+    /// Returns the usage of the turn so far, over all its hops.
     ///
     /// # Errors
-    /// The turn is over: look at [`Finished::usage`](crate::Finished::usage).
+    /// The turn is over: see [`Finished::usage`](crate::Finished::usage).
     pub async fn usage(&self) -> Result<TokenUsage, TurnError> {
-        self.look(RunMachine::usage).await
+        self.read(RunMachine::usage).await
     }
 
-    /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model
-    /// answers it in this turn. Gives the message's id.
-    /// [`SteeringTaken`](crate::RunEvent::SteeringTaken) tells when it is in the conversation; if it cannot be taken in,
-    /// [`SteeringRefused`](crate::RunEvent::SteeringRefused) gives it back.
+    /// Sends a message during the turn, without stopping it: the message waits until the next hop begins, and the model
+    /// answers it in this turn. Returns the message's id.
     ///
     /// # Errors
     /// The turn is over: send the message instead.
@@ -229,20 +230,20 @@ impl TurnHandle {
         self.ask(|fed| Command::Feed { input, fed }).await?
     }
 
-    async fn look<T: Send + 'static>(
+    async fn read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&RunMachine) -> T + Send + 'static,
+        read: impl FnOnce(&RunMachine) -> T + Send + 'static,
     ) -> Result<T, TurnError> {
         self.ask(|sender| {
-            Command::Look(Box::new(move |machine| {
-                // Who asked may have gone in the meantime.
-                let _ = sender.send(look(machine));
+            Command::Read(Box::new(move |machine| {
+                // The caller may wait no more.
+                let _ = sender.send(read(machine));
             }))
         })
         .await
     }
 
-    /// Gives the driver a command, and waits for what comes of it.
+    /// Sends the driver a command, and waits for the answer.
     async fn ask<T>(
         &self,
         command: impl FnOnce(oneshot::Sender<T>) -> Command,
@@ -253,7 +254,8 @@ impl TurnHandle {
         tokio::select! {
             biased;
             answer = &mut answer => answer.map_err(|_| TurnError::Over),
-            // What is sent while the driver goes may stay in the channel, unanswered, for as long as this handle lives.
+            // A command that is sent while the driver ends may stay in the channel, unanswered, for as long as this
+            // handle lives.
             () = self.commands.closed() => answer.try_recv().map_err(|_| TurnError::Over),
         }
     }
@@ -265,7 +267,7 @@ mod tests {
     use futures::FutureExt;
 
     #[tokio::test]
-    async fn what_a_turn_was_told_as_it_ended_is_not_waited_for() {
+    async fn fails_commands_that_arrive_at_the_end() {
         let (commands, mut driver) = mpsc::channel(1);
         let handle = TurnHandle {
             cancel: CancellationToken::new(),

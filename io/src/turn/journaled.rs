@@ -9,9 +9,9 @@ use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine, SnapshotE
 use stepwell_core::session::Turn;
 use stepwell_core::{RunId, ThreadId, Timestamp};
 
-/// A machine, and its journal if one is written.
+/// A machine, and its journal if the agent writes one.
 #[derive(Debug)]
-pub(crate) struct Journaled {
+pub(crate) struct JournaledRun {
     pub(crate) machine: RunMachine,
     journal: Option<Journal>,
 }
@@ -37,7 +37,7 @@ impl Journal {
     }
 }
 
-impl Journaled {
+impl JournaledRun {
     pub(crate) fn new(
         config: &Arc<RunConfig>,
         thread_id: &ThreadId,
@@ -56,7 +56,7 @@ impl Journaled {
         }
     }
 
-    /// A stored run on this host, in a journal of its own.
+    /// Revives a stored run on this host, in a journal of its own.
     pub(crate) fn revive(
         snapshot: &str,
         config: &Arc<RunConfig>,
@@ -83,7 +83,7 @@ impl Journaled {
         })
     }
 
-    /// The run of the last turn on a path, from its checkpoint, in a journal of its own.
+    /// Revives the run of the last turn on a path, from its checkpoint, in a journal of its own.
     pub(crate) fn revive_stored(
         checkpoint: &str,
         path: &[Turn],
@@ -120,7 +120,7 @@ impl Journaled {
             return self.machine.handle(input, now);
         };
         journal.writer.input(&input, now);
-        // The input is written down before it can do any harm.
+        // The input is written before the machine handles it, so that the journal has the input that caused a panic.
         journal.flush();
         let result = self.machine.handle(input, now);
         journal.writer.handled(&result);

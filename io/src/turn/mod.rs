@@ -2,14 +2,15 @@
 
 pub(crate) mod alarm;
 pub(crate) mod caller;
+mod chunks;
 pub(crate) mod current;
 pub(crate) mod driver;
+mod effects;
 pub(crate) mod finished;
 pub(crate) mod handle;
 pub(crate) mod journaled;
 pub(crate) mod owner;
 mod stream;
-pub(crate) mod work;
 
 use self::finished::{Finished, TurnFailed};
 use self::handle::{TurnError, TurnHandle};
@@ -25,11 +26,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// A turn under way: a stream of what is to be shown, ending with [`RunEvent::Completed`].
+/// A turn that is under way: a stream of events, which ends with [`RunEvent::Completed`].
 ///
-/// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen. While nobody takes its events, the
-/// turn reads no more of the answer once some dozens of them wait; its tools, its clocks and its
-/// [`handle`](Self::handle) are not held up. Pieces of one text that arrived together are one event.
+/// Dropping the turn cancels it; [`detach`](Self::detach) lets it continue. While the app takes no events, the turn
+/// stops reading the answer once some dozens of events wait; its tools, its clocks and its [`handle`](Self::handle) are
+/// not held up. Deltas of one text that arrive together are one event.
 #[derive(Debug)]
 #[must_use = "a turn that is dropped is cancelled"]
 pub struct Turn {
@@ -38,7 +39,8 @@ pub struct Turn {
     pub(crate) task: Option<JoinHandle<Option<Finished>>>,
 }
 
-/// `turn.await` waits for the end and gives the turn if its answer is whole; [`Turn::finish`] gives it in any case.
+/// `turn.await` waits for the end, and is an error if the answer is incomplete; [`Turn::finish`] returns the turn in
+/// any case.
 impl IntoFuture for Turn {
     type Output = Result<Finished, TurnFailed>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
@@ -49,13 +51,14 @@ impl IntoFuture for Turn {
 }
 
 impl Turn {
-    /// A turn that has failed because its thread is busy. It has nothing of the conversation, which may be another user's.
+    /// Returns a turn that has failed because its thread is busy. It has nothing of the conversation, which may be
+    /// another user's.
     pub(crate) fn refused() -> Self {
         let outcome = Outcome::Failed {
             failure: Failure::Busy,
         };
         let (events, receiver) = mpsc::channel(1);
-        // There is room for one.
+        // The channel has room for one event.
         let _ = events.try_send(RunEvent::Completed(outcome.clone()));
         let (commands, _) = mpsc::channel(1);
         let begun = CancellationToken::new();
@@ -82,33 +85,33 @@ impl Turn {
         }
     }
 
-    /// Reaches the turn from elsewhere, and for all but its events.
+    /// Returns a handle on the turn, for all but its events.
     #[must_use]
     pub fn handle(&self) -> TurnHandle {
         self.handle.clone()
     }
 
-    /// Stops the turn; the events up to its end still come.
+    /// Stops the turn. The events up to its end still arrive.
     pub fn cancel(&self) {
         self.handle.cancel();
     }
 
-    /// Answers what an AG-UI agent asked; see [`TurnHandle::resume`].
+    /// Answers the questions of an AG-UI agent; see [`TurnHandle::resume`].
     ///
     /// # Errors
-    /// Nothing is asked, or the answers do not fit the questions. The turn is as it was.
+    /// The agent has asked nothing, or the answers do not fit the questions. The turn is unchanged.
     pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), TurnError> {
         self.handle.resume(answers).await
     }
 
-    /// Waits for the turn to end, however it ends and whatever is left of its events. To await the turn itself gives an
-    /// error where its answer is not whole.
+    /// Waits until the turn ends, however it ends, and drops its remaining events. Awaiting the turn itself gives an
+    /// error if its answer is incomplete.
     ///
-    /// Nobody sees what an AG-UI agent asks meanwhile. So it is told that there is no answer, and where it asks once more,
-    /// the turn is cancelled. To answer, take the events and [`resume`](Self::resume).
+    /// No user sees the questions of an AG-UI agent meanwhile: the agent is told that there is no answer, and if it
+    /// asks once more, the turn is cancelled. To answer, take the events and [`resume`](Self::resume).
     ///
     /// # Panics
-    /// Never by itself; a panic inside Stepwell is passed on.
+    /// A panic inside Stepwell is passed on.
     pub async fn finish(mut self) -> Finished {
         let mut dismissed = false;
         while let Some(event) = self.events.recv().await {
@@ -128,11 +131,11 @@ impl Turn {
         match task {
             Some(task) => match task.await {
                 Ok(Some(finished)) => finished,
-                // Only `suspend` ends a turn without its end, and it takes the turn.
+                // Only `suspend` ends a turn without an outcome, and it consumes the turn.
                 Ok(None) => std::future::pending().await,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    // The runtime shuts down: there is nobody left to wait for.
+                    // The runtime shuts down: this task is about to be dropped too.
                     Err(_) => std::future::pending().await,
                 },
             },
@@ -140,30 +143,30 @@ impl Turn {
         }
     }
 
-    /// Lets go of the turn without ending it, and gives it as text for [`Agent::revive`](crate::Agent::revive), in this
-    /// process or a later one. Its stream is closed, its tools are stopped: best done while it
-    /// [rests](TurnHandle::rested). The thread stays the turn's until it is revived or somebody sends on it; its
-    /// conversation has nothing of the turn until then. What the user typed and the turn had not taken in is
-    /// dropped.
+    /// Suspends the turn, and returns it as text for [`Agent::revive`](crate::Agent::revive), in this process or a
+    /// later one. Its stream is closed and its tools are stopped, so it is best done while the turn
+    /// [rests](TurnHandle::rested). The thread stays the turn's until the turn is revived or another turn begins on the
+    /// thread; until then the conversation has nothing of the turn. Messages that the user typed and the turn had not
+    /// taken in are dropped.
     ///
     /// # Errors
     /// The turn is over.
     pub async fn suspend(mut self) -> Result<String, TurnError> {
         let snapshot = self.handle.suspend().await?;
         if let Some(task) = self.task.take() {
-            // Then the thread is free. It gives nothing: the turn has no end.
+            // The thread is free once the task has ended. The task returns nothing: the turn has no end.
             let _ = task.await;
         }
         Ok(snapshot)
     }
 
-    /// Lets the turn go on to its end without anyone watching.
+    /// Lets the turn continue to its end without a reader of its events.
     pub fn detach(mut self) {
         self.task = None;
     }
 }
 
-/// What an agent is sent in the place of an answer.
+/// Returns what an agent is sent instead of an answer.
 fn unanswered(interrupt: Interrupt) -> ResumeEntry {
     ResumeEntry {
         interrupt_id: interrupt.id,

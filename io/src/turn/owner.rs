@@ -1,12 +1,12 @@
-//! Whose thread it is.
+//! The ownership of a thread.
 
 use std::sync::Arc;
 use stepwell_core::registry::{RunHandle, SharedRegistry};
 use stepwell_core::run::Outcome;
 use tokio::sync::Notify;
 
-/// A turn's hold on its thread. Another turn may take the thread over at any time; from then on nothing that the turn
-/// does counts.
+/// A turn's ownership of its thread. Another turn may take the thread over at any time; after that nothing that this
+/// turn does counts.
 #[derive(Debug)]
 pub(crate) struct Owner {
     registry: SharedRegistry,
@@ -26,13 +26,13 @@ impl Owner {
         }
     }
 
-    /// Whether the thread is still the turn's. Where it is not, the registry keeps that something came too late.
-    pub(crate) fn holds(&self) -> bool {
+    /// Returns whether the turn still owns its thread. If not, the registry counts a late arrival.
+    pub(crate) fn check(&self) -> bool {
         self.registry.check(&self.handle).is_ok()
     }
 
-    /// The turn goes on with its next hop. Whether the thread was still its own.
-    pub(crate) fn go_on(&mut self) -> bool {
+    /// Registers the turn's next hop. Returns whether the turn still owned its thread.
+    pub(crate) fn begin_hop(&mut self) -> bool {
         let Ok(handle) = self.registry.replace(&self.handle) else {
             return false;
         };
@@ -41,17 +41,17 @@ impl Owner {
         true
     }
 
-    /// The turn is over.
+    /// Ends the ownership: the turn is over.
     pub(crate) fn complete(&mut self, outcome: &Outcome) {
         self.is_over = true;
-        // One that lost its thread was over for the registry before.
+        // For the registry a turn that lost its thread has ended before.
         let _ = self.registry.complete(&self.handle, outcome.clone());
         self.changed.notify_one();
     }
 }
 
 impl Owner {
-    /// The turn goes on elsewhere, or later: the thread stays its own until somebody takes it.
+    /// Keeps the thread for the turn, which continues elsewhere or later, until another turn takes the thread.
     pub(crate) fn leave(mut self) {
         self.is_over = true;
     }
@@ -60,7 +60,7 @@ impl Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         if !self.is_over {
-            // The turn broke off, or its runtime shuts down: nobody is to wait for it.
+            // The turn panicked, or its runtime shuts down: no turn must wait for it.
             self.complete(&Outcome::Cancelled);
         }
     }

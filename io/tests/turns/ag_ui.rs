@@ -2,12 +2,7 @@ use crate::support::{agent_at, endpoint};
 use crate::{lookup, messages, secret_number, start, watch};
 use futures::StreamExt;
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use stepwell_core::event::Event;
-use stepwell_core::journal::Journal;
-use stepwell_core::middleware::{Middleware, filter_tool_calls, map};
-use stepwell_io::{Agent, AgentBuilder, Outcome, ResumeEntry, RunEvent};
+use stepwell_io::{AgentBuilder, Outcome, ResumeEntry, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn agent(server: &MockLlm) -> AgentBuilder {
@@ -135,65 +130,4 @@ async fn the_same_turn_with_an_ag_ui_agent() {
         .collect();
     assert_eq!(results, [json!("42"), json!("7")]);
     assert!(server.failures().is_empty(), "{:?}", server.failures());
-}
-
-#[tokio::test]
-async fn a_middleware_filters_the_stream_and_its_journal_replays_without_it() {
-    let server = start(
-        Script::new()
-            .hop(
-                Hop::new()
-                    .text("The secret is ")
-                    .tool_call("delete_everything", json!({}))
-                    .tool_call("get_secret_number", json!({"name": "alice"})),
-            )
-            .hop(Hop::new().text("known to me.")),
-    )
-    .await;
-    let lines = Arc::new(Mutex::new(String::new()));
-    let written = Arc::clone(&lines);
-    let made = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&made);
-    let agent = agent(&server)
-        .tool(secret_number(), lookup)
-        .journal(move |_: &stepwell_io::RunId, more: &str| {
-            written.lock().expect("nobody panicked").push_str(more);
-        })
-        .middleware(move || {
-            count.fetch_add(1, Ordering::Relaxed);
-            let hide = |event| {
-                let Event::TextMessageContent(mut content) = event else {
-                    return Some(event);
-                };
-                content.delta = content.delta.replace("secret", "******");
-                Some(content.into())
-            };
-            Middleware::new()
-                .then(filter_tool_calls(|name| name != "delete_everything"))
-                .then(map(hide))
-        })
-        .build()
-        .expect("the agent is set up");
-    let (events, finished) = watch(agent.send("Go on")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "The ****** is known to me.");
-    assert_eq!(made.load(Ordering::Relaxed), 2, "for each hop its own");
-    let asked: Vec<_> = finished.conversation.tool_calls().collect();
-    assert_eq!(asked.len(), 1);
-    assert_eq!(messages(&server.requests()[1], "tool").len(), 1);
-    let warned = |event: &RunEvent| matches!(event, RunEvent::Warning { .. });
-    assert!(!events.iter().any(warned), "{events:?}");
-    let lines = lines.lock().expect("nobody panicked");
-    assert!(!lines.contains("delete_everything"), "{lines}");
-    let journal = Journal::parse(&lines).expect("a journal");
-    let replayed = journal.replay().expect("the same without the functions");
-    assert_eq!(replayed.outcome, Some(Outcome::Success));
-}
-
-#[test]
-fn a_middleware_before_streams_that_are_no_events_is_refused() {
-    let endpoint = endpoint("openai-compatible", "m", "http://localhost/v1", None);
-    let built = Agent::builder(endpoint).middleware(Middleware::new).build();
-    let error = built.expect_err("it is not AG-UI").to_string();
-    assert!(error.contains("openai-chat"), "{error}");
 }

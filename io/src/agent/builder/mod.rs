@@ -14,7 +14,7 @@ use crate::app::journal::JournalSink;
 use crate::app::observer::MakeObserver;
 use crate::app::output::OutputDecoder;
 use crate::app::run_source::RunSource;
-use crate::app::setup::{HookHandlers, MakeMiddleware, Setup};
+use crate::app::setup::{HookHandlers, Setup};
 use crate::app::tools::context::Deps;
 use crate::app::tools::handler::Handlers;
 use crate::app::tools::source::ToolSource;
@@ -26,7 +26,7 @@ use std::fmt;
 use std::sync::Arc;
 use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Dialect, Endpoint};
+use stepwell_core::dialect::Endpoint;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{Durability, HookSpec, RunConfig};
@@ -34,8 +34,8 @@ use stepwell_core::tool::ToolRegistry;
 use stepwell_core::tool::{OutputType, ToolError};
 use uuid::Uuid;
 
-/// Sets up an [`Agent`]. A clone sets up another one like it, which is cheaper than to begin anew: what was made of the
-/// tools is shared. The registry is shared too, unless each is given [its own](Self::registry).
+/// Sets up an [`Agent`]. A clone sets up another agent like it, which is cheaper than a new builder: compiled tool
+/// schemas are shared. The registry is shared too, unless each agent has [its own](Self::registry).
 #[derive(Clone)]
 pub struct AgentBuilder {
     config: RunConfig,
@@ -51,7 +51,6 @@ pub struct AgentBuilder {
     hooks: HookHandlers,
     instructions: Option<Arc<dyn InstructionsSource>>,
     journal: Option<Arc<dyn JournalSink>>,
-    middleware: Option<MakeMiddleware>,
     observer: Option<MakeObserver>,
     store: Option<Arc<dyn Store>>,
     owner: Option<String>,
@@ -80,15 +79,10 @@ pub enum BuildError {
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The endpoint's streams are none of AG-UI's.
-    #[error(
-        "a middleware is for AG-UI agents: this endpoint speaks {0}, whose streams are no events"
-    )]
-    Middleware(&'static str),
     /// Two hooks have one name.
     #[error("there are two hooks named `{0}`: give each a name of its own")]
     HookTwice(String),
-    /// There is a limit on what a turn may cost, and its model has no price.
+    /// A turn's cost is limited, and the model's price is unknown.
     #[error(transparent)]
     Price(#[from] UnknownPrice),
     /// The HTTP client cannot be made.
@@ -124,7 +118,6 @@ impl AgentBuilder {
             hooks: HookHandlers::new(),
             instructions: None,
             journal: None,
-            middleware: None,
             observer: None,
             store: None,
             owner: None,
@@ -139,11 +132,11 @@ impl AgentBuilder {
         }
     }
 
-    /// Sets up agents with what a turn of this one is given that begins now, but for its thread, registry and store.
+    /// Sets up agents like this one, with the setup of a turn that begins now, without its thread, registry and store.
     #[doc(hidden)]
     #[must_use]
     pub fn like(agent: &Agent) -> Self {
-        // Every field is named, so that a new one makes its author decide.
+        // Every field is named, so that the author of a new field decides.
         let Setup {
             config,
             handlers,
@@ -156,7 +149,6 @@ impl AgentBuilder {
             hooks,
             instructions,
             journal,
-            middleware,
             observer,
             store: _,
             client,
@@ -175,7 +167,6 @@ impl AgentBuilder {
             hooks,
             instructions,
             journal,
-            middleware,
             observer,
             client: Some(client),
             traces_content,
@@ -183,22 +174,22 @@ impl AgentBuilder {
         }
     }
 
-    /// Who answers.
+    /// Returns the endpoint that answers.
     #[doc(hidden)]
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.config.endpoint
     }
 
-    /// The tools that were added so far.
+    /// Returns the tools that were added so far.
     #[doc(hidden)]
     #[must_use]
     pub fn registered_tools(&self) -> &ToolRegistry {
         &self.config.tools
     }
 
-    /// Makes the turns' answers typed: each ends with JSON that fits the type's schema ([`Finished::output`]), or has failed
-    /// with [`Failure::OutputInvalid`](stepwell_core::run::Failure::OutputInvalid).
+    /// Makes the turns' answers typed: each turn ends with JSON that fits the type's schema ([`Finished::output`]), or
+    /// fails with [`Failure::OutputInvalid`](stepwell_core::run::Failure::OutputInvalid).
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -217,12 +208,12 @@ impl AgentBuilder {
         self
     }
 
-    /// Keeps the turns in a store: each is there before its first request goes out, and each finished piece of it before
-    /// anything that depends on it. [`Agent::recover`] goes on with what a process left unfinished.
+    /// Keeps the turns in a store: each turn is stored before its first request is sent, and each finished block before
+    /// anything that depends on it. [`Agent::recover`] continues the turns that a process left unfinished.
     ///
     /// A write that fails is tried 6 times, over some fifteen seconds with the pauses of
-    /// [`RetryPolicy`](stepwell_core::run::RetryPolicy), before the turn fails; set
-    /// [`Durability::Blocks`](stepwell_core::run::Durability::Blocks) for another number.
+    /// [`RetryPolicy`](stepwell_core::run::RetryPolicy), before the turn fails;
+    /// [`Durability::Blocks`](stepwell_core::run::Durability::Blocks) sets another number.
     /// [`RunEvent::Warning`](stepwell_core::run::RunEvent::Warning) tells the app that the turn waits.
     ///
     /// ```
@@ -247,43 +238,43 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the owner of the turns in the [store](Self::store), for a program that holds a [`Lease`](crate::store::Lease)
-    /// of this owner itself while any of its agents has a turn. Each life of a process needs an owner of its own: the
-    /// lease expires with the process, and other processes claim its turns.
+    /// Sets the owner of the turns in the [store](Self::store), for a program that itself holds a
+    /// [`Lease`](crate::store::Lease) of the owner while any of its agents has a turn. Each start of a process needs a
+    /// new owner: the lease expires with the process, and other processes claim its turns.
     ///
-    /// By default each agent has an owner of its own, and holds a lease while turns of it are under way.
+    /// By default each agent has its own owner, and holds a lease while its turns are under way.
     #[must_use]
     pub fn owner(mut self, owner: impl Into<String>) -> Self {
         self.owner = Some(owner.into());
         self
     }
 
-    /// The turns wait for their [store](Self::store) however long it takes, where it is full, can only be read, or cannot
-    /// be reached: no write fails for that, and nothing that was said is lost. How long is long enough is for the app to
-    /// say, by [`TurnHandle::store_trouble`](crate::TurnHandle::store_trouble) and
-    /// [`cancel`](crate::TurnHandle::cancel). A turn still does not begin with a store that cannot take it.
+    /// Makes the turns wait for their [store](Self::store) however long it is full, read-only or unreachable: no write
+    /// fails for that, and nothing is lost. The app limits the wait, by
+    /// [`TurnHandle::store_trouble`](crate::TurnHandle::store_trouble) and [`cancel`](crate::TurnHandle::cancel). A
+    /// turn still does not begin while the store cannot take it.
     #[must_use]
     pub fn wait_for_store(mut self) -> Self {
         self.waits_for_store = true;
         self
     }
 
-    /// Sets the app's own instructions to the model.
+    /// Sets the app's instructions to the model.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.config.instructions = Some(instructions.into());
         self
     }
 
-    /// Sets the most rounds of tools in a turn: 10 if not set.
+    /// Sets the maximum number of tool rounds in a turn: 10 if not set.
     #[must_use]
     pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
         self.config.limits.max_tool_rounds = rounds;
         self
     }
 
-    /// Sets how many tools of a round run side by side: 8 if not set. Further calls wait in their order; a tool's time
-    /// begins when it begins.
+    /// Sets how many tools of a round run at the same time: 8 if not set. Further calls wait in their order; a tool's
+    /// timeout begins when the tool begins.
     #[must_use]
     pub fn max_parallel_tools(mut self, tools: u32) -> Self {
         self.config.limits.max_parallel_tools = tools;
@@ -319,9 +310,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets what happens to a turn that begins while another turn of its thread is under way:
-    /// [`WhenBusy::Fail`] if not set. With a [store](Self::store) the turns of other agents and other processes count,
-    /// where their owners are alive.
+    /// Sets what happens to a turn that begins while another turn of its thread is under way: [`WhenBusy::Fail`] if not
+    /// set. With a [store](Self::store) the turns of other agents and other processes count too, while their owners are
+    /// alive.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -338,7 +329,7 @@ impl AgentBuilder {
     }
 
     /// Uses a registry that the app has stored, or that several agents share. Where two agents have turns on one
-    /// thread, the later takes it over, and the earlier stops with the next thing that comes for it.
+    /// thread, the later turn takes the thread over, and the earlier turn stops with its next input.
     #[must_use]
     pub fn registry(mut self, registry: impl Into<SharedRegistry>) -> Self {
         self.registry = registry.into();
@@ -352,33 +343,29 @@ impl AgentBuilder {
         self
     }
 
-    /// Whether the spans of its turns tell what was said: instructions, messages, arguments and results, as
-    /// `gen_ai.input.messages` and its like. They do not unless the app asks for it here.
+    /// Sets whether the spans of the turns hold the content of the conversation: instructions, messages, arguments and
+    /// results, as `gen_ai.input.messages` and the like. They do not unless the app asks for it here.
     #[must_use]
     pub fn trace_content(mut self, does: bool) -> Self {
         self.traces_content = does;
         self
     }
 
-    /// Uses the app's own HTTP client, or one that many agents share; see [`HttpClient`].
+    /// Uses an HTTP client of the app's, or a client that many agents share; see [`HttpClient`].
     #[must_use]
     pub fn client(mut self, client: impl Into<HttpClient>) -> Self {
         self.client = Some(client.into());
         self
     }
 
-    /// The agent.
+    /// Builds the agent.
     ///
     /// # Errors
-    /// A tool could not be registered, the HTTP client not be made, or a middleware not be put before streams that are not
-    /// AG-UI's.
+    /// A tool cannot be registered, two hooks have one name, a limit on the cost has no price, or the HTTP client cannot be
+    /// made.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(error) = self.error {
             return Err(error.into());
-        }
-        let dialect = self.config.endpoint.dialect;
-        if self.middleware.is_some() && dialect != Dialect::AgUi {
-            return Err(BuildError::Middleware(dialect.name()));
         }
         let hooks = &self.config.hooks;
         let is_twice = |(at, hook): &(usize, &HookSpec)| {
@@ -410,7 +397,6 @@ impl AgentBuilder {
             hooks: self.hooks,
             instructions: self.instructions,
             journal: self.journal,
-            middleware: self.middleware,
             observer: self.observer,
             store: self.store.map(|store| StoreSetup {
                 store,

@@ -1,4 +1,4 @@
-//! The tools of an agent: their code, who asks the user about them, and what the app gives them.
+//! The tools of an agent: their code, the code that asks the user about them, and the app's value that they are given.
 
 use super::AgentBuilder;
 use crate::app::approver::Approver;
@@ -12,8 +12,8 @@ use stepwell_core::run::{Question, ToolInvocation, UserAnswer};
 use stepwell_core::tool::{Tool, ToolError};
 
 impl AgentBuilder {
-    /// Adds a tool and its code: an async closure from a [`ToolContext`], which is the call and who calls, to a result,
-    /// or to [`ToolAnswer::Deferred`] if the result comes later.
+    /// Adds a tool and its code: an async closure from a [`ToolContext`], which holds the call, to a result, or to
+    /// [`ToolAnswer::Deferred`] if the result comes later.
     #[must_use]
     pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
     where
@@ -25,8 +25,8 @@ impl AgentBuilder {
         self.tool_handler(tool, handler)
     }
 
-    /// Adds a tool whose code blocks: each call has a thread to itself. A thread cannot be stopped from outside, so
-    /// long work asks [`ToolContext::is_cancelled`] now and then; the turn goes on without it either way.
+    /// Adds a tool whose code blocks: each call has its own thread. A thread cannot be stopped from outside, so long
+    /// work should check [`ToolContext::is_cancelled`] now and then; a cancelled call does not hold up the turn.
     #[must_use]
     pub fn blocking_tool<F, T, E>(self, tool: Tool, code: F) -> Self
     where
@@ -37,14 +37,14 @@ impl AgentBuilder {
         self.tool_handler(tool, Blocking(Arc::new(code)))
     }
 
-    /// Adds a tool whose code is a type of the app's own.
+    /// Adds a tool whose code is a type of the app's.
     #[must_use]
     pub fn tool_handler(self, tool: Tool, handler: impl ToolHandler) -> Self {
         self.shared_handler(tool, Arc::new(handler))
     }
 
     pub(crate) fn shared_handler(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
-        // The agent is not built any more: nothing is compiled for it.
+        // The agent cannot be built any more: no schema is compiled for it.
         if self.error.is_some() {
             return self;
         }
@@ -58,8 +58,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Gives a tool that was added before other code: for clones of one builder, which share what was made of the tool's
-    /// schema, and whose code knows what is each one's own.
+    /// Replaces the code of a tool that was added before: for clones of one builder, which share the tool's compiled
+    /// schema and have code of their own.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -83,16 +83,16 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds tools that may change from turn to turn, such as those of Model Context Protocol servers (feature `mcp`).
-    /// One whose name is taken, or that no provider would accept, is left out with a warning in the trace.
+    /// Adds tools that may change from turn to turn, such as those of Model Context Protocol servers (feature `mcp`). A
+    /// tool whose name is taken, or that no provider would accept, is left out with a warning in the trace.
     #[must_use]
     pub fn tool_source(mut self, source: impl ToolSource) -> Self {
         self.sources.push(Arc::new(source));
         self
     }
 
-    /// Sets who asks the user about tools that need an approval: an async closure from a call to a decision, or a
-    /// type of the app's own. Without one they are denied.
+    /// Sets the code that asks the user about tools that need an approval: an async closure from a call to a decision,
+    /// or a type of the app's. Without it such calls are denied.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -117,8 +117,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets who asks the user what a running tool wants to know ([`ToolContext::ask`]): an async closure from the call and
-    /// the question to the answer. It is taken in the place of [`Approver::ask`]. Without either, questions are declined.
+    /// Sets the code that asks the user a running tool's questions ([`ToolContext::ask`]): an async closure from the
+    /// call and the question to the answer. It is used instead of [`Approver::ask`]. Without either, questions are
+    /// declined.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -146,7 +147,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the value of the app's own that its tools are given, by [`ToolContext::deps`]: a database, say, or a client.
+    /// Sets a value of the app's that its tools are given, by [`ToolContext::deps`]: a database, say, or a client.
     #[must_use]
     pub fn deps<T: Send + Sync + 'static>(mut self, deps: T) -> Self {
         self.deps = Some(Deps::new(deps));

@@ -1,5 +1,4 @@
-//! Code of the app's own that turns ask or tell: where keys, runs and instructions come from, what shortens, decodes, looks
-//! at and records.
+//! The app's code that turns call: for keys, runs and instructions, for hooks, to shorten, to decode and to record.
 
 use super::AgentBuilder;
 use crate::app::credentials::CredentialSource;
@@ -12,13 +11,12 @@ use crate::app::run_source::RunSource;
 use crate::app::trim::Trimmer;
 use std::sync::Arc;
 use stepwell_core::RunId;
-use stepwell_core::middleware::Middleware;
 use stepwell_core::run::{ContextPolicy, Credentials, RunIds};
 
 impl AgentBuilder {
-    /// Sets who shortens a conversation that does not fit the model's context any more: an async closure from what does
-    /// not fit, and the messages of it, to what is kept, or to `None` if it cannot. Without one such a turn ends with
-    /// [`Failure::ContextTooLong`](stepwell_core::run::Failure::ContextTooLong).
+    /// Sets the code that shortens a conversation which does not fit the model's context any more: an async closure
+    /// from the overflow, and its messages, to the messages that are kept, or to `None` if it cannot shorten them.
+    /// Without it such a turn ends with [`Failure::ContextTooLong`](stepwell_core::run::Failure::ContextTooLong).
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -36,17 +34,18 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets who decodes the typed answer into the app's own type, before it counts: what that refuses goes back to the
-    /// model. Asked only where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says so.
+    /// Sets the code that decodes the typed answer into a type of the app's. An answer that it refuses goes back to the
+    /// model. It is called only where [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host)
+    /// says so.
     #[must_use]
     pub fn output_decoder(mut self, decoder: impl OutputDecoder) -> Self {
         self.decoder = Some(Arc::new(decoder));
         self
     }
 
-    /// Sets where the runs of the hops come from, for a backend that creates each before its stream is opened: an async
+    /// Sets the source of the hops' runs, for a backend that creates each run before its stream is opened: an async
     /// closure from a [`NewRun`](crate::NewRun) to the run's id, or a [`RestRunSource`](crate::RestRunSource). Without
-    /// one the agent makes the ids itself, as a plain AG-UI agent expects.
+    /// a source the agent makes the ids itself, as a plain AG-UI agent expects.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -72,37 +71,16 @@ impl AgentBuilder {
         self
     }
 
-    /// Writes a [journal](stepwell_core::journal) of each turn, from which it can be replayed:
-    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
-    /// that is said, but no key. A turn that is revived goes on in a journal of its own, under the run id of the hop
-    /// that it is at.
+    /// Writes a [journal](stepwell_core::journal) of each turn, from which the turn can be replayed, to a closure that
+    /// takes the turn's run id and complete lines, or to a type of the app's. A journal holds the conversation, but no
+    /// key. A revived turn has a journal of its own, under the run id of the hop at which it continues.
     #[must_use]
     pub fn journal(mut self, sink: impl JournalSink) -> Self {
         self.journal = Some(Arc::new(sink));
         self
     }
 
-    /// Sets the functions on the events of an AG-UI agent's streams: `make` makes them for each hop. What they make of a
-    /// stream is what the run sees and what its journal holds, so that it replays without them.
-    ///
-    /// ```
-    /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_core::middleware::{Middleware, filter_tool_calls, inspect};
-    /// # let endpoint = provider::find("ag-ui")?.endpoint(None, "m", Some("http://localhost/agent"), None)?;
-    /// let agent = Agent::builder(endpoint).middleware(|| {
-    ///     Middleware::new()
-    ///         .then(filter_tool_calls(|name| name != "delete_everything"))
-    ///         .then(inspect(|event| println!("{}", event.kind())))
-    /// });
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn middleware(mut self, make: impl Fn() -> Middleware + Send + Sync + 'static) -> Self {
-        self.middleware = Some(Arc::new(make));
-        self
-    }
-
-    /// Watches the turns, each with an observer of its own, which `make` makes from the turn's run id.
+    /// Watches the turns, each with its own observer, which `make` makes from the turn's run id.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -127,9 +105,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets who makes the instructions of each turn: an async closure from the thread, the turn and what was said so far to
-    /// a text. It is asked before the turn's first request, and what it made is stored with the turn. A turn with
-    /// [instructions of its own](crate::TurnBuilder::instructions) does without. It may take as long as a tool
+    /// Sets the code that makes the instructions of each turn: an async closure from the thread, the turn and the
+    /// history to a text. It is called before the turn's first request, and its text is stored with the turn. A turn
+    /// with [instructions of its own](crate::TurnBuilder::instructions) does not call it. It may take as long as a tool
     /// ([`Timeouts::tool`](stepwell_core::run::Timeouts::tool)).
     ///
     /// ```
@@ -149,10 +127,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets who gives the key of each request: an async closure that is asked before each, and once more when the
-    /// provider refuses the key with a 401. For tokens that expire; take the endpoint
-    /// [without a key](stepwell_core::provider::Provider::endpoint_for_host) then. What it gives is in no snapshot, journal
-    /// or log. A turn whose key it does not give fails with [`Failure::NotAuthorized`](crate::Failure::NotAuthorized).
+    /// Sets the code that gives the key of each request: an async closure that is called before each request, and once
+    /// more when the provider refuses the key with a 401. It is for tokens that expire; take the endpoint
+    /// [without a key](stepwell_core::provider::Provider::endpoint_for_host) then. The key is in no snapshot, journal
+    /// or log. If the closure fails, so does the turn, with [`Failure::NotAuthorized`](crate::Failure::NotAuthorized).
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -171,7 +149,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a hook, after those that were added before. Its name is its own: another of the same name is an error.
+    /// Adds a hook, after those that were added before. Two hooks with one name are an error.
     #[must_use]
     pub fn hook(mut self, hook: Hook) -> Self {
         let name = hook.name().to_owned();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use stepwell_core::tool::Tool;
 
 impl AgentBuilder {
-    /// Adds tools that are made of functions: see [`#[tool]`](macro@crate::tool).
+    /// Adds tools that are functions: see [`#[tool]`](macro@crate::tool).
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -37,9 +37,9 @@ impl AgentBuilder {
         tools.into_iter().fold(self, add)
     }
 
-    /// Adds a tool whose arguments are a type of the app's: it gives the tool its parameters, in place of those that it
-    /// has. The code is an async closure from the arguments and the call to a result, which is written as JSON; a string
-    /// is shown to the model as it is. [`ToolAnswer`](crate::ToolAnswer) is for results that come later, or are more than text.
+    /// Adds a tool whose arguments are a type of the app's, from which the tool's parameters are generated. The code is
+    /// an async closure from the arguments and the call to a result, which is written as JSON; a string is shown to the
+    /// model as it is. [`ToolAnswer`](crate::ToolAnswer) is for results that come later, or are more than text.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};

@@ -1,18 +1,18 @@
-//! Reads what the store has of a thread.
+//! Reads a thread from the store.
 
 use crate::agent::Agent;
-use crate::agent::threads::Known;
+use crate::agent::threads::KnownConversation;
 use crate::base::lock;
 use crate::durable::{history, in_time};
 use crate::store::{StoreError, TurnKey};
 use stepwell_core::conversation::Conversation;
 
 impl Agent {
-    /// The thread's conversation as the [store](crate::AgentBuilder::store) has it: to show one that this process has not
-    /// sent on yet. From then on [`conversation`](Self::conversation) gives it too. Of an agent without a store, and of a
-    /// thread that the store does not have, it is what [`conversation`](Self::conversation) gives.
+    /// Reads the thread's conversation from the [store](crate::AgentBuilder::store): to show a conversation in which
+    /// this process has had no turn yet. From then on [`conversation`](Self::conversation) returns it too. Without a
+    /// store, or if the store does not have the thread, it is the result of [`conversation`](Self::conversation).
     ///
-    /// A turn that is under way is in it as far as it is stored.
+    /// The conversation has a turn that is under way as far as it is stored.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -36,9 +36,9 @@ impl Agent {
         let conversation = history(&in_time(stored.store.path(&turn)).await?)?;
         if is_over {
             let mut here = lock(&self.thread.conversation);
-            // What a turn has put there meanwhile is newer.
+            // A conversation that a turn has put there meanwhile is newer.
             if here.last == known.last {
-                *here = Known {
+                *here = KnownConversation {
                     conversation: conversation.clone(),
                     last: Some(latest),
                 };

@@ -1,4 +1,4 @@
-//! What an agent does with the turns in its store.
+//! The methods of an agent on the turns in its store.
 
 mod load;
 pub(crate) mod recover;

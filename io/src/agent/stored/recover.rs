@@ -1,4 +1,4 @@
-//! Goes on with what an earlier process left unfinished.
+//! Continues turns that an earlier process left unfinished.
 
 use crate::agent::begin::Begin;
 use crate::agent::{Agent, ReviveError};
@@ -8,39 +8,39 @@ use crate::base::lock;
 use crate::durable::{StoreSetup, StoredTurn, history, in_time};
 use crate::store::{Claimed, LEASE_TERM, Lease, StoreError, TurnKey, Unfinished};
 use crate::turn::Turn;
-use crate::turn::journaled::Journaled;
+use crate::turn::journaled::JournaledRun;
 use futures::FutureExt;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::{Start, TurnOptions};
 use tokio::time::Instant;
 
-/// How often turns whose leases may expire are looked for.
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often the store is searched for turns whose leases have expired.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// An unfinished turn of the store that goes on here.
+/// An unfinished turn of the store that continues in this process.
 #[derive(Debug)]
 pub struct Recovered {
-    /// The turn.
+    /// The key of the turn.
     pub key: TurnKey,
-    /// It is under way again, or its checkpoint cannot be read: then it stays unfinished in the store, for a program that
-    /// can read it, or until somebody sends on its thread.
+    /// The turn, which is under way again. If its checkpoint cannot be read, the turn stays unfinished in the store,
+    /// for a program that can read it, or until another turn begins on its thread.
     pub turn: Result<Turn, ReviveError>,
 }
 
 impl Agent {
-    /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread, with this
-    /// agent's model and tools: those of processes that have died, and those that were suspended. To be called when the
-    /// program starts, and as often as it likes after that. Turns that are under way are left alone, whoever drives them.
+    /// Continues every unfinished turn of the store that no process drives any more, each on its own thread, with this
+    /// agent's model and tools: the turns of processes that have died, and turns that were suspended. Call it when the
+    /// program starts, and again at any time. Turns that a process drives are left alone.
     ///
-    /// The lease of a process that has just died lasts for some seconds more. Where the store has turns with such a lease,
+    /// The lease of a process that has just died lasts for some seconds more. If the store has turns with such a lease,
     /// this waits until the lease has expired, or is renewed: up to five seconds.
     ///
-    /// Where a turn goes on is said at [`revive`](Self::revive). One that another host claims at the same time is left
-    /// to it.
+    /// [`revive`](Self::revive) says where a turn continues. A turn that another host claims at the same time is left
+    /// to that host.
     ///
     /// # Errors
-    /// The store cannot be read or written. None was begun: try again.
+    /// The store cannot be read or written. No turn was begun: try again.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -50,7 +50,7 @@ impl Agent {
             return Ok(Vec::new());
         };
         let lease = in_time(stored.lease().boxed()).await?;
-        let unfinished = left(stored).await?;
+        let unfinished = abandoned(stored).await?;
         let mut begun = Vec::new();
         for unfinished in unfinished {
             let agent = self.thread(unfinished.key.thread.clone());
@@ -71,8 +71,8 @@ impl Agent {
 }
 
 impl Agent {
-    /// Goes on with one unfinished turn of the store, as [`recover`](Self::recover) does with those that nobody drives, whoever
-    /// drives it: that host can write it no more. `None` if it has ended, or another host was quicker.
+    /// Continues one unfinished turn of the store, as [`recover`](Self::recover) does, even if another host drives it:
+    /// that host can write it no more. `None` if the turn has ended, or another host was quicker.
     ///
     /// # Errors
     /// The store cannot be read or written.
@@ -97,8 +97,8 @@ impl Agent {
     }
 }
 
-/// Returns the unfinished turns that are this owner's or whose owners hold no lease, once that is known of all.
-async fn left(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
+/// Returns the unfinished turns of this owner and of owners without a lease, once each lease is renewed or expired.
+async fn abandoned(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
     let StoreSetup { store, owner, .. } = stored;
     let until = Instant::now() + LEASE_TERM;
     loop {
@@ -113,11 +113,11 @@ async fn left(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
         if others.is_empty() || Instant::now() >= until {
             return Ok(left);
         }
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        tokio::time::sleep(SEARCH_INTERVAL).await;
     }
 }
 
-/// Makes the turn this host's. None if another was quicker.
+/// Claims the turn for this host; `None` if another host was quicker.
 async fn claim(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
@@ -141,14 +141,14 @@ async fn claim(
         generation,
     };
     let Some(checkpoint) = checkpoint else {
-        return begin_anew(setup, stored, lease.clone(), turn)
+        return restart(setup, stored, lease.clone(), turn)
             .await
             .map(|begin| Some(Ok(begin)));
     };
     let journal = setup.journal.as_ref();
     let path = in_time(stored.store.path(&turn.key)).await?;
     let now = Clock::new().now();
-    let run = Journaled::revive_stored(&checkpoint, &path, &setup.config, journal, now);
+    let run = JournaledRun::revive_stored(&checkpoint, &path, &setup.config, journal, now);
     Ok(Some(match run {
         Ok(run) => Ok(Begin::Claimed {
             turn,
@@ -161,8 +161,8 @@ async fn claim(
     }))
 }
 
-/// A turn of which the store has no more than its message.
-async fn begin_anew(
+/// Starts again a turn of which the store has only the message.
+async fn restart(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
     lease: Option<Arc<Lease>>,
@@ -178,7 +178,7 @@ async fn begin_anew(
         parent_run_id: None,
         options: TurnOptions::default(),
     };
-    Ok(Begin::Anew {
+    Ok(Begin::Restarted {
         turn,
         lease,
         start: Box::new(start),

@@ -1,4 +1,4 @@
-//! Says something else in the place of what a stored turn began with.
+//! Rephrases the message of a stored turn.
 
 use crate::agent::Agent;
 use crate::durable::in_time;
@@ -10,11 +10,11 @@ use stepwell_core::run::Start;
 use uuid::Uuid;
 
 impl Agent {
-    /// What the user said at the beginning of a stored turn of this thread is said otherwise: a [branch](Self::branch)
-    /// beside it, from the conversation before it.
+    /// Rephrases the message that began a stored turn of this thread: the new turn is a [branch](Self::branch) next to
+    /// that turn, and continues the conversation before it.
     ///
     /// # Errors
-    /// The agent has no store, or that has no such turn, or cannot be read.
+    /// The agent has no store, or the store has no such turn or cannot be read.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

@@ -1,7 +1,7 @@
-//! What a tool's code is given: the call, and who calls.
+//! The context of a tool's code: the call, and what the code may do while it runs.
 
 use crate::app::tools::fault::Fault;
-use crate::app::tools::notes::Notes;
+use crate::app::tools::notes::ToolNotes;
 use std::any::{Any, type_name};
 use std::collections::HashMap;
 use std::fmt;
@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// A tool call as its code is given it: the [`ToolInvocation`], to which it dereferences, and what the code may ask and
-/// tell while it runs. Clones are of the same call.
+/// The context of a tool call: the [`ToolInvocation`], to which it dereferences, and what the code may ask and report
+/// while it runs. Clones belong to the same call.
 ///
 /// ```
 /// # use stepwell_io::{Agent, provider};
@@ -46,26 +46,26 @@ struct Inner {
     invocation: ToolInvocation,
     deps: Option<Deps>,
     cancel: CancellationToken,
-    /// None outside of a turn.
-    link: Option<Link>,
+    /// `None` outside of a turn.
+    link: Option<TurnLink>,
     asked: AtomicU32,
 }
 
-/// Where what a tool says goes.
+/// A running tool's connection with its turn.
 #[derive(Clone)]
-pub(crate) struct Link {
-    pub(crate) notes: Notes,
+pub(crate) struct TurnLink {
+    pub(crate) notes: ToolNotes,
     pub(crate) fault: Fault,
     pub(crate) inputs: mpsc::Sender<Input<'static>>,
-    pub(crate) answers: Answers,
-    /// For code on a thread of its own.
+    pub(crate) questions: PendingQuestions,
+    /// The runtime, for code on its own thread.
     pub(crate) runtime: Handle,
 }
 
-/// The tools that wait for the user, by their questions.
-pub(crate) type Answers = Arc<Mutex<HashMap<EffectId, oneshot::Sender<UserAnswer>>>>;
+/// The tools that wait for an answer of the user, by their questions.
+pub(crate) type PendingQuestions = Arc<Mutex<HashMap<EffectId, oneshot::Sender<UserAnswer>>>>;
 
-/// A value of the app's own, for its tools.
+/// A value of the app's, for its tools.
 #[derive(Clone)]
 pub(crate) struct Deps {
     value: Arc<dyn Any + Send + Sync>,
@@ -81,24 +81,24 @@ impl Deps {
     }
 }
 
-/// The app's value is not there, or of another type.
+/// Why a tool cannot have the app's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DepsError {
-    /// The agent has none.
+    /// The agent has no value.
     #[error(
-        "it wants a `{wanted}`, and the agent has no value for its tools: set it with `AgentBuilder::deps`"
+        "the tool needs a `{wanted}`, and the agent has no value for its tools: set it with `AgentBuilder::deps`"
     )]
     None {
-        /// The type that the tool wants.
+        /// The type that the tool needs.
         wanted: &'static str,
     },
-    /// The agent's is of another type.
+    /// The agent's value is of another type.
     #[error(
-        "it wants a `{wanted}`, and the agent's value for its tools is a `{found}`: give `AgentBuilder::deps` the former"
+        "the tool needs a `{wanted}`, and the agent's value for its tools is a `{found}`: pass a `{wanted}` to `AgentBuilder::deps`"
     )]
     OtherType {
-        /// The type that the tool wants.
+        /// The type that the tool needs.
         wanted: &'static str,
         /// The type of the agent's value.
         found: &'static str,
@@ -110,7 +110,7 @@ impl ToolContext {
         invocation: ToolInvocation,
         deps: Option<Deps>,
         cancel: CancellationToken,
-        link: Option<Link>,
+        link: Option<TurnLink>,
     ) -> Self {
         Self(Arc::new(Inner {
             invocation,
@@ -121,19 +121,19 @@ impl ToolContext {
         }))
     }
 
-    /// The call: its arguments, its id, the thread, the turn, the run and the attempt.
+    /// Returns the call: its arguments, its id, the thread, the turn, the run and the attempt.
     #[must_use]
     pub fn invocation(&self) -> &ToolInvocation {
         &self.0.invocation
     }
 
-    /// The app's own value, which was set with [`AgentBuilder::deps`](crate::AgentBuilder::deps) or
+    /// Returns the app's value, which was set with [`AgentBuilder::deps`](crate::AgentBuilder::deps) or
     /// [`Agent::with_deps`](crate::Agent::with_deps).
     ///
     /// # Errors
-    /// There is none, or it is of another type: a mistake of the program's. The turn fails with
-    /// [`Failure::ToolNotSetUp`](crate::Failure::ToolNotSetUp), whatever the tool makes of the error, and the model is not
-    /// told. A tool that can do without asks [`find_deps`](Self::find_deps).
+    /// The agent has no value, or its value is of another type: a mistake in the program. The turn fails with
+    /// [`Failure::ToolNotSetUp`](crate::Failure::ToolNotSetUp), whatever the tool does with the error, and the model is
+    /// not told. A tool that can do without the value calls [`find_deps`](Self::find_deps).
     pub fn deps<T: Send + Sync + 'static>(&self) -> Result<&T, DepsError> {
         let found = self.find_deps();
         found.ok_or_else(|| {
@@ -152,15 +152,15 @@ impl ToolContext {
         })
     }
 
-    /// The app's own value, as [`deps`](Self::deps) gives it, if there is one and it is of this type.
+    /// Returns the app's value, as [`deps`](Self::deps) does, if the agent has one of this type.
     #[must_use]
     pub fn find_deps<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.deps.as_ref()?.value.downcast_ref()
     }
 
-    /// Says how far the call has come: from 0 to 1, if that is known, and what it does now.
-    /// [`RunEvent::ToolProgress`](crate::RunEvent::ToolProgress) shows it. Of what an app is too slow to show, the last
-    /// is shown.
+    /// Reports the progress of the call, from 0 to 1 if it is known, and what the tool is doing.
+    /// [`RunEvent::ToolProgress`](crate::RunEvent::ToolProgress) shows it. An app that is slow to take events is shown
+    /// the last report.
     pub fn report(&self, fraction: impl Into<Option<f64>>, message: impl Into<String>) {
         if let Some(link) = self.link() {
             let message = Some(message.into()).filter(|message| !message.is_empty());
@@ -168,23 +168,23 @@ impl ToolContext {
         }
     }
 
-    /// Shows what there is of the result so far, in the place of what was shown before:
-    /// [`RunEvent::ToolPartialResult`](crate::RunEvent::ToolPartialResult). The model is told the result alone. One of
-    /// more than 256 KiB is not shown.
+    /// Shows the result so far, which replaces what was shown before:
+    /// [`RunEvent::ToolPartialResult`](crate::RunEvent::ToolPartialResult). The model gets only the final result. A
+    /// partial result of more than 256 KiB is not shown.
     pub fn partial(&self, output: impl Into<ToolOutput>) {
         if let Some(link) = self.link() {
             link.notes.partial(self.effect(), output.into());
         }
     }
 
-    /// Asks the user, by [`Approver::ask`](crate::Approver::ask), and waits for the answer. It fits the question's schema.
-    /// Without a way to ask, and when [`Timeouts::approval`](crate::Timeouts::approval) is over, the question is declined.
-    /// The tool's own time stands still meanwhile.
+    /// Asks the user, by [`Approver::ask`](crate::Approver::ask), and waits for the answer, which fits the question's
+    /// schema. Without a way to ask, or after [`Timeouts::approval`](crate::Timeouts::approval), the question is
+    /// declined. The tool's timeout is paused meanwhile.
     ///
-    /// An idempotent tool that is run again after a crash and asks the same is given the answer of before.
+    /// An idempotent tool that is run again after a crash, and asks the same, gets the earlier answer.
     ///
     /// # Errors
-    /// The schema is none, or the call asks too much.
+    /// The schema is invalid, or the call asks too many questions.
     pub async fn ask(&self, question: impl Into<Question>) -> Result<UserAnswer, QuestionError> {
         let question = question.into();
         let number = self.0.asked.fetch_add(1, Ordering::Relaxed);
@@ -197,7 +197,7 @@ impl ToolContext {
             call: self.call,
             number,
         };
-        crate::base::lock(&link.answers).insert(asking, sender);
+        crate::base::lock(&link.questions).insert(asking, sender);
         let input = Input::ToolAsks {
             effect: self.effect(),
             number,
@@ -221,7 +221,7 @@ impl ToolContext {
     /// As for [`ask`](Self::ask).
     ///
     /// # Panics
-    /// In async code.
+    /// If it is called in async code.
     pub fn ask_blocking(&self, question: impl Into<Question>) -> Result<UserAnswer, QuestionError> {
         match &self.0.link {
             Some(link) => link.runtime.block_on(self.ask(question)),
@@ -232,14 +232,14 @@ impl ToolContext {
         }
     }
 
-    /// Whether nobody waits for the call any more: it was cancelled, ran out of time, or is over. To be asked now and
-    /// then by code that blocks; an async tool is dropped.
+    /// Returns whether the call's result is not awaited any more: the call was cancelled, has timed out, or is over.
+    /// Code that blocks should check it now and then; the future of an async tool is dropped.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel.is_cancelled()
     }
 
-    /// Waits until nobody waits for the call any more.
+    /// Waits until the call's result is not awaited any more.
     pub async fn cancelled(&self) {
         self.0.cancel.cancelled().await;
     }
@@ -248,8 +248,8 @@ impl ToolContext {
         EffectId::Tool(self.call)
     }
 
-    /// Where what the tool says goes, as long as anybody waits for it.
-    fn link(&self) -> Option<&Link> {
+    /// Returns the connection with the turn, while the call's result is awaited.
+    fn link(&self) -> Option<&TurnLink> {
         self.0.link.as_ref().filter(|_| !self.is_cancelled())
     }
 }
@@ -262,7 +262,7 @@ impl Deref for ToolContext {
     }
 }
 
-/// A call outside of a turn, for the tests of a tool: what it reports is shown to nobody, and what it asks is declined.
+/// A call outside of a turn, for the tests of a tool: its reports are not shown, and its questions are declined.
 impl From<ToolInvocation> for ToolContext {
     fn from(invocation: ToolInvocation) -> Self {
         Self::new(invocation, None, CancellationToken::new(), None)

@@ -3,8 +3,8 @@ use std::sync::{Arc, OnceLock};
 use stepwell_core::run::{Failure, Outcome};
 use tokio_util::sync::CancellationToken;
 
-/// A mistake of the program's that a running tool has met: it ends the turn, so that it is seen, and so that the model is
-/// not told of it.
+/// A mistake in the program that a running tool has found. It ends the turn, so that the developer sees it and the
+/// model does not.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     cancel: CancellationToken,
@@ -20,21 +20,21 @@ impl Fault {
         }
     }
 
-    /// A tool cannot run as it is set up.
+    /// Ends the turn: the tool cannot run as it is set up.
     pub(crate) fn tool(&self, tool: &str, error: &dyn Display) {
         tracing::error!(target: "stepwell", tool, %error, "the tool is not set up: the turn fails");
         let failure = Failure::ToolNotSetUp {
             tool: tool.to_owned(),
             message: error.to_string(),
         };
-        // A turn that was stopped before has an end of its own.
+        // A turn that was cancelled before ends as cancelled.
         if !self.cancel.is_cancelled() {
             let _ = self.first.set(failure);
         }
         self.cancel.cancel();
     }
 
-    /// How the turn ends whose machine says that it ends so.
+    /// Returns the outcome of a turn whose machine ends with `outcome`.
     pub(crate) fn or(&self, outcome: &Outcome) -> Outcome {
         match (outcome, self.first.get()) {
             (Outcome::Cancelled, Some(failure)) => Outcome::Failed {

@@ -1,4 +1,4 @@
-//! The app's code: tools.
+//! The app's code of tools.
 
 use crate::app::tools::context::ToolContext;
 use crate::base::panic_text;
@@ -10,31 +10,30 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolAnswer {
-    /// It is done.
+    /// The tool is done.
     Finished(ToolOutput),
-    /// It has begun something whose result comes later, in minutes or days, by
-    /// [`TurnHandle::finish_call`](crate::TurnHandle::finish_call).
+    /// The result comes later, in minutes or days, by [`TurnHandle::finish_call`](crate::TurnHandle::finish_call).
     Deferred,
 }
 
-/// Whatever is an output is an answer: `"done"`, a `String`, a JSON value.
+/// Any output is an answer: `"done"`, a `String`, a JSON value.
 impl<T: Into<ToolOutput>> From<T> for ToolAnswer {
     fn from(output: T) -> Self {
         Self::Finished(output.into())
     }
 }
 
-/// The code of a tool. Any async closure from a [`ToolContext`], the call and who calls, to a result is one:
-/// `|call| async move { Ok::<_, std::io::Error>("done") }`. It gives [`ToolAnswer::Deferred`] if the result comes
+/// The code of a tool. Any async closure from a [`ToolContext`], which holds the call, to a result is a handler:
+/// `|call| async move { Ok::<_, std::io::Error>("done") }`. It returns [`ToolAnswer::Deferred`] if the result comes
 /// later.
 ///
-/// Calls run side by side, each in a task of its own. A panic is that call's error. For code that blocks there is
+/// Calls run concurrently, each in its own task. A panic is an error of its call. For code that blocks there is
 /// [`AgentBuilder::blocking_tool`](crate::AgentBuilder::blocking_tool).
 pub trait ToolHandler: Send + Sync + 'static {
-    /// Runs the tool. Dropping the future cancels it: nobody waits for it then, and what it still gives is dropped.
+    /// Runs the tool. Dropping the future cancels the call, and its result is dropped.
     fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>>;
 }
 
@@ -88,7 +87,7 @@ where
 /// The code of all tools, by name.
 pub(crate) type Handlers = HashMap<String, Arc<dyn ToolHandler>>;
 
-/// Runs a tool apart from everything else: a panic in it is that tool's error.
+/// Runs a tool. A panic in its code is an error of the tool.
 pub(crate) async fn run(
     handler: Option<Arc<dyn ToolHandler>>,
     call: ToolContext,

@@ -1,4 +1,4 @@
-//! The app's tools: their code, what it is given, and what it may say while it runs.
+//! The app's tools: their code, its context, and what it reports while it runs.
 
 pub(crate) mod context;
 pub(crate) mod fault;

@@ -1,5 +1,4 @@
-//! What running tools say of themselves, until the machine takes it: of each the last progress and the last partial
-//! result, however often it says so.
+//! What running tools report until the machine takes it: of each tool the last progress and the last partial result.
 
 use crate::base::lock;
 use std::collections::BTreeMap;
@@ -9,7 +8,7 @@ use stepwell_core::tool::ToolOutput;
 use tokio::sync::Notify;
 
 #[derive(Clone, Default)]
-pub(crate) struct Notes(Arc<Inner>);
+pub(crate) struct ToolNotes(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -23,7 +22,7 @@ struct Note {
     partial: Option<ToolOutput>,
 }
 
-impl Notes {
+impl ToolNotes {
     pub(crate) fn progress(&self, tool: EffectId, fraction: Option<f64>, message: Option<String>) {
         lock(&self.0.waiting).entry(tool).or_default().progress = Some((fraction, message));
         self.0.changed.notify_one();
@@ -38,7 +37,7 @@ impl Notes {
         self.0.changed.notify_one();
     }
 
-    /// Waits for something that was said. Dropped while it waits, it has taken nothing.
+    /// Waits for a report. Dropping the future loses none.
     pub(crate) async fn next(&self) -> Input<'static> {
         loop {
             if let Some(input) = self.take() {
@@ -59,8 +58,8 @@ impl Notes {
         input
     }
 
-    /// What the tool said before its end.
-    pub(crate) fn rest_of(&self, tool: EffectId) -> Vec<Input<'static>> {
+    /// Takes all reports of a tool.
+    pub(crate) fn take_all(&self, tool: EffectId) -> Vec<Input<'static>> {
         let mut note = lock(&self.0.waiting).remove(&tool).unwrap_or_default();
         std::iter::from_fn(|| note.take(tool)).collect()
     }

@@ -8,9 +8,9 @@ use stepwell_core::tool::Tool;
 /// A tool of a [`ToolSource`], and its code.
 #[derive(Clone)]
 pub struct SourcedTool {
-    /// How the model sees it, and how it may be run.
+    /// The tool's definition, and how it may be run.
     pub tool: Tool,
-    /// Its code.
+    /// The tool's code.
     pub handler: Arc<dyn ToolHandler>,
 }
 
@@ -22,10 +22,11 @@ impl fmt::Debug for SourcedTool {
     }
 }
 
-/// Where tools come from that may change while the agent lives: a server's, or a plug-in's.
+/// A source of tools that may change while the agent lives: a server, or a plug-in.
 ///
-/// A turn asks once, when it begins, and keeps what it got to its end.
+/// A turn reads the tools once, when it begins, and keeps them to its end.
 pub trait ToolSource: Send + Sync + 'static {
-    /// The tools of now. As long as nothing has changed, the same `Arc`: what is made of it is kept.
+    /// Returns the current tools. As long as they have not changed, it should return the same `Arc`: compiled schemas
+    /// are cached for it.
     fn tools(&self) -> Arc<[SourcedTool]>;
 }

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use stepwell_core::event::{ContentPart, MessageContent};
 use stepwell_core::tool::{Tool, ToolFailure, ToolOutput};
 
-/// A tool with its code, as [`tools!`](crate::tools) makes it of a function.
+/// A tool with its code, from a function in [`tools!`](crate::tools).
 #[derive(Clone)]
 pub struct AgentTool {
-    /// How the model sees it, and how it may be run.
+    /// The tool's definition, and how it may be run.
     pub tool: Tool,
     pub(crate) handler: Arc<dyn ToolHandler>,
 }
@@ -28,18 +28,18 @@ impl fmt::Debug for AgentTool {
     }
 }
 
-/// A function with [`#[tool]`](crate::tool): the type that stands beside it, under its name.
+/// A function with [`#[tool]`](crate::tool), as a type of the function's name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     note = "write `#[tool]` on the function of this name"
 )]
 pub trait ToolFunction {
-    /// The tool, with the function as its code.
+    /// Returns the tool, with the function as its code.
     fn tool() -> AgentTool;
 }
 
-/// The tools that are made of functions with [`#[tool]`](macro@crate::tool), for
-/// [`AgentBuilder::tools`](crate::AgentBuilder::tools). What is none does not compile:
+/// Makes tools of functions with [`#[tool]`](macro@crate::tool), for
+/// [`AgentBuilder::tools`](crate::AgentBuilder::tools). A path that is no such function does not compile:
 ///
 /// ```compile_fail,E0277
 /// struct Weather;
@@ -50,15 +50,15 @@ macro_rules! tools {
     ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction>::tool()),*] };
 }
 
-/// What a typed tool may give: what is [`Serialize`], or a [`ToolAnswer`]. [Media](crate::media), alone or in a `Vec`, are shown
-/// to the model as what they are; so is a [`MessageContent`], which has texts beside them.
+/// The result of a typed tool: a [`Serialize`] type, or a [`ToolAnswer`]. [Media](crate::media), alone or in a `Vec`,
+/// and a [`MessageContent`] are shown to the model as media.
 ///
-/// `M` tells the two apart, and is never written out.
+/// `M` distinguishes the two implementations, and is always inferred.
 pub trait ToolReply<M> {
-    /// What the model is shown, or that it comes later.
+    /// Returns the tool's answer.
     ///
     /// # Errors
-    /// It cannot be written as JSON.
+    /// The value cannot be written as JSON.
     fn reply(self) -> Result<ToolAnswer, serde_json::Error>;
 }
 
@@ -71,7 +71,7 @@ impl ToolReply<Self> for ToolAnswer {
 impl<T: Serialize + 'static> ToolReply<Value> for T {
     fn reply(self) -> Result<ToolAnswer, serde_json::Error> {
         let value: &dyn Any = &self;
-        // It is stored as JSON itself; here it is what the model is to see.
+        // These types are serialized for storage; here they are what the model sees.
         if let Some(output) = value.downcast_ref::<ToolOutput>() {
             return Ok(output.clone().into());
         }
@@ -91,7 +91,7 @@ impl<T: Serialize + 'static> ToolReply<Value> for T {
     }
 }
 
-/// The JSON Schema of a type, without what the model has no use for.
+/// Returns the JSON Schema of a type, without what is useless to the model.
 pub(crate) fn json_schema<T: JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -106,7 +106,7 @@ pub(crate) fn json_schema<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// `uint32`, `double` and so on are formats of OpenAPI's, which some providers refuse; the bounds stay.
+/// Removes `uint32`, `double` and other formats of OpenAPI, which some providers refuse. The bounds stay.
 fn without_number_format(schema: &mut schemars::Schema) {
     let is_text =
         |schema: &schemars::Schema| schema.get("type").is_some_and(|kind| kind == "string");
@@ -115,7 +115,7 @@ fn without_number_format(schema: &mut schemars::Schema) {
     }
 }
 
-/// A tool of a function that is async.
+/// Makes a tool of an async function.
 #[doc(hidden)]
 pub fn asynchronous<A, F, Fut>(tool: Tool, code: F) -> AgentTool
 where
@@ -134,7 +134,7 @@ where
     }
 }
 
-/// A tool of a function that may block.
+/// Makes a tool of a function that may block.
 #[doc(hidden)]
 pub fn blocking<A, F>(tool: Tool, code: F) -> AgentTool
 where
@@ -148,7 +148,7 @@ where
     }
 }
 
-/// The arguments as the tool's own type, which may want more than its schema says.
+/// Reads the arguments as the tool's type, which may demand more than its schema.
 fn arguments<A: DeserializeOwned>(call: &ToolContext) -> Result<A, ToolFailure> {
     read(&call.arguments.value).map_err(|reason| {
         ToolFailure::error(format!(
@@ -158,10 +158,10 @@ fn arguments<A: DeserializeOwned>(call: &ToolContext) -> Result<A, ToolFailure> 
     })
 }
 
-/// The value as a type of the app's.
+/// Reads a value as a type of the app's.
 ///
 /// # Errors
-/// What does not fit, and where, in words for the model.
+/// The value does not fit: what, and where, in words for the model.
 pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
@@ -173,7 +173,7 @@ pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     })
 }
 
-/// What a function gave: a result, or a value that is one without an error.
+/// The returned value of a function: a `Result`, or a value without an error.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Returned<T>(pub T);
@@ -193,7 +193,7 @@ impl<T, E> Returned<Result<T, E>> {
     }
 }
 
-/// What is no `Result`: a method of the type itself is found before one of a trait.
+/// A value that is no `Result`: an inherent method is found before a trait's.
 #[doc(hidden)]
 pub trait ReturnsValue {
     #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! How long a store that does not answer is waited for.
+//! Calls of a store that are tried again.
 
 use crate::store::{StoreError, StoreFuture};
 use std::time::Duration;
@@ -6,20 +6,20 @@ use stepwell_core::run::{Durability, RunConfig};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// One call that takes longer has failed: the network may have swallowed it.
-const LONGEST_CALL: Duration = Duration::from_secs(30);
+/// The time after which a call has failed: the network may have swallowed it.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a call is tried, and how long the pauses between are.
+/// The number of attempts of a call, and the pauses between them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct StoreRetry {
     attempts: u32,
     first_delay: Duration,
     max_delay: Duration,
 }
 
-impl Patience {
-    /// As often as the configuration says of writes, with the pauses that it says of requests.
-    pub(crate) fn of(config: &RunConfig) -> Self {
+impl StoreRetry {
+    /// Takes the attempts of writes and the pauses of requests from the configuration.
+    pub(crate) fn from_config(config: &RunConfig) -> Self {
         let attempts = match config.durability {
             Durability::Blocks { attempts } => attempts.max(1),
             Durability::None => 1,
@@ -31,7 +31,7 @@ impl Patience {
         }
     }
 
-    /// The pause before the try that follows so many failures.
+    /// Returns the pause after this number of failures.
     pub(crate) fn pause(&self, failures: u32) -> Duration {
         match failures.checked_sub(1) {
             None => Duration::ZERO,
@@ -42,11 +42,11 @@ impl Patience {
         }
     }
 
-    /// Tries until it is done, cannot be done, or has been tried often enough. Who waits is told; who gives up waiting
-    /// cuts the pauses short, never a call: it may have been done.
+    /// Calls the store until the call succeeds, fails for good, or has failed too often. `given_up` cuts the pauses
+    /// short, but never a call, which may succeed. The app gets a notice of each pause.
     pub(crate) async fn call<'a, T>(
         &self,
-        notices: &Notices,
+        notices: &StoreNotices,
         given_up: &CancellationToken,
         mut call: impl FnMut() -> StoreFuture<'a, T>,
     ) -> Result<T, StoreError> {
@@ -70,24 +70,24 @@ impl Patience {
     }
 }
 
-/// One call, which does not take for ever.
+/// Limits the time of a call.
 pub(crate) async fn in_time<T>(call: StoreFuture<'_, T>) -> Result<T, StoreError> {
-    let answer = tokio::time::timeout(LONGEST_CALL, call).await;
+    let answer = tokio::time::timeout(CALL_TIMEOUT, call).await;
     answer.unwrap_or_else(|_| {
         Err(StoreError::Unavailable {
-            message: format!("no answer in {} s", LONGEST_CALL.as_secs()),
+            message: format!("no answer in {} s", CALL_TIMEOUT.as_secs()),
         })
     })
 }
 
-/// Where the app is told that its turn waits for the store: in words, since each turn has room for many notices.
+/// Sends the app notices that its turn waits for the store. They are texts: each turn has room for many.
 #[derive(Clone, Debug)]
-pub(crate) struct Notices(pub(crate) mpsc::UnboundedSender<String>);
+pub(crate) struct StoreNotices(pub(crate) mpsc::UnboundedSender<String>);
 
-impl Notices {
+impl StoreNotices {
     pub(crate) fn warn(&self, message: String) {
         tracing::warn!(target: "stepwell", message);
-        // A turn whose app has let go of it goes on.
+        // The turn may continue without the app.
         let _ = self.0.send(message);
     }
 
@@ -111,8 +111,8 @@ mod tests {
         }
     }
 
-    fn patience() -> Patience {
-        Patience {
+    fn retry() -> StoreRetry {
+        StoreRetry {
             attempts: 6,
             first_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(8),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_store_that_is_away_for_ten_seconds_is_waited_for() {
+    async fn retries_for_ten_seconds() {
         let (sender, mut notices) = mpsc::unbounded_channel();
         let begun = Instant::now();
         let call = || {
@@ -129,7 +129,7 @@ mod tests {
             std::future::ready(answer).boxed()
         };
         let never = CancellationToken::new();
-        let done = patience().call(&Notices(sender), &never, call).await;
+        let done = retry().call(&StoreNotices(sender), &never, call).await;
         assert_eq!(done, Ok(()));
         assert_eq!(begun.elapsed(), Duration::from_millis(15_500));
         let mut told = 0;
@@ -140,15 +140,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_that_is_never_answered_has_failed() {
+    async fn fails_a_call_without_answer() {
         let (sender, _notices) = mpsc::unbounded_channel();
-        let one = Patience {
+        let one = StoreRetry {
             attempts: 1,
-            ..patience()
+            ..retry()
         };
         let never = CancellationToken::new();
         let call = || std::future::pending::<Result<(), _>>().boxed();
-        let failed = one.call(&Notices(sender), &never, call).await;
+        let failed = one.call(&StoreNotices(sender), &never, call).await;
         assert!(
             matches!(failed, Err(StoreError::Unavailable { .. })),
             "{failed:?}"
