@@ -6,6 +6,8 @@ use super::prepare::{NotBegun, Preparation, Prepared};
 use super::threads::KnownConversation;
 use super::when_busy::WhenBusy;
 use crate::app::device::Device;
+use crate::app::observer::TurnObserver;
+use crate::app::setup::Setup;
 use crate::app::tools::fault::Fault;
 use crate::base::{Clock, lock};
 use crate::durable::{StoreNotices, StoredTurn, not_stored};
@@ -17,9 +19,11 @@ use crate::turn::current::CurrentTurn;
 use crate::turn::driver::Driver;
 use crate::turn::finished::Finished;
 use crate::turn::handle::{Command, TurnHandle};
+use crate::turn::journaled::JournaledRun;
 use crate::turn::owner::Owner;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use stepwell_core::event::TokenUsage;
 use stepwell_core::registry::RunHandle;
 use stepwell_core::run::{Failure, Outcome, RunEvent};
@@ -186,13 +190,7 @@ impl TurnTask {
             Ok(prepared) => prepared,
             Err(error) => return Err(Box::new(Unbegun::new(self, error))),
         };
-        let mut observer = setup.observer.as_ref().map(|make| {
-            let turn = run.machine.turn().cloned();
-            make(&turn.unwrap_or_default())
-        });
-        if let (Some(observer), Some(took)) = (&mut observer, history_took) {
-            observer.history_built(took);
-        }
+        let observer = observer(&setup, &run, history_took);
         if known == Device::default() {
             // The driver tells a stored run about the device at once.
             device.mark_changed();
@@ -224,6 +222,19 @@ impl TurnTask {
         };
         Ok((driver, turn))
     }
+}
+
+fn observer(
+    setup: &Setup,
+    run: &JournaledRun,
+    history_took: Option<Duration>,
+) -> Option<Box<dyn TurnObserver>> {
+    let turn = run.machine.turn().cloned();
+    let mut observer = setup.observer.as_ref()?(&turn.unwrap_or_default());
+    if let Some(took) = history_took {
+        observer.history_built(took);
+    }
+    Some(observer)
 }
 
 /// A turn that could not begin. Nothing of it was sent, and the conversation is as it was.

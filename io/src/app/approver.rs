@@ -1,9 +1,8 @@
 //! The app's code that asks the user whether a tool may run, and a running tool's questions.
 
-use crate::base::panic_text;
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::run::{Decision, Question, ToolInvocation, UserAnswer};
 use stepwell_core::tool::{Rejection, ToolRegistry};
@@ -133,9 +132,9 @@ pub(crate) async fn decide(
         }
         decision
     };
-    let asked = AssertUnwindSafe(asking).catch_unwind().await;
+    let asked = catch_panic(asking).await;
     asked.unwrap_or_else(|panic| {
-        tracing::error!(target: "stepwell", panic = panic_text(&*panic), "the approver broke off");
+        tracing::error!(target: "stepwell", panic, "the approver broke off");
         denied("the user could not be asked")
     })
 }
@@ -163,9 +162,9 @@ pub(crate) async fn ask(
         }
         answer
     };
-    let asked = AssertUnwindSafe(asking).catch_unwind().await;
+    let asked = catch_panic(asking).await;
     asked.unwrap_or_else(|panic| {
-        tracing::error!(target: "stepwell", panic = panic_text(&*panic), "the approver broke off");
+        tracing::error!(target: "stepwell", panic, "the approver broke off");
         UserAnswer::declined("the user could not be asked")
     })
 }

@@ -1,10 +1,9 @@
 //! The app's code that gives the key and the headers of each request.
 
-use crate::base::panic_text;
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Display;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::run::{Authorization, EffectId, Input};
 use stepwell_core::{RunId, ThreadId};
@@ -63,17 +62,12 @@ pub(crate) async fn authorize(
     let Some(source) = source else {
         return none("this app has no code that gives them".to_owned());
     };
-    // The closure itself may panic, not only its future.
-    let work = AssertUnwindSafe(async move { source.credentials(request).await });
-    match work.catch_unwind().await {
+    match catch_panic(async move { source.credentials(request).await }).await {
         Ok(Ok(authorization)) => Input::Authorized {
             effect,
             authorization,
         },
         Ok(Err(message)) => none(message),
-        Err(panic) => none(format!(
-            "the app's code for them broke off: {}",
-            panic_text(&*panic)
-        )),
+        Err(panic) => none(format!("the app's code for them broke off: {panic}")),
     }
 }

@@ -1,10 +1,9 @@
 //! The app's hooks: code that inspects requests, answers and tools, changes them, or refuses them with a reason.
 
-use crate::base::panic_text;
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::run::{
     EffectId, HookAnswer, HookMoment, HookSpec, HookSubject, HookedAnswer, HookedRequest,
@@ -210,10 +209,8 @@ pub(crate) async fn ask(
     let answer = match handler {
         None => failed("this app has no code of it".to_owned()),
         Some(handler) => {
-            // The closure itself may panic, not only its future.
-            let work = AssertUnwindSafe(async move { handler.look(&hook, subject).await });
-            let looked = work.catch_unwind().await;
-            looked.unwrap_or_else(|panic| failed(format!("it broke off: {}", panic_text(&*panic))))
+            let looked = catch_panic(async move { handler.look(&hook, subject).await }).await;
+            looked.unwrap_or_else(|panic| failed(format!("it broke off: {panic}")))
         }
     };
     let answer = match effect {

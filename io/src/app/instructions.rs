@@ -1,10 +1,9 @@
 //! The app's code that makes the instructions of each turn.
 
-use crate::base::panic_text;
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Display;
-use std::panic::AssertUnwindSafe;
 use stepwell_core::RunId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
@@ -59,10 +58,8 @@ pub(crate) async fn make(
     source: &dyn InstructionsSource,
     request: InstructionsRequest,
 ) -> Result<String, String> {
-    // The closure itself may panic, not only its future.
-    let work = AssertUnwindSafe(async move { source.instructions(request).await });
-    match work.catch_unwind().await {
+    match catch_panic(async move { source.instructions(request).await }).await {
         Ok(made) => made,
-        Err(panic) => Err(format!("the code broke off: {}", panic_text(&*panic))),
+        Err(panic) => Err(format!("the code broke off: {panic}")),
     }
 }

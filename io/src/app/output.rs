@@ -1,11 +1,10 @@
 //! The app's code that decodes a typed answer.
 
-use crate::base::panic_text;
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::fmt::Display;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::run::{EffectId, Input};
 
@@ -50,11 +49,9 @@ pub(crate) async fn decode(
         tracing::error!(target: "stepwell", "this app has no code that decodes the answer");
         return refused("this app has no code that decodes the answer".to_owned());
     };
-    // The closure itself may panic, not only its future.
-    let work = AssertUnwindSafe(async move { decoder.decode(value).await });
-    match work.catch_unwind().await {
+    match catch_panic(async move { decoder.decode(value).await }).await {
         Ok(Ok(())) => Input::OutputDecoded { effect },
         Ok(Err(reason)) => refused(reason),
-        Err(panic) => refused(format!("it could not be decoded: {}", panic_text(&*panic))),
+        Err(panic) => refused(format!("it could not be decoded: {panic}")),
     }
 }

@@ -1,11 +1,11 @@
 //! Backends that create runs before their streams are opened.
 
+use crate::base::catch_panic;
 use crate::http::HttpClient;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::HttpRequest;
@@ -168,9 +168,7 @@ pub(crate) async fn create_run(
     let Some(source) = source else {
         return not_created("this app has no run source".to_owned());
     };
-    // The closure itself may panic, not only its future.
-    let work = AssertUnwindSafe(async move { source.create_run(client, new).await });
-    match work.catch_unwind().await {
+    match catch_panic(async move { source.create_run(client, new).await }).await {
         Ok(Ok(run_id)) => Input::RunCreated { effect, run_id },
         Ok(Err(message)) => not_created(message),
         Err(_) => not_created("the app's code for it broke off".to_owned()),

@@ -1,8 +1,8 @@
 //! The app's code that shortens a conversation which does not fit the model's context.
 
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::MessageId;
 use stepwell_core::event::Message;
@@ -68,9 +68,7 @@ pub(crate) async fn trim(
     let Some(trimmer) = trimmer else {
         return cannot("this app has no code for it");
     };
-    // The closure itself may panic, not only its future.
-    let work = AssertUnwindSafe(async move { trimmer.trim(overflow, messages).await });
-    match work.catch_unwind().await {
+    match catch_panic(async move { trimmer.trim(overflow, messages).await }).await {
         Ok(Some(Trimmed { keep, summary })) => Input::ContextTrimmed {
             effect,
             keep,

@@ -1,4 +1,4 @@
-//! What every folder may need: locks, the clock of a turn, the messages of panics.
+//! What every folder may need: locks, the clock of a turn, panics.
 
 mod clock;
 mod lock;
@@ -6,4 +6,4 @@ mod panic;
 
 pub(crate) use clock::Clock;
 pub(crate) use lock::lock;
-pub(crate) use panic::panic_text;
+pub(crate) use panic::catch_panic;

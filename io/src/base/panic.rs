@@ -1,7 +1,18 @@
+use futures::FutureExt;
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 
-/// Returns the message of a panic.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+/// Runs code of the app.
+///
+/// # Errors
+/// The code panicked: the message of the panic. Wrap a closure that makes a future into an async block, since the closure
+/// may panic too.
+pub(crate) async fn catch_panic<T>(code: impl Future<Output = T>) -> Result<T, String> {
+    let result = AssertUnwindSafe(code).catch_unwind().await;
+    result.map_err(|panic| message(&*panic).to_owned())
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

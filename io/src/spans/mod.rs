@@ -79,6 +79,12 @@ pub(crate) fn hop(setup: &Setup, machine: &RunMachine, hop: u32, attempt: u32) -
         { name::INPUT_MESSAGES } = field::Empty,
         { name::OUTPUT_MESSAGES } = field::Empty,
     );
+    record_request(&span, setup, machine);
+    span
+}
+
+fn record_request(span: &Span, setup: &Setup, machine: &RunMachine) {
+    let endpoint = &setup.config.endpoint;
     if let Some(thread) = machine.thread_id() {
         span.record(name::CONVERSATION, field::display(thread));
     }
@@ -106,7 +112,6 @@ pub(crate) fn hop(setup: &Setup, machine: &RunMachine, hop: u32, attempt: u32) -
         let said = content::messages(machine.conversation().messages(), None);
         span.record(name::INPUT_MESSAGES, said);
     }
-    span
 }
 
 pub(crate) fn tool(setup: &Setup, invocation: &ToolInvocation) -> Span {

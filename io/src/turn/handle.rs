@@ -198,7 +198,9 @@ impl TurnHandle {
     }
 
     /// Sends a message during the turn, without stopping it: the message waits until the next hop begins, and the model
-    /// answers it in this turn. Returns the message's id.
+    /// answers it in this turn. Returns the message's id. [`SteeringTaken`](crate::RunEvent::SteeringTaken) reports
+    /// that the message is in the conversation; [`SteeringRefused`](crate::RunEvent::SteeringRefused) returns a message
+    /// that cannot be taken in.
     ///
     /// # Errors
     /// The turn is over: send the message instead.
@@ -209,7 +211,7 @@ impl TurnHandle {
         Ok(id)
     }
 
-    /// As [`steer`](Self::steer), with a message of the app's own.
+    /// As [`steer`](Self::steer), with a message that the app provides.
     ///
     /// # Errors
     /// The turn is over.

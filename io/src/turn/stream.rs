@@ -127,7 +127,7 @@ async fn beginning(mut body: Body) -> Vec<u8> {
 }
 
 /// Reads `Retry-After` in either of its forms, seconds or a date (RFC 9110, section 10.2.3), or `retry-after-ms`, which
-/// some providers send besides.
+/// some providers also send.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| {
         headers

@@ -1,12 +1,11 @@
 //! The app's code of tools.
 
 use crate::app::tools::context::ToolContext;
-use crate::base::panic_text;
+use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 
@@ -98,10 +97,9 @@ pub(crate) async fn run(
             "`{name}` has no code in this app"
         )));
     };
-    // The closure itself may panic, not only its future.
-    let guarded = AssertUnwindSafe(async move { handler.call(call).await }).catch_unwind();
-    guarded.await.unwrap_or_else(|panic| {
-        let message = format!("`{name}` broke off: {}", panic_text(&*panic));
+    let called = catch_panic(async move { handler.call(call).await }).await;
+    called.unwrap_or_else(|panic| {
+        let message = format!("`{name}` broke off: {panic}");
         Err(ToolFailure::new(ToolFailureKind::Panicked, message))
     })
 }

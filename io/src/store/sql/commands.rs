@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use std::future::ready;
 use stepwell_core::registry::ThreadKey;
 
-/// Commands that were sent so long ago are deleted: nobody waits for them.
+/// The age after which a command is deleted: no sender waits for it.
 const FORGOTTEN_AFTER_MS: u32 = 60 * 60 * 1000;
 
 /// Adds a command.

@@ -165,7 +165,7 @@ impl Postgres {
     }
 }
 
-/// Wakes whoever follows a thread that some host changed, until the store is gone.
+/// Wakes the followers of threads that any host has changed, until the store is gone.
 async fn listen(
     mut listener: PgListener,
     (announcing, wakers): (Announcing, Wakers),
