@@ -29,10 +29,8 @@ pub(crate) struct Made {
     pub(crate) workspace: Once<Vec<TestProgram>>,
     /// The model checker and the interleavings with faults in them.
     pub(crate) faulty: Once<Faulty>,
-    /// The generated sources of each language.
-    pub(crate) python: Once<PathBuf>,
-    pub(crate) kotlin: Once<PathBuf>,
-    pub(crate) swift: Once<PathBuf>,
+    /// The generated sources of each [`Language`](crate::bindings::Language).
+    pub(crate) bindings: [Once<PathBuf>; 5],
     /// Kotlin's sources and tests, compiled where Maven puts them.
     pub(crate) kotlin_classes: Once<()>,
     /// The program that installs into Python environments.

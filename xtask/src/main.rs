@@ -41,18 +41,12 @@ enum Command {
     },
     /// Lists the suites.
     List,
-    /// Builds the library and generates the bindings of one language where its package expects them.
+    /// Builds the library and generates one language's sources where its package expects them.
     Bindings {
         language: Language,
         /// Rewrites the checked-in list of public names (Swift only).
         #[arg(long)]
         update_names: bool,
-    },
-    /// Writes the shapes of the bindings in the languages whose sources are committed.
-    Shapes {
-        /// Only says whether they are as they should be.
-        #[arg(long)]
-        check: bool,
     },
     /// Writes docs/features.md: which language has what of Rust's agent.
     Features,
@@ -87,7 +81,6 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             language,
             update_names,
         } => bindings::command(&context, language, update_names)?,
-        Command::Shapes { check } => bindings::shapes(&context, check)?,
         Command::Features => features::write(&context)?,
         Command::Docs => pages::site::command(&context)?,
         Command::Package { name } => packages::command(&context, name.as_deref())?,

@@ -1,6 +1,6 @@
 /* Stepwell's sans-IO API for C and for languages that call C: a turn between a user, a language model and tools, as a
  * state machine without IO. What goes in and comes out is JSON, in camel case; the forms are those of the TypeScript
- * types in bindings/web/src/shapes.d.ts. All texts are UTF-8 with a length, without a NUL at their end. */
+ * types of the npm package (shapes.d.ts). All texts are UTF-8 with a length, without a NUL at their end. */
 #ifndef STEPWELL_H
 #define STEPWELL_H
 

@@ -2,8 +2,8 @@
 //! their own.
 //!
 //! Names and values are those of the core in camel case: `maxToolRounds`, `executingTools`. AG-UI's messages and events
-//! are those of the protocol, unchanged. The TypeScript types of the web's package (`bindings/web/js/shapes.ts`) have
-//! the form of every value.
+//! are those of the protocol, unchanged. The TypeScript types of the web's package (`shapes.d.ts`, which
+//! `cargo xtask package web` makes) have the form of every value.
 #![forbid(unsafe_code)]
 
 mod call;

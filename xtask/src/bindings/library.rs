@@ -1,4 +1,4 @@
-//! The library that every language loads, and the generators that read it.
+//! The library that every language loads, and the generator that reads it.
 
 use crate::{context::Context, log::Log, process};
 use std::{
@@ -9,22 +9,17 @@ use std::{
 
 const PACKAGE: &str = "stepwell-ffi";
 
-/// Generates Kotlin and Python, and the shapes of all languages.
-pub(crate) const GENERATOR: &str = "uniffi-bindgen";
-/// Generates Swift.
-pub(crate) const SWIFT_GENERATOR: &str = "uniffi-bindgen-swift";
-
-/// A built library with generators of the same version.
-pub(crate) struct Library {
+/// A built library with the generator of the same version.
+pub(super) struct Library {
     /// The dynamic library.
-    pub(crate) path: PathBuf,
-    programs: PathBuf,
+    pub(super) path: PathBuf,
+    generator: PathBuf,
     root: PathBuf,
 }
 
 impl Library {
-    /// Builds the library and the generators in the dev profile; suites take those of the workspace's build.
-    pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
+    /// Builds the library and the generator in the dev profile; suites take those of the workspace's build.
+    pub(super) fn build(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
         if context.in_suites {
             context.build(log)?;
         } else {
@@ -35,53 +30,45 @@ impl Library {
                     .current_dir(&context.root),
             )?;
         }
-        Ok(Self::built(context))
-    }
-
-    /// What has been built already.
-    pub(crate) fn built(context: &Context) -> Self {
-        Self {
-            path: context
-                .debug()
-                .join(format!("{DLL_PREFIX}stepwell_ffi{DLL_SUFFIX}")),
-            programs: context.debug(),
+        let programs = context.debug();
+        Ok(Self {
+            path: programs.join(format!("{DLL_PREFIX}stepwell_ffi{DLL_SUFFIX}")),
+            generator: programs.join(format!("uniffi-bindgen{EXE_SUFFIX}")),
             root: context.root.clone(),
-        }
+        })
     }
 
-    /// A generator, in the repository's root.
-    pub(crate) fn generator(&self, name: &str) -> Command {
-        let mut command = process::command(self.programs.join(format!("{name}{EXE_SUFFIX}")));
-        command.current_dir(&self.root);
-        command
+    /// Writes a language's sources into a folder.
+    pub(super) fn write(&self, log: &mut Log, language: &str, folder: &Path) -> anyhow::Result<()> {
+        log.run(self.generator().arg(language).arg(&self.path).arg(folder))
     }
 
-    /// Generates one language's files into `folder`.
-    pub(crate) fn generate(
-        &self,
-        log: &mut Log,
-        language: &str,
-        folder: &Path,
-    ) -> anyhow::Result<()> {
+    /// Writes Python's sources, by the arguments that maturin gives.
+    pub(super) fn write_python(&self, log: &mut Log, folder: &Path) -> anyhow::Result<()> {
         log.run(
-            self.generator(GENERATOR)
+            self.generator()
                 .args([
                     "generate",
-                    "--config",
-                    "uniffi.toml",
                     "--no-format",
                     "--language",
-                    language,
+                    "python",
+                    "--out-dir",
                 ])
-                .arg("--out-dir")
                 .arg(folder)
+                .arg("--library")
                 .arg(&self.path),
         )
+    }
+
+    fn generator(&self) -> Command {
+        let mut command = process::command(&self.generator);
+        command.current_dir(&self.root);
+        command
     }
 }
 
 /// Empties a folder of generated files.
-pub(crate) fn empty(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn empty(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
     }

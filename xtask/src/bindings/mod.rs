@@ -1,27 +1,34 @@
-//! Generates the bindings from the built library; what is generated is not committed.
+//! Generates the sources of the other languages from the built library. They are not committed.
 
-pub(crate) mod kotlin;
 mod library;
-pub(crate) mod python;
-pub(crate) mod shapes;
 pub(crate) mod swift;
-mod swift_docs;
-mod swift_errors;
 mod swift_names;
-mod swift_payloads;
-mod swift_tasks;
 
 use crate::{context::Context, log::Log};
 use anyhow::bail;
 use clap::ValueEnum;
+use library::{Library, empty};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
 
-/// A language with bindings.
+/// A language with generated sources.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
     Python,
     Kotlin,
     Swift,
+    Flutter,
+    Web,
 }
+
+/// Locked by a suite that builds or tests in the Python package's own folder.
+pub(crate) static PYTHON_SOURCES: Mutex<()> = Mutex::new(());
+
+/// Locked by a suite that builds or tests in the Kotlin package's own folder.
+pub(crate) static KOTLIN_SOURCES: Mutex<()> = Mutex::new(());
 
 /// `cargo xtask bindings LANGUAGE`.
 pub(crate) fn command(
@@ -33,28 +40,59 @@ pub(crate) fn command(
         bail!("--update-names is for swift only");
     }
     let mut log = Log::create(&context.scratch(), "bindings")?;
-    let made = match language {
-        Language::Python => python::generate(context, &mut log),
-        Language::Kotlin => kotlin::generate(context, &mut log),
-        Language::Swift if update_names => swift::update_names(context, &mut log),
-        Language::Swift => swift::generate(context, &mut log),
+    let made = match update_names {
+        true => swift::update_names(context, &mut log),
+        false => generate(context, &mut log, language),
     };
-    let folder = told(&log, made)?;
-    println!("generated {}", folder.display());
-    Ok(())
-}
-
-/// `cargo xtask shapes`.
-pub(crate) fn shapes(context: &Context, compares: bool) -> anyhow::Result<()> {
-    let mut log = Log::create(&context.scratch(), "shapes")?;
-    let written = shapes::write(context, &mut log, compares);
-    told(&log, written)
-}
-
-/// Shows what the commands said, if one failed.
-fn told<T>(log: &Log, made: anyhow::Result<T>) -> anyhow::Result<T> {
-    if made.is_err() {
-        eprintln!("{}", log.tail(80)?);
+    match &made {
+        Ok(made) => println!("generated {}", made.display()),
+        Err(_) => eprintln!("{}", log.tail(80)?),
     }
-    made
+    made.map(drop)
+}
+
+/// Writes a language's sources where its package expects them, once in a run, and returns the folder.
+pub(crate) fn generate(
+    context: &Context,
+    log: &mut Log,
+    language: Language,
+) -> anyhow::Result<PathBuf> {
+    let made = context.made.bindings[language as usize].get(|| {
+        let library = Library::build(context, log)?;
+        let folder = context.root.join("bindings").join(match language {
+            Language::Python => "python/src/stepwell/_ffi",
+            Language::Kotlin => "kotlin/src/generated/kotlin",
+            Language::Swift => "swift/Sources",
+            Language::Flutter => "flutter/lib/src",
+            Language::Web => "web/js",
+        });
+        match language {
+            Language::Python => python(&library, log, &folder)?,
+            Language::Kotlin => {
+                empty(&folder)?;
+                library.write(log, "kotlin", &folder)?;
+            }
+            Language::Swift => {
+                empty(&folder.join("Stepwell/Generated"))?;
+                empty(&folder.join("StepwellFFI"))?;
+                library.write(log, "swift", &folder)?;
+            }
+            Language::Flutter => library.write(log, "dart", &folder)?,
+            Language::Web => library.write(log, "typescript", &folder)?,
+        }
+        Ok(folder)
+    })?;
+    Ok(made.clone())
+}
+
+/// Writes what the wheel has in this folder, so that the sources can be used without a wheel.
+fn python(library: &Library, log: &mut Log, folder: &Path) -> anyhow::Result<()> {
+    empty(folder)?;
+    library.write_python(log, folder)?;
+    let module = "from .stepwell_ffi import *  # NOQA\n";
+    fs::write(folder.join("__init__.py"), module)?;
+    if let Some(name) = library.path.file_name() {
+        fs::copy(&library.path, folder.join(name))?;
+    }
+    Ok(())
 }

@@ -1,9 +1,6 @@
-//! Swift: the generated sources of the two targets of the package.
+//! Swift: the list of public names that the generated source is compared with.
 
-use super::{
-    library::{GENERATOR, Library, SWIFT_GENERATOR, empty},
-    swift_docs, swift_errors, swift_names, swift_payloads, swift_tasks,
-};
+use super::{Language, swift_names};
 use crate::{context::Context, log::Log};
 use anyhow::{Context as _, bail};
 use std::{
@@ -22,59 +19,9 @@ pub(crate) fn header(package: &Path) -> PathBuf {
     package.join("Sources/StepwellFFI/StepwellFFI.h")
 }
 
-/// Writes the Swift source, the C header and the module map.
-pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    let made = context.made.swift.get(|| write(context, log))?;
-    Ok(made.clone())
-}
-
-fn write(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    let library = Library::build(context, log)?;
-    let package = package(context);
-    let generate = |log: &mut Log, kinds: &[&str], folder: PathBuf| {
-        empty(&folder)?;
-        log.run(
-            library
-                .generator(SWIFT_GENERATOR)
-                .args(["--config", "uniffi.toml"])
-                .args(kinds)
-                .arg(&library.path)
-                .arg(folder),
-        )
-    };
-    let sources = package.join("Sources/Stepwell/Generated");
-    generate(log, &["--swift-sources"], sources.clone())?;
-    log.run(
-        library
-            .generator(GENERATOR)
-            .arg("swift-options")
-            .arg(&library.path)
-            .arg(&sources),
-    )?;
-    let source = generated(&package);
-    let text = fs::read_to_string(&source)?;
-    fs::write(
-        sources.join("ErrorParts.swift"),
-        swift_errors::parts(&text)?,
-    )?;
-    let text = swift_tasks::with_carried_closures(&text)?;
-    let text = swift_payloads::with_payloads(&text)?;
-    fs::write(&source, swift_docs::in_swift(&text))?;
-    let module = [
-        "--headers",
-        "--modulemap",
-        "--module-name",
-        "StepwellFFI",
-        "--modulemap-filename",
-        "module.modulemap",
-    ];
-    generate(log, &module, package.join("Sources/StepwellFFI"))?;
-    Ok(package.join("Sources"))
-}
-
 /// Generates, then writes the public names it found to the checked-in list.
 pub(crate) fn update_names(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    generate(context, log)?;
+    super::generate(context, log, Language::Swift)?;
     let package = package(context);
     let list = list(&package);
     fs::write(&list, found(&package)?.join("\n") + "\n")?;

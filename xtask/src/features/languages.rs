@@ -2,7 +2,12 @@
 //!
 //! A member is `Type.name`, and `Type::name` in Rust; an argument of an initializer `Type(name)`.
 
-use crate::{context::Context, log::Log, process};
+use crate::{
+    bindings::{self, Language},
+    context::Context,
+    log::Log,
+    process,
+};
 use anyhow::Context as _;
 use std::{collections::BTreeSet, fmt, fs, mem, path::Path};
 
@@ -56,7 +61,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Reads the sources of the repository.
+    /// Reads the sources of the repository, and those that are generated.
     pub(super) fn read(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
         let read = |path: &Path| {
             let text = fs::read_to_string(context.root.join(path));
@@ -66,10 +71,14 @@ impl Known {
         let setup = read("bindings/web/js/setup.ts".as_ref())?;
         let omitted = setup.split_once("Omit<RunConfig, ").unwrap_or_default().1;
         let omitted = omitted.split('>').next().unwrap_or_default();
+        for language in [Language::Flutter, Language::Web] {
+            bindings::generate(context, log, language)?;
+        }
         let mut known = Self::default();
         for (language, files) in SOURCES {
             let mut git = process::command("git");
-            git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
+            // With those that are ignored: the generated ones are.
+            git.args(["ls-files", "--cached", "--others"]);
             let paths = log.read(git.arg(files).current_dir(&context.root))?;
             let mut paths: Vec<_> = paths.lines().map(Path::new).collect();
             paths.sort();
@@ -193,6 +202,7 @@ fn declared(language: &str, text: &str) -> Vec<Item> {
     } else {
         4
     };
+    let is_rust = matches!(language, "io" | "serve" | "core" | "bindings");
     let mut items = Vec::new();
     let mut owner = String::new();
     let mut doc = Vec::new();
@@ -208,14 +218,7 @@ fn declared(language: &str, text: &str) -> Vec<Item> {
         }
         let name = declaration(words);
         let last = name.rsplit('.').next().unwrap_or_default();
-        let is_public = match language {
-            "swift" | "kotlin" => words.starts_with("public "),
-            "python" => words.starts_with("def ") || words.starts_with("async def "),
-            "io" | "serve" | "core" | "bindings" => {
-                words.starts_with("pub ") || depth > 0 && is_enum
-            }
-            _ => true,
-        };
+        let is_public = is_public(language, words) || is_enum && depth > 0;
         let mut add = |of: &str, name: &str| {
             items.push(Item {
                 of: of.to_owned(),
@@ -227,7 +230,7 @@ fn declared(language: &str, text: &str) -> Vec<Item> {
         };
         if depth == 0 {
             owner = type_of(words).unwrap_or_default();
-            is_enum = words.contains("enum ");
+            is_enum = is_rust && words.contains("enum ");
             match &owner[..] {
                 "" if is_public && !name.starts_with('_') => add("", &name),
                 "" => {}
@@ -245,6 +248,16 @@ fn declared(language: &str, text: &str) -> Vec<Item> {
         doc.clear();
     }
     items
+}
+
+/// Whether the declaration that begins with these words is for users; an enum's variants in Rust always are.
+fn is_public(language: &str, words: &str) -> bool {
+    match language {
+        "swift" | "kotlin" => words.starts_with("public "),
+        "python" => words.starts_with("def ") || words.starts_with("async def "),
+        "io" | "serve" | "core" | "bindings" => words.starts_with("pub "),
+        _ => true,
+    }
 }
 
 /// The type that begins with this line, or continues.

@@ -1,7 +1,12 @@
 //! The Flutter plugin: its sources, with the libraries that this machine can build.
 
 use super::{copied, emptied, sizes::gzip};
-use crate::{context::Context, log::Log, process};
+use crate::{
+    bindings::{self, Language},
+    context::Context,
+    log::Log,
+    process,
+};
 use std::{env::consts::ARCH, fs, path::PathBuf};
 
 const PARTS: &str =
@@ -22,6 +27,7 @@ pub(super) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     } else {
         log.say("without Apple's frameworks: that takes a Mac with Xcode")?;
     }
+    bindings::generate(context, log, Language::Flutter)?;
     for part in PARTS.split(' ') {
         copied(&sources.join(part), &folder.join(part))?;
     }

@@ -2,7 +2,13 @@
 //! is a folder.
 
 use super::{copied, emptied};
-use crate::{bindings, context::Context, log::Log, process, tools::apt};
+use crate::{
+    bindings::{self, Language},
+    context::Context,
+    log::Log,
+    process,
+    tools::apt,
+};
 use anyhow::{Context as _, bail};
 use std::{
     env::{
@@ -20,7 +26,7 @@ const NATIVES: &str = "STEPWELL_NATIVES";
 /// Makes the package, and says how big it is.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     ensure_tools(log)?;
-    bindings::kotlin::generate(context, log)?;
+    bindings::generate(context, log, Language::Kotlin)?;
     log.build(
         process::cargo()
             .args(["build", "-p", "stepwell-ffi", "--lib"])

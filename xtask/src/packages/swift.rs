@@ -1,13 +1,18 @@
 //! The Swift package: its sources with those that are generated, and the XCFramework where there is a Mac.
 
 use super::{copied, emptied};
-use crate::{bindings, context::Context, log::Log, process};
+use crate::{
+    bindings::{self, Language},
+    context::Context,
+    log::Log,
+    process,
+};
 use anyhow::{Context as _, ensure};
 use std::{fs, path::PathBuf};
 
 /// Makes the package: without the XCFramework where there is no Mac.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    bindings::swift::generate(context, log)?;
+    bindings::generate(context, log, Language::Swift)?;
     let sources = bindings::swift::package(context);
     let folder = emptied(context.target.join("package/swift"))?;
     for part in ["Package.swift", "README.md", "Sources"] {

@@ -1,6 +1,7 @@
 //! The npm package: the module with its JavaScript, as wasm-bindgen makes it, and the classes over it in TypeScript.
 
 use crate::{
+    bindings::{self, Language},
     context::Context,
     log::Log,
     process,
@@ -68,6 +69,7 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
             .current_dir(&context.root),
     )?;
     let sources = context.root.join("bindings/web");
+    bindings::generate(context, log, Language::Web)?;
     compile(context, log, &folder)?;
     fs::write(folder.join("stepwell_bg.wasm.d.ts"), WASM_TYPES)?;
     for file in ["README.md", "package.json"] {

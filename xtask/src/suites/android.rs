@@ -1,6 +1,6 @@
 use super::Suite;
 use crate::{
-    bindings,
+    bindings::{self, Language},
     context::Context,
     log::Log,
     packages::kotlin as package,
@@ -29,8 +29,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    let sources = bindings::kotlin::SOURCES.lock();
-    bindings::kotlin::generate(context, log)?;
+    let sources = bindings::KOTLIN_SOURCES.lock();
+    bindings::generate(context, log, Language::Kotlin)?;
     let bindings = context.root.join("bindings/kotlin");
     if !context.made.kotlin_classes.is_made() {
         log.run(maven().arg("compile").current_dir(&bindings))?;

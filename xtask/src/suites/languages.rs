@@ -2,7 +2,7 @@
 
 use super::Suite;
 use crate::{
-    bindings::{self, swift},
+    bindings::{self, Language, swift},
     context::Context,
     log::Log,
     packages::{kotlin, python, web},
@@ -28,7 +28,7 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let venv = python::venv(context, log)?;
     let folder = context.scratch().join("wheels");
     let wheel = {
-        let _sources = bindings::python::SOURCES.lock();
+        let _sources = bindings::PYTHON_SOURCES.lock();
         python::wheel(context, log, &venv, "dev", &folder)?
     };
     venv.install(context, log, |uv| {
@@ -73,8 +73,8 @@ pub(super) const KOTLIN: Suite = Suite {
 
 fn kotlin(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     kotlin::ensure_tools(log)?;
-    let sources = bindings::kotlin::SOURCES.lock();
-    bindings::kotlin::generate(context, log)?;
+    let sources = bindings::KOTLIN_SOURCES.lock();
+    bindings::generate(context, log, Language::Kotlin)?;
     let program = mock_llm::build(context, log)?;
     let library = library(context, "stepwell_ffi");
     let folder = format!("-Dstepwell.library.directory={}", context.debug().display());
@@ -133,13 +133,12 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
 
 pub(super) const WEB: Suite = Suite {
     name: "web",
-    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app that installs it, built by Vite, webpack and esbuild",
+    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compiled, the scenario files under Node and in Chromium, and an app that installs it, built by Vite, webpack and esbuild",
     run: web,
 };
 
 fn web(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let tests = context.root.join("bindings/web/tests");
-    bindings::shapes::write(context, log, true)?;
     let package = web::make(context, log)?;
     let mut asks = process::command("node");
     asks.args(["-e", ASKS]).arg(web::module(context, log)?);
@@ -180,13 +179,13 @@ const ASKS: &str = "
 
 pub(super) const FLUTTER: Suite = Suite {
     name: "flutter",
-    about: "the Dart sources pass a checker of ours, are up to date, and send what is known to the library; no Dart is compiled",
+    about: "the Dart sources, with those that are generated, pass a checker of ours, and send what is known to the library; no Dart is compiled",
     run: |context, log| {
         let plugin = context.root.join("bindings/flutter");
         let requirements = plugin.join("tool/requirements.txt");
         let venv = Venv::ensure(context, log, "venv-flutter", &requirements)?;
         context.build(log)?;
-        bindings::shapes::write(context, log, true)?;
+        bindings::generate(context, log, Language::Flutter)?;
         let header = context.root.join("bindings/c/include/stepwell.h");
         log.run(c_header().args(["-Wall", "-Werror"]).arg(header))?;
         // The checker finds what it should, before it is asked.
@@ -205,7 +204,7 @@ pub(super) const SWIFT: Suite = Suite {
     name: "swift",
     about: "the bindings: generated, their public names as listed, their C header sound; nothing is compiled as Swift",
     run: |context, log| {
-        swift::generate(context, log)?;
+        bindings::generate(context, log, Language::Swift)?;
         let package = swift::package(context);
         // `cc` is there wherever Rust programs are linked; where it is gcc, it lacks clang's nullability.
         let header = swift::header(&package);

@@ -31,9 +31,9 @@ pub(crate) struct Suite {
 pub(crate) const ALL: &[Suite] = &[
     rust::FORMAT,
     versions::SUITE,
-    rust::FEATURES,
     dependencies::SUITE,
     rust::CLIPPY,
+    rust::FEATURES,
     page::SUITE,
     languages::PYTHON,
     languages::KOTLIN,

@@ -2,7 +2,7 @@
 
 use super::Suite;
 use crate::{
-    bindings::python,
+    bindings::{self, Language},
     context::Context,
     log::Log,
     process::{self, Background},
@@ -218,8 +218,8 @@ fn ai_sdk(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         "venv-ai-sdk",
         &project.join("requirements.txt"),
     )?;
-    let _sources = python::SOURCES.lock();
-    python::generate(context, log)?;
+    let _sources = bindings::PYTHON_SOURCES.lock();
+    bindings::generate(context, log, Language::Python)?;
     let sources = ["bindings/python/src", "tests/ag-ui-backend"].map(|it| context.root.join(it));
     let (_app, url) = server(
         venv.python()

@@ -2,7 +2,7 @@
 
 use super::Suite;
 use crate::{
-    bindings,
+    bindings::{self, Language},
     context::Context,
     log::Log,
     packages::{python, web},
@@ -55,8 +55,8 @@ fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> an
     let package = context.root.join("bindings/python");
     let mut pytest = python::venv(context, log)?.python();
     // Python's sources get the library beside them: the wheel itself is the suite `python`'s.
-    let _sources = bindings::python::SOURCES.lock();
-    bindings::python::generate(context, log)?;
+    let _sources = bindings::PYTHON_SOURCES.lock();
+    bindings::generate(context, log, Language::Python)?;
     pytest
         .args(["-m", "pytest"])
         .arg("tests/test_scenarios.py::test_a_leg_of_the_ring")
@@ -68,8 +68,8 @@ fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> an
 
 fn kotlin(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     apt::ensure(log, &["java", "mvn"], &["default-jdk-headless", "maven"])?;
-    let _sources = bindings::kotlin::SOURCES.lock();
-    bindings::kotlin::generate(context, log)?;
+    let _sources = bindings::KOTLIN_SOURCES.lock();
+    bindings::generate(context, log, Language::Kotlin)?;
     // Maven's phase compiles everything again, also if nothing has changed.
     let is_compiled = context.made.kotlin_classes.is_made();
     let goal = if is_compiled { "surefire:test" } else { "test" };

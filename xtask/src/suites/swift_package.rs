@@ -1,6 +1,6 @@
 use super::Suite;
 use crate::{
-    bindings::swift,
+    bindings::{self, Language, swift},
     context::{Context, THOROUGH},
     log::Log,
     tools::{
@@ -24,7 +24,7 @@ pub(super) const SUITE: Suite = Suite {
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let swift = Swift::ensure(context, log, OLDEST)?;
-    swift::generate(context, log)?;
+    bindings::generate(context, log, Language::Swift)?;
     test(context, log, &swift)?;
     hello(context, log, &swift)?;
     let chat = context.root.join("examples/ios");

@@ -1,0 +1,167 @@
+//! Swift: uniffi's sources with edits, the initializer of an agent with all options, and what all cases of an error have.
+
+mod docs;
+mod payloads;
+mod tasks;
+
+use crate::doc::Style;
+use crate::hidden;
+use crate::model::{Default, Field, Shape, Shapes};
+use anyhow::{Context as _, bail, ensure};
+use askama::Template;
+use camino::{Utf8Path, Utf8PathBuf};
+use heck::ToLowerCamelCase as _;
+use std::fs;
+use uniffi_bindgen::bindings::{SwiftBindingsOptions, generate_swift_bindings};
+use uniffi_meta::Type;
+
+const STYLE: Style = Style {
+    mark: "`",
+    name: |rust| rust.to_lower_camel_case(),
+    value: |name| format!(".{}", name.to_lower_camel_case()),
+    null: "nil",
+};
+
+/// The length of a line, in columns.
+const WIDTH: usize = 120;
+
+/// The errors whose cases all have the same fields.
+const ERRORS: [&str; 2] = ["TurnError", "StepwellError"];
+
+/// Writes the generated sources of both targets of the package below its `Sources`.
+///
+/// # Errors
+/// The library cannot be read, or has an option that Swift has no form for; `exclude` in `uniffi.toml` does not fit;
+/// uniffi's source is not as the edits expect it; a file cannot be written.
+pub(crate) fn write(library: &Utf8Path, sources: &Utf8Path) -> anyhow::Result<()> {
+    let options = || SwiftBindingsOptions {
+        source: library.to_owned(),
+        module_name: Some("StepwellFFI".to_owned()),
+        modulemap_filename: Some("module.modulemap".to_owned()),
+        config: Some(Utf8PathBuf::from(crate::CONFIG)),
+        ..SwiftBindingsOptions::default()
+    };
+    generate_swift_bindings(SwiftBindingsOptions {
+        generate_headers: true,
+        generate_modulemap: true,
+        out_dir: sources.join("StepwellFFI"),
+        ..options()
+    })?;
+    let folder = &sources.join("Stepwell/Generated");
+    generate_swift_bindings(SwiftBindingsOptions {
+        generate_swift_sources: true,
+        out_dir: folder.clone(),
+        ..options()
+    })?;
+    let file = folder.join("Stepwell.swift");
+    hidden::check(library, "swift", &file)?;
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
+    let text = tasks::with_carried_closures(&text)?;
+    let text = payloads::with_payloads(&text)?;
+    fs::write(&file, docs::in_swift(&text)).with_context(|| format!("cannot write {file}"))?;
+    let shapes = Shapes::read(library)?;
+    crate::write(folder, "AgentOptions.swift", &AgentOptions::new(&shapes)?)?;
+    let errors = Shapes::errors(library)?;
+    crate::write(folder, "ErrorParts.swift", &ErrorParts::new(&errors)?)
+}
+
+/// `AgentOptions.swift`.
+#[derive(Template)]
+#[template(path = "AgentOptions.swift", escape = "none")]
+struct AgentOptions<'s> {
+    /// The options that are fields of the configuration, and the others.
+    config: Vec<&'s Field>,
+    setup: Vec<&'s Field>,
+}
+
+impl<'s> AgentOptions<'s> {
+    fn new(shapes: &'s Shapes) -> anyhow::Result<Self> {
+        Ok(Self {
+            config: shapes.options()?,
+            setup: shapes.get("AgentSetup")?.fields().collect(),
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'s Field> {
+        self.config.iter().chain(&self.setup).copied()
+    }
+}
+
+/// `ErrorParts.swift`: a property with the fields that each case of an error has.
+#[derive(Template)]
+#[template(path = "ErrorParts.swift", escape = "none")]
+struct ErrorParts<'s> {
+    errors: Vec<&'s Shape>,
+}
+
+impl<'s> ErrorParts<'s> {
+    fn new(shapes: &'s Shapes) -> anyhow::Result<Self> {
+        let errors = ERRORS.iter().map(|name| {
+            let error = shapes.get(name)?;
+            ensure!(
+                !error.common().is_empty(),
+                "the cases of `{name}` have no field in common"
+            );
+            Ok(error)
+        });
+        Ok(Self {
+            errors: errors.collect::<anyhow::Result<_>>()?,
+        })
+    }
+}
+
+/// Formats an option as a parameter.
+fn parameter(field: &Field) -> anyhow::Result<String> {
+    let form = || -> anyhow::Result<String> {
+        let (ty, default) = (ty(&field.raw_ty)?, default(field)?);
+        Ok(format!(
+            "{}: {ty}{default}",
+            field.name.to_lower_camel_case()
+        ))
+    };
+    form().with_context(|| format!("the option `{}` in Swift", field.name))
+}
+
+/// Formats an option's entry in the list of parameters.
+fn parameter_doc(field: &Field) -> String {
+    let doc = field.doc.replace("\n\n", " ");
+    let text = format!("- {}: {doc}", field.name.to_lower_camel_case());
+    STYLE.lines(&text, None, WIDTH - 14).join("\n    ///     ")
+}
+
+fn ty(of: &Type) -> anyhow::Result<String> {
+    Ok(match of {
+        Type::Boolean => "Bool".to_owned(),
+        Type::UInt32 => "UInt32".to_owned(),
+        Type::UInt64 => "UInt64".to_owned(),
+        Type::Float64 => "Double".to_owned(),
+        Type::String => "String".to_owned(),
+        Type::Record { name, .. }
+        | Type::Enum { name, .. }
+        | Type::Custom { name, .. }
+        | Type::Object { name, .. } => name.clone(),
+        Type::Optional { inner_type } => format!("{}?", ty(inner_type)?),
+        Type::Sequence { inner_type } => format!("[{}]", ty(inner_type)?),
+        Type::Map {
+            key_type,
+            value_type,
+        } => format!("[{}: {}]", ty(key_type)?, ty(value_type)?),
+        other => bail!("there is no form for {other:?}"),
+    })
+}
+
+fn default(of: &Field) -> anyhow::Result<String> {
+    let value = match (&of.default, &of.raw_ty) {
+        (None, _) => return Ok(String::new()),
+        (Some(Default::Nothing), _) => "nil".to_owned(),
+        (Some(Default::Bool(value)), _) => value.to_string(),
+        (Some(Default::Int(number)), _) => number.to_string(),
+        (Some(Default::Float(number)), _) => number.clone(),
+        (Some(Default::Text(text)), _) => format!("{text:?}"),
+        (Some(_), Type::Sequence { .. }) => "[]".to_owned(),
+        (Some(_), Type::Map { .. }) => "[:]".to_owned(),
+        (Some(Default::OfType), Type::Record { name, .. }) => format!("{name}()"),
+        (default, _) => bail!("there is no form for the default {default:?}"),
+    };
+    Ok(format!(" = {value}"))
+}

@@ -1,4 +1,0 @@
-//! Generates the Swift bindings.
-fn main() {
-    uniffi::uniffi_bindgen_swift();
-}
