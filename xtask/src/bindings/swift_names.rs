@@ -4,45 +4,19 @@
 pub(crate) fn public_names(source: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut depth = 0_usize;
+    // The types around a line, each with the depth at which it begins.
     let mut types: Vec<(String, usize)> = Vec::new();
-    let mut comment = false;
-    // The generator writes `public` on a line of its own before an error.
-    let mut modifier = "";
-    for line in source.lines().map(str::trim) {
-        comment |= line.starts_with("/*");
-        let skipped = comment || line.starts_with("//");
-        comment &= !line.contains("*/");
-        if skipped {
-            continue;
-        }
-        if matches!(line, "public" | "open") {
-            modifier = line;
-            continue;
-        }
-        let line = &format!("{modifier} {line}")[..];
-        modifier = "";
-        match declaration(line.trim_start()) {
+    for line in code_lines(source) {
+        match declaration(&line) {
             Some(Declaration::Type(name)) => {
                 types.push((name.clone(), depth));
                 names.push(name);
             }
             Some(Declaration::Member(name)) if depth == types.len() => {
-                names.push(
-                    types
-                        .iter()
-                        .map(|(name, _)| format!("{name}."))
-                        .collect::<String>()
-                        + &name,
-                );
+                names.push(qualified(&types, &name));
             }
             Some(Declaration::Case(name)) if !types.is_empty() && depth == types.len() => {
-                names.push(
-                    types
-                        .iter()
-                        .map(|(name, _)| format!("{name}."))
-                        .collect::<String>()
-                        + &name,
-                );
+                names.push(qualified(&types, &name));
             }
             _ => {}
         }
@@ -55,6 +29,32 @@ pub(crate) fn public_names(source: &str) -> Vec<String> {
     names.sort();
     names.dedup();
     names
+}
+
+/// The lines without comments, each with a modifier that is on a line of its own: uniffi writes `public` so before an error.
+fn code_lines(source: &str) -> impl Iterator<Item = String> {
+    let mut is_comment = false;
+    let mut modifier = "";
+    source.lines().map(str::trim).filter_map(move |line| {
+        is_comment |= line.starts_with("/*");
+        let is_skipped = is_comment || line.starts_with("//");
+        is_comment &= !line.contains("*/");
+        if is_skipped {
+            return None;
+        }
+        if matches!(line, "public" | "open") {
+            modifier = line;
+            return None;
+        }
+        let line = format!("{modifier} {line}").trim_start().to_owned();
+        modifier = "";
+        Some(line)
+    })
+}
+
+fn qualified(types: &[(String, usize)], name: &str) -> String {
+    let types = types.iter().map(|(name, _)| format!("{name}."));
+    types.collect::<String>() + name
 }
 
 enum Declaration {

@@ -110,28 +110,39 @@ impl<'a> Table<'a> {
             ("A turn", Some("Turn")),
         ] {
             text.push_str(&head(part));
-            let known = self.known;
-            let items = match owner {
-                None => known.options.iter(),
-                Some(_) => known.members.iter(),
-            };
-            for item in items.filter(|item| owner.is_none_or(|owner| item.of == owner)) {
-                let key = match owner {
-                    None => item.name.clone(),
-                    Some(owner) => format!("{owner}::{}", item.name),
-                };
-                if !self.given.of_rust.contains_key(&key) {
-                    let cells = self.given.rows.get(&key);
-                    let usual = |language: &str| usual(owner, &item.name, language);
-                    text.push_str(&self.row(&key, &item.about, cells, &usual));
-                }
-                used.push(key);
-            }
+            self.rows(owner, &mut text, &mut used);
         }
         text.push_str(&head("Beside"));
         for Beside { about, cells } in &self.given.beside {
             text.push_str(&self.row(about, about, Some(cells), &|_| vec![]));
         }
+        self.find_unused(&used);
+        text + &self.reasons()
+    }
+
+    /// Adds the rows of a type's members, or of the options, and the keys that `features.toml` may have for them.
+    fn rows(&mut self, owner: Option<&str>, text: &mut String, keys: &mut Vec<String>) {
+        let known = self.known;
+        let items = match owner {
+            None => known.options.iter(),
+            Some(_) => known.members.iter(),
+        };
+        for item in items.filter(|item| owner.is_none_or(|owner| item.of == owner)) {
+            let key = match owner {
+                None => item.name.clone(),
+                Some(owner) => format!("{owner}::{}", item.name),
+            };
+            if !self.given.of_rust.contains_key(&key) {
+                let cells = self.given.rows.get(&key);
+                let usual = |language: &str| usual(owner, &item.name, language);
+                text.push_str(&self.row(&key, &item.about, cells, &usual));
+            }
+            keys.push(key);
+        }
+    }
+
+    /// Finds what `features.toml` has to no purpose.
+    fn find_unused(&mut self, used: &[String]) {
         let keys = self.given.rows.keys().chain(self.given.of_rust.keys());
         for key in keys.filter(|key| !used.contains(key)) {
             let fault = format!("there is no `{key}` in Rust, nor an option of that name");
@@ -143,7 +154,11 @@ impl<'a> Table<'a> {
                 self.faults.push(format!("{NAMES}: {fault}"));
             }
         }
-        text.push_str("\n## Why not\n\n");
+    }
+
+    /// The section with the reasons that cells name.
+    fn reasons(&mut self) -> String {
+        let mut text = "\n## Why not\n\n".to_owned();
         for (number, reason) in self.reasons.iter().enumerate() {
             match self.given.reasons.get(*reason) {
                 Some(words) => text.push_str(&format!("{}. {words}\n", number + 1)),
@@ -163,55 +178,65 @@ impl<'a> Table<'a> {
         cells: Option<&'a Cells>,
         usual: &dyn Fn(&str) -> Vec<String>,
     ) -> String {
-        let none = Cells::new();
-        let known = self.known;
-        let mut fault = |fault: String| self.faults.push(format!("{NAMES}: `{key}`: {fault}"));
-        for name in cells.unwrap_or(&none).keys() {
+        for name in cells.into_iter().flat_map(Cells::keys) {
             if !LANGUAGES.contains(&&name[..]) && name != "others" {
-                fault(format!("there is no language `{name}`"));
+                self.fault(key, &format!("there is no language `{name}`"));
             }
         }
         let mut row = format!("| {} |", about.replace('|', "\\|"));
         for language in LANGUAGES {
             let mut names = usual(language).into_iter();
-            let found = names.find(|name| known.has(language, name));
+            let found = names.find(|name| self.known.has(language, name));
             let others = || cells?.get("others").filter(|_| found.is_none());
             let given = cells.and_then(|cells| cells.get(language)).or_else(others);
-            let name = match (given, found) {
-                (Some(Cell::Name(name)), _) => {
-                    if !known.has(language, name) {
-                        fault(format!(
-                            "{language} has no `{name}`: give the name that it has, or say why it has none"
-                        ));
-                    }
-                    name.clone()
-                }
-                (None, Some(name)) => name,
-                (Some(Cell::Not { not }), None) => {
-                    let known = self.reasons.iter().position(|known| known == not);
-                    let number = known.unwrap_or(self.reasons.len());
-                    if known.is_none() {
-                        self.reasons.push(not);
-                    }
-                    row.push_str(&format!(" – <sup>{}</sup> |", number + 1));
-                    continue;
-                }
-                (Some(Cell::Not { .. }), Some(name)) => {
-                    fault(format!(
-                        "{language} has it, as `{name}`: take the reason out"
-                    ));
-                    name
-                }
+            let cell = match (given, found) {
                 (None, None) => {
-                    fault(format!(
+                    let fault = format!(
                         "{language} has nothing for it ({about}): add it there, or give its name or the reason why not"
-                    ));
+                    );
+                    self.fault(key, &fault);
                     continue;
                 }
+                (None, Some(name)) => format!("`{name}`"),
+                (Some(cell), found) => self.cell(key, language, cell, found),
             };
-            row.push_str(&format!(" `{name}` |"));
+            row.push_str(&format!(" {cell} |"));
         }
         row + "\n"
+    }
+
+    /// A cell that `features.toml` gives; `found` is what the language has by the usual name.
+    fn cell(&mut self, key: &str, language: &str, cell: &'a Cell, found: Option<String>) -> String {
+        match (cell, found) {
+            (Cell::Name(name), _) => {
+                if !self.known.has(language, name) {
+                    let fault = format!(
+                        "{language} has no `{name}`: give the name that it has, or say why it has none"
+                    );
+                    self.fault(key, &fault);
+                }
+                format!("`{name}`")
+            }
+            (Cell::Not { .. }, Some(name)) => {
+                self.fault(
+                    key,
+                    &format!("{language} has it, as `{name}`: take the reason out"),
+                );
+                format!("`{name}`")
+            }
+            (Cell::Not { not }, None) => {
+                let known = self.reasons.iter().position(|known| known == not);
+                let number = known.unwrap_or(self.reasons.len());
+                if known.is_none() {
+                    self.reasons.push(not);
+                }
+                format!("– <sup>{}</sup>", number + 1)
+            }
+        }
+    }
+
+    fn fault(&mut self, key: &str, fault: &str) {
+        self.faults.push(format!("{NAMES}: `{key}`: {fault}"));
     }
 }
 

@@ -62,21 +62,37 @@ pub(crate) fn wheel(
     log.build(&mut maturin)?;
     let built = only_entry(&unstripped)?;
     if cfg!(target_os = "linux") {
-        let unpacked = unstripped.join("unpacked");
-        let mut unpack = venv.python();
-        unpack.args(["-m", "wheel", "unpack"]).arg(&built);
-        log.run(unpack.arg("--dest").arg(&unpacked))?;
-        let contents = only_entry(&unpacked)?;
-        let library = contents.join("stepwell/_ffi/libstepwell_ffi.so");
-        let mut strip = process::command("strip");
-        log.run(strip.arg("--strip-unneeded").arg(&library))?;
-        let mut pack = venv.python();
-        pack.args(["-m", "wheel", "pack"]).arg(&contents);
-        log.run(pack.arg("--dest-dir").arg(folder))?;
+        strip(log, venv, &built, &unstripped.join("unpacked"), folder)?;
     } else if let Some(name) = built.file_name() {
         fs::copy(&built, folder.join(name))?;
     }
     let wheel = only_entry(folder)?;
+    check(context, log, venv, &wheel)?;
+    Ok(wheel)
+}
+
+/// Packs a wheel once more, into a folder, with its library stripped.
+fn strip(
+    log: &mut Log,
+    venv: &Venv,
+    wheel: &Path,
+    unpacked: &Path,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let mut unpack = venv.python();
+    unpack.args(["-m", "wheel", "unpack"]).arg(wheel);
+    log.run(unpack.arg("--dest").arg(unpacked))?;
+    let contents = only_entry(unpacked)?;
+    let library = contents.join("stepwell/_ffi/libstepwell_ffi.so");
+    let mut strip = process::command("strip");
+    log.run(strip.arg("--strip-unneeded").arg(&library))?;
+    let mut pack = venv.python();
+    pack.args(["-m", "wheel", "pack"]).arg(&contents);
+    log.run(pack.arg("--dest-dir").arg(folder))
+}
+
+/// Checks that a wheel's name has the version, and that it is for every Linux of its architecture; says how big it is.
+fn check(context: &Context, log: &mut Log, venv: &Venv, wheel: &Path) -> anyhow::Result<()> {
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
     let expected = format!("stepwell-{}-py3-none-", context.version()?);
     ensure!(
@@ -89,10 +105,9 @@ pub(crate) fn wheel(
             "{name} is for no other Linux than this one"
         );
         let check = sources(context).join("check_glibc.py");
-        log.run(venv.python().arg(check).arg(&wheel))?;
+        log.run(venv.python().arg(check).arg(wheel))?;
     }
-    log.say(&format!("{name}: {} bytes", fs::metadata(&wheel)?.len()))?;
-    Ok(wheel)
+    log.say(&format!("{name}: {} bytes", fs::metadata(wheel)?.len()))
 }
 
 /// What is in a folder that has one file or folder.

@@ -78,51 +78,63 @@ fn build(
         .args(["--target", target, "--profile", profile])
         .args(["--no-default-features", "--features", features])
         .current_dir(&context.root);
-    let mut flags = without_places()?;
-    // What is alike in all the code becomes functions, where that saves more than saying how those are unwound; where no
-    // function says that, more than once.
-    flags.extend(if unwinds {
-        vec![
-            "-Cllvm-args=-enable-machine-outliner=always -outliner-benefit-threshold=12".to_owned(),
-        ]
-    } else {
-        let outlined = "-Cllvm-args=-enable-machine-outliner=always -machine-outliner-reruns=2";
-        vec!["-Cforce-unwind-tables=no".to_owned(), outlined.to_owned()]
-    });
-    if target == LINUX {
-        // On x86-64, a function that keeps a frame pointer says in less how it is unwound, and reaches what is on its
-        // stack by shorter instructions. On ARM64 it is bigger by it.
-        flags.push("-Cforce-frame-pointers=yes".to_owned());
-    } else if target == ANDROID {
-        flags.extend(without_ndk(&folder)?);
-    }
     // By the target's name, flags are for every crate of the library, and build scripts and macros do without.
+    let flags = compiler_flags(target, unwinds, &folder)?;
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     if target != IOS {
-        // An app has no use for what the bindings' generator reads: its bindings were generated from an ordinary build.
-        let left_out = if unwinds { "" } else { UNWINDING };
-        let script = folder.join("left-out.ld");
-        fs::write(
-            &script,
-            format!(
-                "SECTIONS {{ /DISCARD/ : {{ {left_out} *(.rodata.UNIFFI_META_*) }} }} INSERT AFTER .text;\n"
-            ),
-        )?;
-        let mut linking = format!("{LINKING} --script={}", script.display());
-        if !unwinds {
-            linking += " --no-eh-frame-hdr";
-        }
         cargo.args(["--", "-C", "strip=symbols"]);
-        // The C compiler links for this machine, and takes what is its linker's so.
-        let to_linker = if target == LINUX { "-Wl," } else { "" };
-        let linking = linking
-            .split(' ')
-            .map(|word| format!("link-arg={to_linker}{word}"));
-        cargo.args(linking.flat_map(|word| ["-C".to_owned(), word]));
+        for flag in linker_flags(target, unwinds, &folder)? {
+            cargo.args(["-C", &flag]);
+        }
     }
     log.build(&mut cargo)?;
     let name = format!("lib{}.{suffix}", package.replace('-', "_"));
     Ok(context.target.join(target).join(profile).join(name))
+}
+
+fn compiler_flags(target: &str, unwinds: bool, folder: &Path) -> anyhow::Result<Vec<String>> {
+    let mut flags = without_places()?;
+    // What is alike in all the code becomes functions, where that saves more than saying how those are unwound; where no
+    // function says that, more than once.
+    if unwinds {
+        let outlined = "-enable-machine-outliner=always -outliner-benefit-threshold=12";
+        flags.push(format!("-Cllvm-args={outlined}"));
+    } else {
+        let outlined = "-enable-machine-outliner=always -machine-outliner-reruns=2";
+        flags.push("-Cforce-unwind-tables=no".to_owned());
+        flags.push(format!("-Cllvm-args={outlined}"));
+    }
+    match target {
+        // On x86-64, a function that keeps a frame pointer says in less how it is unwound, and reaches what is on its
+        // stack by shorter instructions. On ARM64 it is bigger by it.
+        LINUX => flags.push("-Cforce-frame-pointers=yes".to_owned()),
+        ANDROID => flags.extend(without_ndk(folder)?),
+        _ => {}
+    }
+    Ok(flags)
+}
+
+/// The options of the linker, each as a code generation option of rustc.
+fn linker_flags(target: &str, unwinds: bool, folder: &Path) -> anyhow::Result<Vec<String>> {
+    // An app has no use for what the bindings' generator reads: its bindings were generated from an ordinary build.
+    let left_out = if unwinds { "" } else { UNWINDING };
+    let script = folder.join("left-out.ld");
+    fs::write(
+        &script,
+        format!(
+            "SECTIONS {{ /DISCARD/ : {{ {left_out} *(.rodata.UNIFFI_META_*) }} }} INSERT AFTER .text;\n"
+        ),
+    )?;
+    let mut linking = format!("{LINKING} --script={}", script.display());
+    if !unwinds {
+        linking += " --no-eh-frame-hdr";
+    }
+    // The C compiler links for this machine, and takes what is its linker's so.
+    let to_linker = if target == LINUX { "-Wl," } else { "" };
+    let words = linking.split(' ');
+    Ok(words
+        .map(|word| format!("link-arg={to_linker}{word}"))
+        .collect())
 }
 
 /// Links for Android by Rust's own linker and against nothing. The library is as big as if it could be loaded, but for the
