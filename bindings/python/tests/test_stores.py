@@ -275,7 +275,7 @@ async def test_the_owner_before_is_refused(mock_llm: Start, make: MakeStore, tmp
     events = await all_of(lost)
     assert lost.outcome == Cancelled()
     warnings = [event.message for event in events if isinstance(event, WarningEvent)]
-    assert any("of generation 2 by now, and the writer is of 1" in warning for warning in warnings), warnings
+    assert any("has generation 2 by now, and the writer has 1" in warning for warning in warnings), warnings
     view = await sessions.view("thread")
     assert [turn.status for turn in view.turns] == [TurnStatus.CANCELLED, TurnStatus.COMPLETE]
     assert view.messages[-1].text == "It is 42"

@@ -236,7 +236,7 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
     held.may_end.add_permits(1);
     let (events, outcome) = end(&lost).await;
     assert_eq!(outcome, Outcome::Cancelled);
-    let is_refusal = |event: &Event| matches!(event, Event::Warning { message } if message.contains("of generation 2 by now, and the writer is of 1") || message.contains("has ended"));
+    let is_refusal = |event: &Event| matches!(event, Event::Warning { message } if message.contains("has generation 2 by now, and the writer has 1") || message.contains("has ended"));
     assert!(events.iter().any(is_refusal), "{events:?}");
 
     let view = store.view(thread(), None).await.unwrap();

@@ -100,7 +100,7 @@ class StoresTest {
             val events = lost.await()
             assertEquals(Outcome.Cancelled, assertIs<Event.Completed>(events.last()).outcome)
             val warnings = events.filterIsInstance<Event.Warning>().map { it.message }
-            assertTrue(warnings.any { "of generation 2 by now, and the writer is of 1" in it }, "$warnings")
+            assertTrue(warnings.any { "has generation 2 by now, and the writer has 1" in it }, "$warnings")
             val view = store.view(thread)
             assertEquals(listOf(TurnStatus.CANCELLED, TurnStatus.COMPLETE), view.turns.map { it.status })
             assertEquals("It is 42", view.messages.last().text)
