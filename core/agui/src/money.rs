@@ -12,13 +12,13 @@ const DIGITS: usize = 9;
 /// In JSON it is a number of dollars: `0.0125`. As text it is that number too, with a `$` before it or without.
 ///
 /// ```
-/// use stepwell_core::Usd;
+/// use stepwell_agui::Usd;
 ///
 /// let price: Usd = "0.10".parse()?;
 /// let three = price.saturating_add(price).saturating_add(price);
 /// assert_eq!(three, "$0.3".parse()?);
 /// assert_eq!(three.to_string(), "$0.30");
-/// # Ok::<(), stepwell_core::NotUsd>(())
+/// # Ok::<(), stepwell_agui::NotUsd>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd(u64);

@@ -19,7 +19,8 @@ pub fn made_media(activity_type: &str, content: &Metadata) -> Option<Vec<Content
     Vec::deserialize(content.get("parts")?).ok()
 }
 
-/// The same of a message.
+/// Returns the media that a message shows, or `None` if it shows something else.
+#[must_use]
 pub fn made_media_of(message: &Message) -> Option<Vec<ContentPart>> {
     match message {
         Message::Activity(activity) => made_media(&activity.activity_type, &activity.content),

@@ -146,7 +146,7 @@ impl ContentPart {
     /// not say it by the name. The name goes with it, for providers that show the model one.
     ///
     /// ```
-    /// use stepwell_core::event::{ContentPart, MediaKind};
+    /// use stepwell_agui::event::{ContentPart, MediaKind};
     ///
     /// let part = ContentPart::of_bytes(MediaKind::Document, b"# Tea", None, Some("tea.md"))?;
     /// # assert!(serde_json::to_string(&part)?.contains("text/markdown"));
@@ -177,8 +177,9 @@ impl ContentPart {
         Ok(Self::of_source(kind, source, name))
     }
 
-    /// A part of what a provider sends in base64, as it is.
-    pub fn of_data(base64: &str, media_type: &str) -> Self {
+    /// Creates a part from a provider's base64 data, which is not decoded or checked.
+    #[must_use]
+    pub fn from_base64(base64: &str, media_type: &str) -> Self {
         let source = Source::Data {
             value: base64.to_owned(),
             mime_type: media_type.to_owned(),

@@ -8,7 +8,7 @@
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>, and its JSON Schema.
 //!
 //! ```
-//! use stepwell_core::event::Event;
+//! use stepwell_agui::event::Event;
 //!
 //! let json = r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"Hi"}"#;
 //! let event: Event = serde_json::from_str(json)?;
@@ -43,13 +43,9 @@ pub use capabilities::{
 };
 pub use common::Common;
 pub use content::{ContentPart, MediaPart, MessageContent, Source, TextPart};
-pub use expiry::has_come;
 pub use field::{EventError, Metadata};
-pub use made_media::{MEDIA_ACTIVITY, made_media};
-pub use made_media::{made_media_of, media_content};
-pub use media::from_base64;
+pub use made_media::{MEDIA_ACTIVITY, made_media, made_media_of};
 pub use media::{MediaError, MediaKind};
-pub use media_type::extension_of;
 pub use message::{
     ActivityMessage, AssistantMessage, FunctionCall, FunctionKind, Message, ReasoningMessage,
     TextualMessage, ToolCall, ToolMessage, UserMessage,
@@ -60,18 +56,28 @@ pub use order::{
     Verification, Verifier, Violation,
 };
 pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
-pub use patch::{DEEPEST, is_within, weight};
 pub use run_input::{Context, RunAgentInput, ToolDefinition};
 
-/// The name of the `CUSTOM` event which says that a provider ended a part of its answer as something else than its pieces
-/// had said: what counts from then on. Its value has `toolCallId` and `arguments`, all of them; or `messageId`, `text`, and
-/// in `from` the number of bytes of the message's text that stay before it.
+// Helpers that Stepwell's other crates share. They are hidden because they may change in any release.
+#[doc(hidden)]
+pub use self::{
+    expiry::has_come,
+    made_media::media_content,
+    media::from_base64,
+    media_type::extension_of,
+    patch::{DEEPEST, is_within, weight},
+};
+
+/// The name of the `CUSTOM` event that replaces streamed content, sent when a provider's final version of a part differs
+/// from its deltas. The event's value has either `toolCallId` and the complete `arguments`, or `messageId`, `text`, and
+/// in `from` the number of bytes of the message's text to keep before `text`.
 pub const REPLACED: &str = "stepwell.replaced";
 
-/// In the metadata of a `RUN_ERROR` that was made from a provider's stream: the kind of error.
+/// The name of the metadata field that holds the kind of error, in a `RUN_ERROR` built from a provider's stream.
 pub const ERROR_KIND: &str = "errorKind";
 
-/// The same: the wait before the next try that the provider asks for, in milliseconds.
+/// The name of the metadata field that holds the delay, in milliseconds, that the provider asks for before a retry, in a
+/// `RUN_ERROR` built from a provider's stream.
 pub const RETRY_AFTER_MS: &str = "retryAfterMs";
 
 /// The protocol version that Stepwell speaks.

@@ -82,7 +82,7 @@ macro_rules! events {
                 }
             }
 
-            /// The place of what it carries besides its own fields.
+            /// Returns a mutable reference to the fields that all events share; `None` for an unknown event.
             pub fn common_mut(&mut self) -> Option<&mut Option<Box<Common>>> {
                 match self {
                     $( Self::$name(event) => Some(&mut event.common), )*

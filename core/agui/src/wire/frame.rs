@@ -43,7 +43,7 @@ impl Default for FrameLimits {
 /// A framer of any kind, for callers that learn the kind at run time.
 ///
 /// ```
-/// use stepwell_core::wire::{FrameLimits, Framer, JsonLinesFramer, WireError};
+/// use stepwell_agui::wire::{FrameLimits, Framer, JsonLinesFramer, WireError};
 ///
 /// let mut framer = Framer::JsonLines(JsonLinesFramer::new(FrameLimits::default()));
 /// let mut texts = Vec::new();

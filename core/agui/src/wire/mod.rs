@@ -39,4 +39,7 @@ pub use frame::{Frame, FrameLimits, Framer};
 pub use json_lines::JsonLinesFramer;
 pub use length_prefixed::LengthPrefixedFramer;
 pub use sse::SseFramer;
+
+// Helpers that Stepwell's other crates share. They are hidden because they may change in any release.
+#[doc(hidden)]
 pub use text::{as_text, to_text};

@@ -24,7 +24,7 @@ use std::{mem, time::Duration};
 /// And where it leaves room: an empty `retry` is ignored, one beyond 64 bits counts as the largest number.
 ///
 /// ```
-/// use stepwell_core::wire::{FrameLimits, SseFramer, WireError};
+/// use stepwell_agui::wire::{FrameLimits, SseFramer, WireError};
 ///
 /// let mut framer = SseFramer::new(FrameLimits::default());
 /// let mut frames = Vec::new();

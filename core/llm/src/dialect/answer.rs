@@ -34,7 +34,7 @@ pub(super) fn is_zero(count: &usize) -> bool {
 
 /// One answer as it comes. It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct AnswerWriter {
     ids: HopIds,
     phase: Phase,
     open: Open,
@@ -80,7 +80,7 @@ enum Open {
     Reasoning,
 }
 
-impl Answer {
+impl AnswerWriter {
     pub(super) fn new(ids: HopIds) -> Self {
         Self {
             ids,

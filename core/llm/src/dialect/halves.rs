@@ -106,7 +106,7 @@ pub(super) struct Halves(Vec<Half>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Half {
-    kind: Kind,
+    kind: DeltaKind,
     id: String,
     unit: u16,
 }
@@ -114,13 +114,13 @@ struct Half {
 /// What a delta is a piece of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum DeltaKind {
     Text,
     Reasoning,
     Arguments,
 }
 
-impl Kind {
+impl DeltaKind {
     fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
         match self {
             Self::Text => EventRef::TextMessageContent {
@@ -161,7 +161,7 @@ impl Joining<'_> {
     }
 
     /// The text of a delta, with what waited for it; `None` where it waits itself.
-    fn delta<'t>(&mut self, kind: Kind, id: &str, delta: &'t str) -> Option<Cow<'t, str>> {
+    fn delta<'t>(&mut self, kind: DeltaKind, id: &str, delta: &'t str) -> Option<Cow<'t, str>> {
         let waiting = |half: &Half| half.kind == kind && half.id == id;
         let at = self.halves.0.iter().position(waiting);
         let before = at.map(|at| self.halves.0.remove(at).unit);
@@ -176,7 +176,7 @@ impl Joining<'_> {
         (!text.is_empty()).then_some(text.into())
     }
 
-    fn short(&mut self, kind: Kind, id: &str, delta: &str) -> Result<(), Violation> {
+    fn short(&mut self, kind: DeltaKind, id: &str, delta: &str) -> Result<(), Violation> {
         let id = settled(id);
         match self.delta(kind, &id, delta) {
             Some(text) => self.sink.event(kind.event(&id, &text)),
@@ -189,28 +189,28 @@ impl Sink for Joining<'_> {
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         let event = match event {
             EventRef::TextMessageContent { message_id, delta } => {
-                return self.short(Kind::Text, message_id, delta);
+                return self.short(DeltaKind::Text, message_id, delta);
             }
             EventRef::ReasoningMessageContent { message_id, delta } => {
-                return self.short(Kind::Reasoning, message_id, delta);
+                return self.short(DeltaKind::Reasoning, message_id, delta);
             }
             EventRef::ToolCallArgs {
                 tool_call_id,
                 delta,
-            } => return self.short(Kind::Arguments, tool_call_id, delta),
+            } => return self.short(DeltaKind::Arguments, tool_call_id, delta),
             EventRef::Whole(event) => event,
         };
         let mut whole = Cow::Borrowed(event);
         // A delta with more than its text.
         let delta = match event {
             Event::TextMessageContent(event) => {
-                Some((Kind::Text, &*event.message_id, &event.delta))
+                Some((DeltaKind::Text, &*event.message_id, &event.delta))
             }
             Event::ReasoningMessageContent(event) => {
-                Some((Kind::Reasoning, &*event.message_id, &event.delta))
+                Some((DeltaKind::Reasoning, &*event.message_id, &event.delta))
             }
             Event::ToolCallArgs(event) => {
-                Some((Kind::Arguments, &*event.tool_call_id, &event.delta))
+                Some((DeltaKind::Arguments, &*event.tool_call_id, &event.delta))
             }
             _ => None,
         };
@@ -226,9 +226,9 @@ impl Sink for Joining<'_> {
             }
         }
         let over = match event {
-            Event::TextMessageEnd(end) => Some((Kind::Text, &*end.message_id)),
-            Event::ReasoningMessageEnd(end) => Some((Kind::Reasoning, &*end.message_id)),
-            Event::ToolCallEnd(end) => Some((Kind::Arguments, &*end.tool_call_id)),
+            Event::TextMessageEnd(end) => Some((DeltaKind::Text, &*end.message_id)),
+            Event::ReasoningMessageEnd(end) => Some((DeltaKind::Reasoning, &*end.message_id)),
+            Event::ToolCallEnd(end) => Some((DeltaKind::Arguments, &*end.tool_call_id)),
             _ => None,
         };
         if let Some((kind, id)) = over {

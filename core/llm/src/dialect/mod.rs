@@ -26,27 +26,32 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod request;
-mod said;
 mod sealed;
 mod shown;
 mod template;
+mod text_digest;
 mod typed_offer;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
-pub use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
-pub use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};
-pub use error::{excerpt, is_transient_in_stream, wait_in_words};
 pub use limit::AnswerLimit;
-pub use limit::ITEM;
-pub use offer::Offer;
-pub use request::names as header_names;
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice, UserField,
 };
-pub use shown::{key as shown_key, serialize_headers as shown_headers};
+
+// Helpers that Stepwell's other crates share. They are hidden because they may change in any release.
+#[doc(hidden)]
+pub use self::{
+    ag_ui::{Boundary, ON_INTERRUPT, mark_answers},
+    encoding::SEGMENT,
+    error::{excerpt, is_transient_in_stream, wait_in_words},
+    limit::ITEM,
+    offer::Offer,
+    request::names as header_names,
+    shown::{key as shown_key, serialize_headers as shown_headers},
+};
 pub(crate) use typed_offer::asks_natively;
 
 use crate::event::protobuf;

@@ -4,8 +4,9 @@ use super::Dialect;
 use crate::event::TokenUsage;
 
 impl Dialect {
-    /// How many tokens of the next request the provider has counted already: those of the request and of its answer, as
-    /// far as it is sent back. Nothing if it has not counted, or counts what is not the conversation's.
+    /// Returns how many tokens of the next request the provider has already counted: those of the last request, and those
+    /// of its answer that are sent back. Returns `None` if the provider did not count the tokens of this conversation.
+    #[must_use]
     pub fn context_tokens(self, usage: &TokenUsage) -> Option<u64> {
         let count = |count: Option<u64>| count.unwrap_or(0);
         let (cached, reasoning) = match self {
@@ -27,8 +28,9 @@ impl Dialect {
         Some(tokens.saturating_add(answer))
     }
 
-    /// Whether an answer that ends so has only paused, in the provider's own tools or behind a compaction, and goes on
-    /// when it is sent back.
+    /// Returns whether an answer with this stop reason has only paused, within the provider's own tools or after a
+    /// compaction. Such an answer continues when it is sent back.
+    #[must_use]
     pub fn pauses_with(self, stop_reason: &str) -> bool {
         self == Self::Anthropic && matches!(stop_reason, "pause_turn" | "compaction")
     }

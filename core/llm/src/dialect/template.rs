@@ -39,7 +39,7 @@ const STRAY: &str = "the body has lines that are no server-sent events; they wer
 /// Reads any frame of a dialect.
 pub(super) trait FrameReader {
     /// What a text may be a piece of.
-    type Kind;
+    type DeltaKind;
 
     /// Whether an empty frame says nothing. It is a fault of an AG-UI agent.
     const PASSES_EMPTY: bool = true;
@@ -53,8 +53,11 @@ pub(super) trait FrameReader {
     ///
     /// # Errors
     /// As for [`Decode::frame`].
-    fn piece(&mut self, fit: Fit<'_, Self::Kind>, sink: &mut dyn Sink)
-    -> Result<bool, DecodeError>;
+    fn piece(
+        &mut self,
+        fit: Fit<'_, Self::DeltaKind>,
+        sink: &mut dyn Sink,
+    ) -> Result<bool, DecodeError>;
 
     /// Whether the answer is over: what comes behind it is not read. An AG-UI agent's is for the order check to judge.
     fn is_over(&self) -> bool;
@@ -80,7 +83,7 @@ pub(super) trait FrameReader {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Self::Kind>,
+        templates: &mut Templates<Self::DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError>;
 
@@ -122,7 +125,7 @@ pub(super) trait FrameReader {
 pub(super) struct Templated<R: FrameReader> {
     pub(super) reader: R,
     #[serde(skip)]
-    templates: Templates<R::Kind>,
+    templates: Templates<R::DeltaKind>,
 }
 
 impl<R: FrameReader> Templated<R> {

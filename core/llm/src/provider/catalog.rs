@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 /// The providers of the table, and the app's own.
 ///
 /// ```
-/// use stepwell_core::dialect::Secret;
-/// use stepwell_core::provider::Catalog;
+/// use stepwell_llm::dialect::Secret;
+/// use stepwell_llm::provider::Catalog;
 ///
 /// let catalog = Catalog::from_json(r#"{"providers": [{
 ///     "name": "deepseek",

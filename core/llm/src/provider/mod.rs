@@ -2,8 +2,8 @@
 //! own with a [`Catalog`].
 //!
 //! ```
-//! use stepwell_core::dialect::{Dialect, Secret};
-//! use stepwell_core::provider;
+//! use stepwell_llm::dialect::{Dialect, Secret};
+//! use stepwell_llm::provider;
 //!
 //! let groq = provider::find("groq")?;
 //! let endpoint = groq.endpoint(None, "llama-3.3-70b-versatile", None, Some(Secret::from("key")))?;
@@ -390,7 +390,10 @@ impl Endpoint {
     }
 }
 
-/// A header that can be sent.
+/// Checks that a header can be sent, and returns it.
+///
+/// # Errors
+/// The name or the value contains a character that no header may have.
 pub fn header(name: String, value: String) -> Result<(String, String), EndpointError> {
     if !is_header_name(&name) || !is_header_value(&value) {
         return Err(EndpointError::BadHeader { name });

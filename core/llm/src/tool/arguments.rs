@@ -36,7 +36,7 @@ pub(super) fn from_json<T: DeserializeOwned>(json: &str) -> Result<T, serde_json
 /// has none.
 ///
 /// ```
-/// use stepwell_core::tool::repair_surrogates;
+/// use stepwell_llm::tool::repair_surrogates;
 ///
 /// assert_eq!(repair_surrogates(r#"["\ud83d"]"#).as_deref(), Some("[\"\u{fffd}\"]"));
 /// assert_eq!(repair_surrogates(r#"["\ud83d\ude00"]"#), None);

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use stepwell_core::tool::{Tool, ToolRegistry};
+//! use stepwell_llm::tool::{Tool, ToolRegistry};
 //!
 //! let registry = ToolRegistry::new().register(
 //!     Tool::new("get_weather", "The weather in a city.").parameters(json!({
@@ -15,7 +15,7 @@
 //! )?;
 //! assert!(registry.check("get_weather", r#"{"city":"Bergen"}"#).is_ok());
 //! assert!(registry.check("get_weather", r#"{"town":"Bergen"}"#).is_err());
-//! # Ok::<(), stepwell_core::tool::ToolError>(())
+//! # Ok::<(), stepwell_llm::tool::ToolError>(())
 //! ```
 
 mod arguments;
@@ -25,10 +25,13 @@ mod output_type;
 mod partial;
 mod registry;
 mod result;
+// For `stepwell-core`. The module is hidden because it may change in any release.
+#[doc(hidden)]
 pub mod schema;
 
 pub use arguments::{Arguments, Rejection, parse_arguments, repair_surrogates};
 pub use label::ToolLabel;
+#[doc(hidden)]
 pub use label::one_line;
 pub use output_type::{OutputMode, OutputType, OutputTypeError};
 pub use partial::{

@@ -19,7 +19,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use serde_json::json;
-/// use stepwell_core::tool::OutputType;
+/// use stepwell_llm::tool::OutputType;
 ///
 /// let trip = OutputType::new("Trip", json!({
 ///     "type": "object",
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// assert!(trip.check(&json!({ "city": "Bergen", "days": 3 })).is_ok());
 /// let misfit = trip.check(&json!({ "city": "Bergen", "days": "three" })).unwrap_err();
 /// assert!(misfit.ends_with("(at /days)"), "{misfit}");
-/// # Ok::<(), stepwell_core::tool::OutputTypeError>(())
+/// # Ok::<(), stepwell_llm::tool::OutputTypeError>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]

@@ -89,14 +89,14 @@ impl Tool {
     /// Sets what the user is shown of a call, by its arguments: a path, a city.
     ///
     /// ```
-    /// use stepwell_core::tool::{Tool, ToolRegistry};
+    /// use stepwell_llm::tool::{Tool, ToolRegistry};
     ///
     /// let weather = Tool::new("get_weather", "The weather in a city.")
     ///     .label(|arguments| Some(format!("Weather in {}", arguments["city"].as_str()?)));
     /// let registry = ToolRegistry::new().register(weather)?;
     /// assert_eq!(registry.label("get_weather", r#"{"city":"Bergen"}"#), "Weather in Bergen");
     /// assert_eq!(registry.label("get_weather", "{}"), "get_weather");
-    /// # Ok::<(), stepwell_core::tool::ToolError>(())
+    /// # Ok::<(), stepwell_llm::tool::ToolError>(())
     /// ```
     #[must_use]
     pub fn label(
@@ -228,14 +228,14 @@ impl ToolRegistry {
     /// alone, which [`register`](Self::register) cannot do: it copies all that there are.
     ///
     /// ```
-    /// use stepwell_core::tool::{Tool, ToolRegistry};
+    /// use stepwell_llm::tool::{Tool, ToolRegistry};
     ///
     /// let mut registry = ToolRegistry::new();
     /// for room in ["kitchen", "hall"] {
     ///     registry.add(Tool::new(format!("light_{room}"), "Turns the light on."))?;
     /// }
     /// assert_eq!(registry.definitions().len(), 2);
-    /// # Ok::<(), stepwell_core::tool::ToolError>(())
+    /// # Ok::<(), stepwell_llm::tool::ToolError>(())
     /// ```
     ///
     /// # Errors
@@ -277,7 +277,8 @@ impl ToolRegistry {
         self.only(|other| other != name)
     }
 
-    /// A registry of the tools with such a name.
+    /// Returns a registry of the tools whose names are wanted.
+    #[must_use]
     pub fn only(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
         let mut inner = Inner::default();
         let tools = self.inner.tools.iter();
@@ -289,7 +290,8 @@ impl ToolRegistry {
         }
     }
 
-    /// A registry with those of another at the end, none of which it has the name of.
+    /// Appends the tools of another registry. No name may be in both.
+    #[must_use]
     pub fn with_all(mut self, others: &Self) -> Self {
         let inner = Arc::make_mut(&mut self.inner);
         for entry in &others.inner.tools {
@@ -312,6 +314,8 @@ impl ToolRegistry {
     }
 
     /// The tool's label for these arguments, if it has one.
+    #[doc(hidden)]
+    #[must_use]
     pub fn own_label(&self, name: &str, raw: &str) -> Option<String> {
         let label = self.get(name).map(|tool| &tool.label)?;
         if label.is_none() {
@@ -340,7 +344,11 @@ impl ToolRegistry {
         self.check_within(name, raw, &mut CheckSteps::default())
     }
 
-    /// As [`check`](Self::check); what it takes is taken from `left`.
+    /// Checks a call like [`check`](Self::check), and subtracts the steps of the check from `left`.
+    ///
+    /// # Errors
+    /// What is wrong with the call, in words for the model.
+    #[doc(hidden)]
     pub fn check_within(
         &self,
         name: &str,
@@ -397,7 +405,9 @@ impl ToolRegistry {
         })
     }
 
-    /// How the model writes the tool's arguments, if not as they are.
+    /// Returns how the model writes the tool's arguments, if it does not write them as they are.
+    #[doc(hidden)]
+    #[must_use]
     pub fn spelling(&self, name: &str) -> Option<&Spelling> {
         self.entry(name)?.spelling.as_ref()
     }

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 /// unknown types pass unseen, and chunks are expected to be expanded into start, content and end before.
 ///
 /// ```
-/// use stepwell_core::event::{End, Event, Order, Rule};
+/// use stepwell_agui::event::{End, Event, Order, Rule};
 ///
 /// let mut order = Order::default();
 /// let start: Event = serde_json::from_str(r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#)?;
@@ -129,31 +129,37 @@ impl Order {
     }
 
     /// Returns whether the message is open.
+    #[must_use]
     pub fn has_open_message(&self, id: &str) -> bool {
         is_open(&self.messages, id)
     }
 
     /// Returns whether the tool call is open.
+    #[must_use]
     pub fn has_open_call(&self, id: &str) -> bool {
         is_open(&self.tool_calls, id)
     }
 
     /// Returns whether the reasoning message is open.
+    #[must_use]
     pub fn has_open_reasoning_message(&self, id: &str) -> bool {
         is_open(&self.reasoning, id)
     }
 
     /// Returns whether the span of reasoning is open.
+    #[must_use]
     pub fn has_open_reasoning_span(&self, id: &str) -> bool {
         self.spans.contains(id)
     }
 
     /// Returns whether the step is open.
+    #[must_use]
     pub fn has_open_step(&self, step: &OpenStep) -> bool {
         self.steps.contains(step)
     }
 
-    /// Whether a subagent is active; `None` if it was never started.
+    /// Returns whether a subagent is active, or `None` if it was never started.
+    #[must_use]
     pub fn subagent(&self, id: &str) -> Option<bool> {
         self.subagents.get(id).copied()
     }

@@ -84,7 +84,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The finding in one line, for a stream in whose frame of this number it is.
+    /// Returns the finding as one line that names the frame it is in.
+    #[must_use]
     pub fn in_frame(&self, frame: u64) -> String {
         let Self { rule, message, .. } = self;
         let what = match self.severity {
@@ -110,7 +111,7 @@ pub enum Verdict {
 /// Plain data: a snapshot in mid-stream is its serde.
 ///
 /// ```
-/// use stepwell_core::event::{Event, ExtraRules, Rule, Severity, Verdict, Verification, Verifier};
+/// use stepwell_agui::event::{Event, ExtraRules, Rule, Severity, Verdict, Verification, Verifier};
 ///
 /// let mut verifier = Verifier::new(Verification::Lenient, ExtraRules::Warn);
 /// let mut findings = Vec::new();
@@ -181,6 +182,8 @@ impl Verifier {
 
     /// A verifier for events that are made here of a model's stream. Two mistakes of a model do not end it: a piece of a
     /// tool call that is not open is dropped, and what a finished run left open is closed.
+    #[doc(hidden)]
+    #[must_use]
     pub fn of_translation() -> Self {
         Self {
             hold: Hold::Translated,

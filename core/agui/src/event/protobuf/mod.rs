@@ -5,7 +5,7 @@
 //! beyond ±2^53 loses its last digits. Fields that AG-UI 1.0 does not know have no place in it and are left out.
 //!
 //! ```
-//! use stepwell_core::event::{Event, protobuf};
+//! use stepwell_agui::event::{Event, protobuf};
 //!
 //! let event: Event = serde_json::from_str(r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#)?;
 //! let bytes = protobuf::encode((&event).into())?;
@@ -19,6 +19,8 @@ mod read;
 mod table;
 mod write;
 
+// For Stepwell's other crates, which read an event in steps. They are hidden because they may change in any release.
+#[doc(hidden)]
 pub use read::{Envelope, read, read_delta};
 
 use super::{Event, EventError, EventRef};

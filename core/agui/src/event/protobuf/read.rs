@@ -2,8 +2,8 @@
 
 use super::ProtobufError;
 use super::table::{
-    ACTIVITY_CONTENT, Arm, BASE_EVENT, CALL_ARGS, CONTENT_PARTS, Field, Form, Kind, OPERATIONS,
-    Presence, REASONING_CONTENT, TEXT_CONTENT, arm_of,
+    ACTIVITY_CONTENT, Arm, BASE_EVENT, CALL_ARGS, CONTENT_PARTS, Field, FieldKind, Form,
+    OPERATIONS, Presence, REASONING_CONTENT, TEXT_CONTENT, arm_of,
 };
 use crate::event::{DEEPEST, EventRef, Metadata};
 use quick_protobuf::BytesReader;
@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value, json};
 pub enum Envelope {
     /// An event, as the JSON object that it stands for.
     Known {
-        /// The fields of the event.
+        /// The fields of the event, as JSON.
         event: Metadata,
         /// Whether the base event names the type that the envelope does. The envelope counts.
         is_of_declared_type: bool,
@@ -254,7 +254,7 @@ impl Read {
         object: &mut Map<String, Value>,
         depth: usize,
     ) -> Result<(), ProtobufError> {
-        if matches!(field.kind, Kind::Base) {
+        if matches!(field.kind, FieldKind::Base) {
             return self.base(fields.bytes()?, object, depth);
         }
         let is_list = matches!(field.presence, Presence::List | Presence::AlwaysList);
@@ -279,7 +279,7 @@ impl Read {
     fn value(
         &mut self,
         fields: &mut Fields<'_>,
-        kind: &'static Kind,
+        kind: &'static FieldKind,
         before: Option<Value>,
         depth: usize,
     ) -> Result<Value, ProtobufError> {
@@ -288,11 +288,11 @@ impl Read {
             _ => Map::new(),
         };
         Ok(match kind {
-            Kind::Text => Value::String(text(fields.bytes()?)?),
-            Kind::Bool => Value::Bool(fields.varint()? != 0),
+            FieldKind::Text => Value::String(text(fields.bytes()?)?),
+            FieldKind::Bool => Value::Bool(fields.varint()? != 0),
             // The bits of a two's complement.
-            Kind::Integer => json!(fields.varint()?.cast_signed()),
-            Kind::Operation => {
+            FieldKind::Integer => json!(fields.varint()?.cast_signed()),
+            FieldKind::Operation => {
                 let number = fields.varint()?;
                 let name = usize::try_from(number)
                     .ok()
@@ -300,15 +300,15 @@ impl Read {
                 // One that is not known has no name; its number is none either, and is dropped with a warning as such.
                 name.map_or_else(|| number.to_string().into(), |name| (*name).into())
             }
-            Kind::Any => any(fields.bytes()?, depth)?,
-            Kind::Object => Value::Object(structure(fields.bytes()?, before, depth)?),
-            Kind::Message(message) => {
+            FieldKind::Any => any(fields.bytes()?, depth)?,
+            FieldKind::Object => Value::Object(structure(fields.bytes()?, before, depth)?),
+            FieldKind::Message(message) => {
                 let mut object = before;
                 self.fields(fields.bytes()?, message.fields, &mut object, depth + 1)?;
                 complete(message.fields, message.form, &mut object)?;
                 Value::Object(object)
             }
-            Kind::Union(arms) => {
+            FieldKind::Union(arms) => {
                 let mut object = Map::new();
                 let mut union = Fields::new(fields.bytes()?);
                 let mut found: Option<(&u32, &str, &'static [Field])> = None;
@@ -331,7 +331,7 @@ impl Read {
                 // Without a `type` it is of an unknown kind, and treated as such later.
                 Value::Object(object)
             }
-            Kind::Base => Value::Null,
+            FieldKind::Base => Value::Null,
         })
     }
 
@@ -353,7 +353,7 @@ impl Read {
     }
 }
 
-impl Kind {
+impl FieldKind {
     fn wire_type(&self) -> u32 {
         match self {
             Self::Bool | Self::Integer | Self::Operation => VARINT,
@@ -370,7 +370,7 @@ fn complete(
 ) -> Result<(), ProtobufError> {
     for field in fields {
         let default = match field.presence {
-            Presence::Always if matches!(field.kind, Kind::Operation) => OPERATIONS[0].into(),
+            Presence::Always if matches!(field.kind, FieldKind::Operation) => OPERATIONS[0].into(),
             Presence::Always => "".into(),
             Presence::AlwaysList => Value::Array(Vec::new()),
             Presence::Optional | Presence::List => continue,

@@ -3,7 +3,7 @@
 //! Source: `events.proto`, `types.proto` and `patch.proto` of AG-UI 1.0, as `@ag-ui/proto` 1.0.0 has them.
 
 /// What a field holds.
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Text,
     Bool,
     /// An `int64`.
@@ -37,7 +37,7 @@ pub(super) enum Presence {
 pub(super) struct Field {
     pub(super) number: u32,
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     pub(super) presence: Presence,
 }
 
@@ -76,7 +76,7 @@ pub(super) const TEXT_CONTENT: u32 = 2;
 pub(super) const CALL_ARGS: u32 = 5;
 pub(super) const REASONING_CONTENT: u32 = 27;
 
-const fn field(number: u32, name: &'static str, kind: Kind, presence: Presence) -> Field {
+const fn field(number: u32, name: &'static str, kind: FieldKind, presence: Presence) -> Field {
     Field {
         number,
         name,
@@ -86,34 +86,34 @@ const fn field(number: u32, name: &'static str, kind: Kind, presence: Presence) 
 }
 
 const fn text(number: u32, name: &'static str) -> Field {
-    field(number, name, Kind::Text, Presence::Always)
+    field(number, name, FieldKind::Text, Presence::Always)
 }
 
 const fn maybe(number: u32, name: &'static str) -> Field {
-    field(number, name, Kind::Text, Presence::Optional)
+    field(number, name, FieldKind::Text, Presence::Optional)
 }
 
 const fn any(number: u32, name: &'static str) -> Field {
-    field(number, name, Kind::Any, Presence::Optional)
+    field(number, name, FieldKind::Any, Presence::Optional)
 }
 
 const fn object(number: u32, name: &'static str) -> Field {
-    field(number, name, Kind::Object, Presence::Optional)
+    field(number, name, FieldKind::Object, Presence::Optional)
 }
 
 const fn integer(number: u32, name: &'static str) -> Field {
-    field(number, name, Kind::Integer, Presence::Optional)
+    field(number, name, FieldKind::Integer, Presence::Optional)
 }
 
-const fn list(number: u32, name: &'static str, kind: Kind) -> Field {
+const fn list(number: u32, name: &'static str, kind: FieldKind) -> Field {
     field(number, name, kind, Presence::List)
 }
 
-const fn always_list(number: u32, name: &'static str, kind: Kind) -> Field {
+const fn always_list(number: u32, name: &'static str, kind: FieldKind) -> Field {
     field(number, name, kind, Presence::AlwaysList)
 }
 
-const BASE: Field = field(1, "", Kind::Base, Presence::Optional);
+const BASE: Field = field(1, "", FieldKind::Base, Presence::Optional);
 
 const fn subagent(number: u32) -> Field {
     maybe(number, "subagentRunId")
@@ -133,7 +133,7 @@ pub(super) const BASE_EVENT: &[Field] = &[
     object(4, "metadata"),
 ];
 
-const SOURCE: Kind = Kind::Union(&[
+const SOURCE: FieldKind = FieldKind::Union(&[
     (1, "data", &[text(1, "value"), text(2, "mimeType")]),
     (2, "url", &[text(1, "value"), maybe(2, "mimeType")]),
     (
@@ -149,7 +149,7 @@ const MEDIA: &[Field] = &[
     maybe(3, "id"),
 ];
 
-const PART: Kind = Kind::Union(&[
+const PART: FieldKind = FieldKind::Union(&[
     (
         1,
         "text",
@@ -166,7 +166,12 @@ const FUNCTION: Message = plain(&[text(1, "name"), text(2, "arguments")]);
 const TOOL_CALL: Message = plain(&[
     text(1, "id"),
     text(2, "type"),
-    field(3, "function", Kind::Message(&FUNCTION), Presence::Optional),
+    field(
+        3,
+        "function",
+        FieldKind::Message(&FUNCTION),
+        Presence::Optional,
+    ),
     object(4, "metadata"),
     maybe(5, "encryptedValue"),
 ]);
@@ -177,7 +182,7 @@ const MESSAGE: Message = Message {
         text(2, "role"),
         maybe(3, "content"),
         maybe(4, "name"),
-        list(5, "toolCalls", Kind::Message(&TOOL_CALL)),
+        list(5, "toolCalls", FieldKind::Message(&TOOL_CALL)),
         maybe(6, "toolCallId"),
         maybe(7, "error"),
         list(8, CONTENT_PARTS, PART),
@@ -191,7 +196,7 @@ const MESSAGE: Message = Message {
 };
 
 const OPERATION: Message = plain(&[
-    field(1, "op", Kind::Operation, Presence::Always),
+    field(1, "op", FieldKind::Operation, Presence::Always),
     text(2, "path"),
     maybe(3, "from"),
     any(4, "value"),
@@ -240,12 +245,12 @@ const INPUT: Message = plain(&[
     text(2, "runId"),
     maybe(3, "parentRunId"),
     any(4, "state"),
-    always_list(5, "messages", Kind::Message(&MESSAGE)),
+    always_list(5, "messages", FieldKind::Message(&MESSAGE)),
     // Always a list, since agents from before 1.0 must have them.
-    always_list(6, "tools", Kind::Message(&TOOL)),
-    always_list(7, "context", Kind::Message(&CONTEXT)),
+    always_list(6, "tools", FieldKind::Message(&TOOL)),
+    always_list(7, "context", FieldKind::Message(&CONTEXT)),
     any(8, "forwardedProps"),
-    list(9, "resume", Kind::Message(&RESUME)),
+    list(9, "resume", FieldKind::Message(&RESUME)),
     maybe(10, "protocolVersion"),
 ]);
 
@@ -322,14 +327,17 @@ pub(super) const ARMS: [Arm; 31] = [
         "STATE_DELTA",
         &[
             BASE,
-            always_list(2, "delta", Kind::Message(&OPERATION)),
+            always_list(2, "delta", FieldKind::Message(&OPERATION)),
             subagent(3),
         ],
     ),
     arm(
         9,
         "MESSAGES_SNAPSHOT",
-        &[BASE, always_list(2, "messages", Kind::Message(&MESSAGE))],
+        &[
+            BASE,
+            always_list(2, "messages", FieldKind::Message(&MESSAGE)),
+        ],
     ),
     arm(
         10,
@@ -349,7 +357,7 @@ pub(super) const ARMS: [Arm; 31] = [
             text(2, "threadId"),
             text(3, "runId"),
             maybe(4, "parentRunId"),
-            field(5, "input", Kind::Message(&INPUT), Presence::Optional),
+            field(5, "input", FieldKind::Message(&INPUT), Presence::Optional),
             maybe(6, "protocolVersion"),
         ],
     ),
@@ -363,9 +371,9 @@ pub(super) const ARMS: [Arm; 31] = [
             text(3, "runId"),
             any(4, "result"),
             maybe(5, "outcome"),
-            list(6, "interrupts", Kind::Message(&INTERRUPT)),
-            list(7, "usage", Kind::Message(&USAGE)),
-            list(8, "pendingToolCallIds", Kind::Text),
+            list(6, "interrupts", FieldKind::Message(&INTERRUPT)),
+            list(7, "usage", FieldKind::Message(&USAGE)),
+            list(8, "pendingToolCallIds", FieldKind::Text),
         ],
     ),
     arm(
@@ -375,7 +383,7 @@ pub(super) const ARMS: [Arm; 31] = [
             BASE,
             maybe(2, "code"),
             text(3, "message"),
-            list(4, "usage", Kind::Message(&USAGE)),
+            list(4, "usage", FieldKind::Message(&USAGE)),
         ],
     ),
     arm(
@@ -434,7 +442,7 @@ pub(super) const ARMS: [Arm; 31] = [
             text(2, "subagentRunId"),
             any(3, "result"),
             maybe(4, "outcome"),
-            list(5, "interruptIds", Kind::Text),
+            list(5, "interruptIds", FieldKind::Text),
         ],
     ),
     arm(
@@ -470,7 +478,7 @@ pub(super) const ARMS: [Arm; 31] = [
             text(3, "messageId"),
             text(4, "activityType"),
             object(5, "content"),
-            field(6, "replace", Kind::Bool, Presence::Optional),
+            field(6, "replace", FieldKind::Bool, Presence::Optional),
         ],
     ),
     arm(
@@ -481,7 +489,7 @@ pub(super) const ARMS: [Arm; 31] = [
             subagent(2),
             text(3, "messageId"),
             text(4, "activityType"),
-            always_list(5, "patch", Kind::Message(&OPERATION)),
+            always_list(5, "patch", FieldKind::Message(&OPERATION)),
         ],
     ),
     arm(

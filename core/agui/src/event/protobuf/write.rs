@@ -2,7 +2,7 @@
 
 use super::EncodeError;
 use super::table::{
-    ACTIVITY_CONTENT, Arm, BASE_EVENT, CALL_ARGS, CONTENT_PARTS, Field, Form, Kind, Message,
+    ACTIVITY_CONTENT, Arm, BASE_EVENT, CALL_ARGS, CONTENT_PARTS, Field, FieldKind, Form, Message,
     OPERATIONS, Presence, REASONING_CONTENT, TEXT_CONTENT, arm_for,
 };
 use crate::event::{Event, EventRef};
@@ -89,28 +89,28 @@ fn fields(fields: &[Field], object: &Map<String, Value>, out: &mut Vec<u8>) {
 /// One value of a field; one that is not of the field's kind has no place.
 fn one(field: &Field, value: &Value, out: &mut Vec<u8>) {
     match (&field.kind, value) {
-        (Kind::Text, Value::String(value)) => bytes(field.number, value.as_bytes(), out),
-        (Kind::Bool, Value::Bool(value)) => integer(field.number, u64::from(*value), out),
-        (Kind::Integer, Value::Number(value)) => {
+        (FieldKind::Text, Value::String(value)) => bytes(field.number, value.as_bytes(), out),
+        (FieldKind::Bool, Value::Bool(value)) => integer(field.number, u64::from(*value), out),
+        (FieldKind::Integer, Value::Number(value)) => {
             if let Some(value) = value.as_i64() {
                 integer(field.number, value.cast_unsigned(), out);
             }
         }
-        (Kind::Operation, Value::String(name)) => {
+        (FieldKind::Operation, Value::String(name)) => {
             let number = OPERATIONS.iter().position(|known| known == name);
             // The first is what an absent number says.
             if let Some(number @ 1..) = number {
                 integer(field.number, number as u64, out);
             }
         }
-        (Kind::Any, value) => bytes(field.number, &any(value), out),
-        (Kind::Object, Value::Object(object)) => bytes(field.number, &structure(object), out),
-        (Kind::Message(known), Value::Object(object)) => {
+        (FieldKind::Any, value) => bytes(field.number, &any(value), out),
+        (FieldKind::Object, Value::Object(object)) => bytes(field.number, &structure(object), out),
+        (FieldKind::Message(known), Value::Object(object)) => {
             let mut body = Vec::new();
             message(known, &mut object.clone(), &mut body);
             bytes(field.number, &body, out);
         }
-        (Kind::Union(arms), Value::Object(object)) => {
+        (FieldKind::Union(arms), Value::Object(object)) => {
             let name = object.get("type").and_then(Value::as_str);
             if let Some((number, _, known)) = arms.iter().find(|(_, known, _)| Some(*known) == name)
             {

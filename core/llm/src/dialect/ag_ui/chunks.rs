@@ -26,12 +26,12 @@ pub(super) struct Lanes(Vec<Lane>);
 struct Lane {
     /// The subagent; absent for the parent agent.
     owner: Option<String>,
-    kind: Kind,
+    kind: ChunkKind,
     opening: Opening,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
+enum ChunkKind {
     Text,
     Tool,
     Reasoning,
@@ -50,7 +50,7 @@ struct Opening {
 /// Any of the three chunks.
 struct Chunk {
     event: &'static str,
-    kind: Kind,
+    kind: ChunkKind,
     id: Option<String>,
     role: Option<TextMessageRole>,
     name: Option<String>,
@@ -185,7 +185,7 @@ fn agent(owner: Option<&str>) -> String {
     )
 }
 
-impl Kind {
+impl ChunkKind {
     fn id_field(self) -> &'static str {
         match self {
             Self::Tool => "toolCallId",
@@ -217,13 +217,13 @@ impl Chunk {
             .id
             .clone()
             .ok_or_else(|| missing(self.kind.id_field()))?;
-        if self.kind == Kind::Tool && self.name.is_none() {
+        if self.kind == ChunkKind::Tool && self.name.is_none() {
             return Err(missing(self.kind.name_field()));
         }
         Ok(Opening {
             id,
             // An absent role is the assistant's.
-            role: (self.kind == Kind::Text)
+            role: (self.kind == ChunkKind::Text)
                 .then(|| self.role.unwrap_or(TextMessageRole::Assistant)),
             name: self.name.clone(),
             parent_message_id: self.parent_message_id.clone(),
@@ -262,19 +262,19 @@ impl Chunk {
         });
         let message_id = opening.id.as_str().into();
         match self.kind {
-            Kind::Text => Event::TextMessageStart(TextMessageStart {
+            ChunkKind::Text => Event::TextMessageStart(TextMessageStart {
                 message_id,
                 role: opening.role,
                 name: opening.name.clone(),
                 common,
             }),
-            Kind::Tool => Event::ToolCallStart(ToolCallStart {
+            ChunkKind::Tool => Event::ToolCallStart(ToolCallStart {
                 tool_call_id: opening.id.as_str().into(),
                 tool_call_name: opening.name.clone().unwrap_or_default(),
                 parent_message_id: opening.parent_message_id.as_deref().map(Into::into),
                 common,
             }),
-            Kind::Reasoning => Event::ReasoningMessageStart(ReasoningMessageStart {
+            ChunkKind::Reasoning => Event::ReasoningMessageStart(ReasoningMessageStart {
                 message_id,
                 role: ReasoningRole::Reasoning,
                 common,
@@ -299,17 +299,17 @@ impl Chunk {
         });
         let delta = self.delta.unwrap_or_default();
         out.push(match self.kind {
-            Kind::Text => Event::TextMessageContent(TextMessageContent {
+            ChunkKind::Text => Event::TextMessageContent(TextMessageContent {
                 message_id: id.into(),
                 delta,
                 common,
             }),
-            Kind::Tool => Event::ToolCallArgs(ToolCallArgs {
+            ChunkKind::Tool => Event::ToolCallArgs(ToolCallArgs {
                 tool_call_id: id.into(),
                 delta,
                 common,
             }),
-            Kind::Reasoning => Event::ReasoningMessageContent(ReasoningMessageContent {
+            ChunkKind::Reasoning => Event::ReasoningMessageContent(ReasoningMessageContent {
                 message_id: id.into(),
                 delta,
                 common,
@@ -326,15 +326,15 @@ impl Lane {
             ..Common::default()
         });
         match self.kind {
-            Kind::Text => Event::TextMessageEnd(TextMessageEnd {
+            ChunkKind::Text => Event::TextMessageEnd(TextMessageEnd {
                 message_id: id.into(),
                 common,
             }),
-            Kind::Tool => Event::ToolCallEnd(ToolCallEnd {
+            ChunkKind::Tool => Event::ToolCallEnd(ToolCallEnd {
                 tool_call_id: id.into(),
                 common,
             }),
-            Kind::Reasoning => Event::ReasoningMessageEnd(ReasoningMessageEnd {
+            ChunkKind::Reasoning => Event::ReasoningMessageEnd(ReasoningMessageEnd {
                 message_id: id.into(),
                 common,
             }),
@@ -354,7 +354,7 @@ impl From<TextMessageChunk> for Chunk {
     fn from(chunk: TextMessageChunk) -> Self {
         Self {
             event: TextMessageChunk::KIND,
-            kind: Kind::Text,
+            kind: ChunkKind::Text,
             id: chunk.message_id.map(MessageId::into_string),
             role: chunk.role,
             name: chunk.name,
@@ -369,7 +369,7 @@ impl From<ToolCallChunk> for Chunk {
     fn from(chunk: ToolCallChunk) -> Self {
         Self {
             event: ToolCallChunk::KIND,
-            kind: Kind::Tool,
+            kind: ChunkKind::Tool,
             id: chunk.tool_call_id.map(ToolCallId::into_string),
             role: None,
             name: chunk.tool_call_name,
@@ -384,7 +384,7 @@ impl From<ReasoningMessageChunk> for Chunk {
     fn from(chunk: ReasoningMessageChunk) -> Self {
         Self {
             event: ReasoningMessageChunk::KIND,
-            kind: Kind::Reasoning,
+            kind: ChunkKind::Reasoning,
             id: chunk.message_id.map(MessageId::into_string),
             role: None,
             name: None,

@@ -1,6 +1,6 @@
 use super::chunks::Lanes;
 use super::compatibility::Compatibility;
-use super::delta::{Delta, Kind};
+use super::delta::{Delta, DeltaKind};
 use super::enforcement::{self, Unknown, Warnings};
 use crate::dialect::error::StreamError;
 use crate::dialect::template::{Fit, FrameReader, Gap, Templates};
@@ -140,7 +140,7 @@ impl Decoder {
 
 impl FrameReader for Decoder {
     /// And the id of what it is of.
-    type Kind = (Kind, String);
+    type DeltaKind = (DeltaKind, String);
 
     const PASSES_EMPTY: bool = false;
 
@@ -154,7 +154,7 @@ impl FrameReader for Decoder {
 
     fn piece(
         &mut self,
-        fit: Fit<'_, (Kind, String)>,
+        fit: Fit<'_, (DeltaKind, String)>,
         sink: &mut dyn Sink,
     ) -> Result<bool, DecodeError> {
         let (kind, id) = fit.kind;
@@ -165,7 +165,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<(Kind, String)>,
+        templates: &mut Templates<(DeltaKind, String)>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         if self.is_protobuf {

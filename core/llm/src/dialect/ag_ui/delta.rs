@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// A frame that is one delta, with no field besides.
 #[derive(Debug)]
 pub(super) struct Delta<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: DeltaKind,
     pub(super) id: Cow<'a, str>,
     pub(super) text: Cow<'a, str>,
     /// The text as it stands in the frame.
@@ -19,7 +19,7 @@ pub(super) struct Delta<'a> {
 
 /// What a delta is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum DeltaKind {
     Text,
     Reasoning,
     Arguments,
@@ -45,9 +45,11 @@ impl<'a> Delta<'a> {
         let wire: Wire<'a> = serde_json::from_str(frame).ok()?;
         let text = |raw| string(Some(raw)).ok().flatten();
         let (kind, id, other) = match text(wire.kind)?.as_ref() {
-            TextMessageContent::KIND => (Kind::Text, wire.message_id, wire.tool_call_id),
-            ReasoningMessageContent::KIND => (Kind::Reasoning, wire.message_id, wire.tool_call_id),
-            ToolCallArgs::KIND => (Kind::Arguments, wire.tool_call_id, wire.message_id),
+            TextMessageContent::KIND => (DeltaKind::Text, wire.message_id, wire.tool_call_id),
+            ReasoningMessageContent::KIND => {
+                (DeltaKind::Reasoning, wire.message_id, wire.tool_call_id)
+            }
+            ToolCallArgs::KIND => (DeltaKind::Arguments, wire.tool_call_id, wire.message_id),
             _ => return None,
         };
         if other.is_some() {
@@ -62,7 +64,7 @@ impl<'a> Delta<'a> {
     }
 }
 
-impl Kind {
+impl DeltaKind {
     /// The event of a delta.
     pub(super) fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
         match self {

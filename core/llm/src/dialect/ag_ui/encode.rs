@@ -27,7 +27,7 @@ struct Input<'a> {
     protocol_version: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_run_id: Option<&'a str>,
-    state: State<'a>,
+    state: AgentState<'a>,
     messages: Messages<'a>,
     tools: Vec<Tool<'a>>,
     context: Vec<Closed<'a, Context>>,
@@ -52,15 +52,15 @@ impl Serialize for Messages<'_> {
             .said
             .iter()
             .filter(|message| !matches!(message, Message::Activity(_)));
-        serializer.collect_seq(self.instructions.iter().chain(said).map(Said))
+        serializer.collect_seq(self.instructions.iter().chain(said).map(CleanMessage))
     }
 }
 
 /// A message without what AG-UI 1.0 does not know of it. Arguments that say nothing are an empty object, as the tool got
 /// them: some agents take no other.
-struct Said<'a>(&'a Message);
+struct CleanMessage<'a>(&'a Message);
 
-impl Serialize for Said<'_> {
+impl Serialize for CleanMessage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut message = serde_json::to_value(self.0).map_err(serde::ser::Error::custom)?;
         strip(&mut message, &MESSAGE);
@@ -77,9 +77,9 @@ impl Serialize for Said<'_> {
 }
 
 /// Any JSON but null, for which an empty object stands.
-struct State<'a>(&'a Value);
+struct AgentState<'a>(&'a Value);
 
-impl Serialize for State<'_> {
+impl Serialize for AgentState<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Null => json!({}).serialize(serializer),
@@ -168,7 +168,7 @@ impl Encode for Encoder {
             run_id: &request.ids.run_id,
             protocol_version: (!options.is_before_1_0).then_some(PROTOCOL_VERSION),
             parent_run_id: request.parent_run_id.map(|id| id.as_str()),
-            state: State(request.state),
+            state: AgentState(request.state),
             messages: Messages {
                 instructions: request.instructions.map(|text| {
                     Message::System(TextualMessage {

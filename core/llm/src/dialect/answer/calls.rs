@@ -1,7 +1,7 @@
 //! The calls of an answer: each begins, brings its arguments, and ends.
 
 use super::super::{AnswerLimit, DecodeError, Sink};
-use super::{Answer, whole};
+use super::{AnswerWriter, whole};
 use crate::event::{EventRef, REPLACED, ToolCallEnd, ToolCallResult, ToolCallStart, Violation};
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub(in super::super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
     Err(AnswerLimit::Calls { max: MOST_CALLS })
 }
 
-impl Answer {
+impl AnswerWriter {
     /// Whether so many more calls may begin: for frames with several, which must give all their events or none.
     pub(in super::super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
         Ok(check_calls(self.calls.len().saturating_add(more))?)

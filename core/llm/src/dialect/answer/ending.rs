@@ -2,7 +2,7 @@
 
 use super::super::Sink;
 use super::super::error::{ApiErrorKind, StreamError};
-use super::{Answer, Phase, whole, with_metadata};
+use super::{AnswerWriter, Phase, whole, with_metadata};
 use crate::event::{Common, Metadata, RunFinished, TokenUsage, Violation};
 
 /// What is said of an answer that ends without a reason.
@@ -27,7 +27,7 @@ pub(in super::super) fn no_answer() -> StreamError {
     )
 }
 
-impl Answer {
+impl AnswerWriter {
     /// Names the model in the usage, once both are known.
     pub(in super::super) fn name_usage(&mut self) {
         if let Some(usage) = &mut self.usage

@@ -1,11 +1,11 @@
 //! What the provider wants back with a part of the answer: as an event, marked with who may read it.
 
 use super::super::{Dialect, Sink, sealed};
-use super::{Answer, whole};
+use super::{AnswerWriter, whole};
 use crate::event::{EncryptedValueSubtype, ReasoningEncryptedValue, Violation};
 use serde::Serialize;
 
-impl Answer {
+impl AnswerWriter {
     /// What the provider wants back with the open or last stretch of reasoning; one without text begins if there is
     /// none.
     pub(in super::super) fn seal_reasoning<T: Serialize + ?Sized>(

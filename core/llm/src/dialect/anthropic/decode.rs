@@ -1,4 +1,4 @@
-use super::super::answer::{Answer, no_call};
+use super::super::answer::{AnswerWriter, no_call};
 use super::super::encoding::arguments;
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Gap, Templates};
@@ -29,7 +29,7 @@ fn is_zero(count: &usize) -> bool {
 
 /// What a frame may bring a piece of, and nothing besides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum DeltaKind {
     Text,
     Thinking,
     /// The input of the tool in the block with this index.
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
 /// It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
-    answer: Answer,
+    answer: AnswerWriter,
     blocks: Blocks,
     layout: Layout,
     /// Whether the message that text goes on in has calls, so that nothing may be added to it.
@@ -57,7 +57,7 @@ pub(crate) struct Decoder {
 impl Decoder {
     pub(crate) fn new(ids: HopIds) -> Self {
         Self {
-            answer: Answer::new(ids),
+            answer: AnswerWriter::new(ids),
             blocks: Blocks::default(),
             layout: Layout::default(),
             called: false,
@@ -70,7 +70,7 @@ impl Decoder {
     fn event(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
@@ -112,9 +112,9 @@ impl Decoder {
             }
             StreamEvent::Delta { index, piece } => {
                 let said = match &piece {
-                    Piece::Text(text) => Some((Kind::Text, text)),
-                    Piece::Thinking(text) => Some((Kind::Thinking, text)),
-                    Piece::Input(text) => Some((Kind::Input(index), text)),
+                    Piece::Text(text) => Some((DeltaKind::Text, text)),
+                    Piece::Thinking(text) => Some((DeltaKind::Thinking, text)),
+                    Piece::Input(text) => Some((DeltaKind::Input(index), text)),
                     _ => None,
                 };
                 if let Some((kind, text)) = said {
@@ -470,7 +470,7 @@ impl Decoder {
 }
 
 impl FrameReader for Decoder {
-    type Kind = Kind;
+    type DeltaKind = DeltaKind;
 
     fn takes_pieces(&self) -> bool {
         self.answer.is_running()
@@ -488,11 +488,11 @@ impl FrameReader for Decoder {
         Some(self.fail(StreamError::read(data), sink))
     }
 
-    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+    fn piece(&mut self, fit: Fit<'_, DeltaKind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match *fit.kind {
-            Kind::Text => self.text(fit.text, sink)?,
-            Kind::Thinking => self.thinking(fit.text, sink)?,
-            Kind::Input(index) => self.input(index, fit.text, sink)?,
+            DeltaKind::Text => self.text(fit.text, sink)?,
+            DeltaKind::Thinking => self.thinking(fit.text, sink)?,
+            DeltaKind::Input(index) => self.input(index, fit.text, sink)?,
         }
         Ok(true)
     }
@@ -500,7 +500,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         self.event(frame, templates, sink)

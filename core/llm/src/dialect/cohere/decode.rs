@@ -1,9 +1,9 @@
-use super::super::answer::{Answer, no_call};
+use super::super::answer::{AnswerWriter, no_call};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Gap, Templates};
 use super::super::{DecodeError, HopIds, Sink};
 use super::TOOL_PLAN;
-use super::frame::{End, Kind, Piece, Said};
+use super::frame::{AnswerEnd, DeltaKind, FrameContent, Piece};
 use crate::event::{Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Decodes its streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
-    answer: Answer,
+    answer: AnswerWriter,
     /// Whether the tool plan is what is being said.
     planning: bool,
     /// Where the call with a wire index is. The index is the peer's number: a key, never a place.
@@ -32,7 +32,7 @@ struct Waiting {
 impl Decoder {
     pub(crate) fn new(ids: HopIds) -> Self {
         Self {
-            answer: Answer::new(ids),
+            answer: AnswerWriter::new(ids),
             planning: false,
             calls: BTreeMap::new(),
             waiting: None,
@@ -43,7 +43,7 @@ impl Decoder {
     fn whole(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
@@ -54,14 +54,14 @@ impl Decoder {
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         // A name that is not UTF-8 is none that is known.
         let event = std::str::from_utf8(frame.event).unwrap_or_default();
-        let said = Said::read(event, text).map_err(|error| json(error.to_string()))?;
+        let said = FrameContent::read(event, text).map_err(|error| json(error.to_string()))?;
         if let Some((kind, text)) = said.piece() {
             templates.learn(frame, [(Gap::Text, Some(text))], || kind);
         }
         if let Some(Waiting { index, name }) = self.waiting.take() {
             // An id that comes after the name comes before anything else.
             let id = match &said {
-                Said::CallDelta {
+                FrameContent::CallDelta {
                     index: other, id, ..
                 } if *other == index => id.as_deref(),
                 _ => None,
@@ -69,12 +69,12 @@ impl Decoder {
             self.begin(index, id, &name, sink)?;
         }
         match said {
-            Said::Nothing => {}
-            Said::Start { id } => {
+            FrameContent::Nothing => {}
+            FrameContent::Start { id } => {
                 self.answer.name(id);
                 self.answer.start(sink)?;
             }
-            Said::Pieces(pieces) => {
+            FrameContent::Pieces(pieces) => {
                 self.answer.start(sink)?;
                 for piece in &pieces {
                     match piece {
@@ -84,11 +84,11 @@ impl Decoder {
                     }?;
                 }
             }
-            Said::ContentEnd => {
+            FrameContent::ContentEnd => {
                 self.planning = false;
                 self.answer.close(sink)?;
             }
-            Said::CallStart {
+            FrameContent::CallStart {
                 index,
                 id,
                 name,
@@ -106,25 +106,25 @@ impl Decoder {
                 }
                 None => sink.warning("a tool call without a name was left out: no tool can run it"),
             },
-            Said::CallDelta {
+            FrameContent::CallDelta {
                 index, arguments, ..
             } => match (self.slot(index), arguments) {
                 (_, None) => {}
                 (Some(slot), Some(arguments)) => self.answer.arguments(slot, &arguments, sink)?,
                 (None, Some(_)) => sink.warning("arguments for a tool call that never began"),
             },
-            Said::CallEnd { index } => {
+            FrameContent::CallEnd { index } => {
                 if let Some(slot) = self.slot(index) {
                     self.answer.end_call(slot, sink)?;
                 }
             }
-            Said::Citations(citations) => {
+            FrameContent::Citations(citations) => {
                 for citation in citations {
                     self.answer.custom("citation", citation, sink)?;
                 }
             }
-            Said::End(end) => self.finish(end, sink)?,
-            Said::Error(failure) => self.fail(failure, sink)?,
+            FrameContent::AnswerEnd(end) => self.finish(end, sink)?,
+            FrameContent::Error(failure) => self.fail(failure, sink)?,
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Decoder {
         self.answer.reasoning(delta, sink)
     }
 
-    fn finish(&mut self, end: End, sink: &mut dyn Sink) -> Result<(), Violation> {
+    fn finish(&mut self, end: AnswerEnd, sink: &mut dyn Sink) -> Result<(), Violation> {
         self.answer.stop_reason = end.finish_reason;
         self.answer.usage = end.usage.or(self.answer.usage.take());
         match end.failure {
@@ -196,7 +196,7 @@ impl Decoder {
 
 /// The provider always says that it is done, so a body without that was cut off.
 impl FrameReader for Decoder {
-    type Kind = Kind;
+    type DeltaKind = DeltaKind;
 
     fn takes_pieces(&self) -> bool {
         self.answer.is_running() && self.waiting.is_none()
@@ -214,12 +214,12 @@ impl FrameReader for Decoder {
         Ok(self.answer.fail(error, sink)?)
     }
 
-    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+    fn piece(&mut self, fit: Fit<'_, DeltaKind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match *fit.kind {
-            Kind::Text => self.text(fit.text, sink)?,
-            Kind::Thinking => self.thinking(fit.text, sink)?,
-            Kind::ToolPlan => self.tool_plan(fit.text, sink)?,
-            Kind::Arguments(index) => match self.slot(index) {
+            DeltaKind::Text => self.text(fit.text, sink)?,
+            DeltaKind::Thinking => self.thinking(fit.text, sink)?,
+            DeltaKind::ToolPlan => self.tool_plan(fit.text, sink)?,
+            DeltaKind::Arguments(index) => match self.slot(index) {
                 Some(slot) => self.answer.arguments(slot, fit.text, sink)?,
                 None => return Ok(false),
             },
@@ -230,7 +230,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         self.whole(frame, templates, sink)

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 // One at a time, on the stack.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
-pub(super) enum Said<'a> {
+pub(super) enum FrameContent<'a> {
     /// Nothing that is read.
     Nothing,
     /// The answer begins.
@@ -44,7 +44,7 @@ pub(super) enum Said<'a> {
     /// Where pieces of the text come from.
     Citations(Vec<Value>),
     /// The answer is over.
-    End(End),
+    AnswerEnd(AnswerEnd),
     /// The provider says that it failed.
     Error(StreamError),
 }
@@ -58,7 +58,7 @@ pub(super) enum Piece<'a> {
 
 /// What a frame may bring a piece of, and nothing besides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum DeltaKind {
     Text,
     Thinking,
     ToolPlan,
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
 
 /// How an answer ends.
 #[derive(Debug, Default)]
-pub(super) struct End {
+pub(super) struct AnswerEnd {
     pub(super) finish_reason: Option<String>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) failure: Option<StreamError>,
@@ -158,7 +158,7 @@ struct WireTokens<'a> {
     reasoning_tokens: Raw<'a>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> FrameContent<'a> {
     /// Reads a frame. `event` is its name, for a frame that has no type of its own.
     pub(super) fn read(event: &str, data: &'a str) -> Result<Self, Error> {
         if !data.trim_start().starts_with('{') {
@@ -229,9 +229,9 @@ impl<'a> Said<'a> {
                 let all = all.into_iter().map(|raw| serde_json::from_str(raw.get()));
                 Self::Citations(all.collect::<Result<_, _>>()?)
             }
-            "message-end" => Self::End(match &delta {
+            "message-end" => Self::AnswerEnd(match &delta {
                 Some(delta) => delta.end()?,
-                None => End::default(),
+                None => AnswerEnd::default(),
             }),
             "error" => Self::Error(StreamError::read(data.as_bytes())),
             _ => StreamError::foreign(data).map_or(Self::Nothing, Self::Error),
@@ -239,22 +239,22 @@ impl<'a> Said<'a> {
     }
 
     /// The one piece that it brings, if there is nothing besides.
-    pub(super) fn piece(&self) -> Option<(Kind, &'a RawValue)> {
+    pub(super) fn piece(&self) -> Option<(DeltaKind, &'a RawValue)> {
         match self {
             Self::Pieces(pieces) => match pieces.as_slice() {
-                [Piece::Text(text)] => Some((Kind::Text, text.raw)),
-                [Piece::Thinking(text)] => Some((Kind::Thinking, text.raw)),
-                [Piece::ToolPlan(text)] => Some((Kind::ToolPlan, text.raw)),
+                [Piece::Text(text)] => Some((DeltaKind::Text, text.raw)),
+                [Piece::Thinking(text)] => Some((DeltaKind::Thinking, text.raw)),
+                [Piece::ToolPlan(text)] => Some((DeltaKind::ToolPlan, text.raw)),
                 _ => None,
             },
-            Self::CallDelta { index, raw, .. } => Some((Kind::Arguments(*index), (*raw)?)),
+            Self::CallDelta { index, raw, .. } => Some((DeltaKind::Arguments(*index), (*raw)?)),
             _ => None,
         }
     }
 }
 
 impl WireDelta<'_> {
-    fn end(&self) -> Result<End, Error> {
+    fn end(&self) -> Result<AnswerEnd, Error> {
         let finish_reason = text(self.finish_reason)?;
         let error = text(self.error)?;
         let failed = error.is_some()
@@ -272,7 +272,7 @@ impl WireDelta<'_> {
             );
             StreamError::new(message, code.map(Cow::into_owned))
         });
-        Ok(End {
+        Ok(AnswerEnd {
             finish_reason: finish_reason.map(Cow::into_owned),
             usage: read_usage(self.usage)?,
             failure,

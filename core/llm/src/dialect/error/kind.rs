@@ -7,10 +7,10 @@
 //! <https://docs.together.ai/docs/error-codes>, <https://docs.fireworks.ai/guides/inference-error-codes>,
 //! <https://docs.x.ai/docs/key-information/debugging>, <https://docs.ollama.com/api/errors>.
 
-use super::ApiErrorKind::{self as Kind, *};
+use super::ApiErrorKind::{self, *};
 use super::body::Report;
 
-pub(super) fn of(status: u16, report: &Report) -> Kind {
+pub(super) fn of(status: u16, report: &Report) -> ApiErrorKind {
     let by_words = of_words(report);
     let by_status = of_status(status).or_else(|| {
         // An answer that looked well to HTTP says its status in the body.
@@ -29,7 +29,7 @@ pub(super) fn of(status: u16, report: &Report) -> Kind {
 }
 
 /// Nothing for a status that only says that something is wrong with the request, or that nothing is.
-fn of_status(status: u16) -> Option<Kind> {
+fn of_status(status: u16) -> Option<ApiErrorKind> {
     Some(match status {
         401 | 403 => Authentication,
         402 | 429 => RateLimit,
@@ -44,7 +44,7 @@ fn of_status(status: u16) -> Option<Kind> {
 }
 
 /// By the provider's codes and words alone; `None` if they say nothing.
-pub(super) fn of_words(report: &Report) -> Option<Kind> {
+pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
     let by_number = || {
         let mut codes = report.terms.iter().filter_map(|term| term.parse().ok());
         codes.find_map(of_status)
@@ -168,7 +168,7 @@ const NO_KEY: &[&str] = &[
 
 const TOO_MANY: &[&str] = &["rate limit", "rate-limit", "too many requests"];
 
-fn of_code(code: &str) -> Option<Kind> {
+fn of_code(code: &str) -> Option<ApiErrorKind> {
     Some(match code {
         "context_length_exceeded"
         | "context_window_exceeded"

@@ -3,7 +3,7 @@
 use super::super::mend;
 use super::body::{Report, excerpt};
 use super::kind::{self, is_of_server};
-use super::{ApiErrorKind as Kind, log_unread_output};
+use super::{ApiErrorKind, log_unread_output};
 use crate::event::{Common, ERROR_KIND, Metadata, RETRY_AFTER_MS, RunError, TokenUsage};
 use memchr::memmem;
 use serde_json::{Map, Value, json};
@@ -15,14 +15,18 @@ pub(in crate::dialect) struct StreamError {
     pub(in crate::dialect) message: String,
     pub(in crate::dialect) code: Option<String>,
     /// The kind of error, by everything that the peer said of it.
-    kind: Option<Kind>,
+    kind: Option<ApiErrorKind>,
     /// The wait that the peer asks for.
     retry_after: Option<Duration>,
 }
 
 impl StreamError {
     /// An error of this kind that the peer did not report itself.
-    pub(in crate::dialect) fn of_kind(kind: Kind, code: &str, message: impl Into<String>) -> Self {
+    pub(in crate::dialect) fn of_kind(
+        kind: ApiErrorKind,
+        code: &str,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             message: message.into(),
             code: Some(code.to_owned()),
@@ -273,24 +277,28 @@ mod tests {
         for (text, expected) in [
             (
                 r#"error: {"code":400,"message":"too big","type":"exceed_context_size_error"}"#,
-                said("too big", Some("400"), Some(Kind::ContextTooLong)),
+                said("too big", Some("400"), Some(ApiErrorKind::ContextTooLong)),
             ),
             ("error: gone", said("gone", None, None)),
             (
                 "{\n  \"error\": {\n    \"code\": 429, \"message\": \"No\"}\n}",
-                said("No", Some("429"), Some(Kind::RateLimit)),
+                said("No", Some("429"), Some(ApiErrorKind::RateLimit)),
             ),
             (
                 "[{\"error\": {\"code\": 503, \"message\": \"No\"}}]",
-                said("No", Some("503"), Some(Kind::Unavailable)),
+                said("No", Some("503"), Some(ApiErrorKind::Unavailable)),
             ),
             (
                 "<html>\n<head><title>502 Bad\n Gateway</title></head>",
-                said("502 Bad Gateway", Some("502"), Some(Kind::Unavailable)),
+                said(
+                    "502 Bad Gateway",
+                    Some("502"),
+                    Some(ApiErrorKind::Unavailable),
+                ),
             ),
             (
                 "<!DOCTYPE html><TITLE lang=en>Too many requests</TITLE>",
-                said("Too many requests", None, Some(Kind::RateLimit)),
+                said("Too many requests", None, Some(ApiErrorKind::RateLimit)),
             ),
             (
                 "upstream connect error or disconnect/reset before headers",

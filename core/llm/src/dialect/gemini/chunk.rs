@@ -29,13 +29,13 @@ pub(super) struct Chunk<'a> {
 
 /// What a chunk may bring a piece of, with counts and nothing besides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct DeltaKind {
     pub(super) is_thought: bool,
     /// Which counts are there.
     has: [bool; COUNTS],
 }
 
-impl Kind {
+impl DeltaKind {
     /// The usage that these counts are, if there is any.
     pub(super) fn usage(&self, counts: &[u64; COUNTS]) -> Option<TokenUsage> {
         usage(array::from_fn(|at| self.has[at].then_some(counts[at])))
@@ -240,7 +240,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// The one piece that it brings, if there is nothing besides but counts.
-    pub(super) fn piece(&self) -> Option<(Kind, [(Gap, Raw<'a>); COUNTS + 1])> {
+    pub(super) fn piece(&self) -> Option<(DeltaKind, [(Gap, Raw<'a>); COUNTS + 1])> {
         if self.stop_reason.is_some() || self.error.is_some() {
             return None;
         }
@@ -262,7 +262,7 @@ impl<'a> Chunk<'a> {
             (Gap::Count(3), d),
             (Gap::Count(4), e),
         ];
-        Some((Kind { is_thought, has }, gaps))
+        Some((DeltaKind { is_thought, has }, gaps))
     }
 
     fn candidate(&mut self, candidate: &WireCandidate<'a>) -> Result<(), Error> {

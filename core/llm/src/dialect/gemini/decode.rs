@@ -1,8 +1,8 @@
-use super::super::answer::Answer;
+use super::super::answer::AnswerWriter;
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{DecodeError, Dialect, HopIds, Sink};
-use super::chunk::{Call, Chunk, Kind, Piece, Signed};
+use super::chunk::{Call, Chunk, DeltaKind, Piece, Signed};
 use super::partial::Assembly;
 use super::seal::Seal;
 use crate::event::{ContentPart, TokenUsage, Violation};
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 /// It holds no text but the arguments of a call that comes in pieces, and the last signatures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
-    answer: Answer,
+    answer: AnswerWriter,
     last: Last,
     /// The arguments of the call that comes in pieces.
     assembly: Option<Assembly>,
@@ -42,7 +42,7 @@ enum What {
 
 /// What a frame comes to, now that the calls in pieces are put together.
 enum Step<'a> {
-    Said(Piece<'a>),
+    Emit(Piece<'a>),
     /// A call begins, without its arguments.
     Begin(Call<'a>),
     /// The signature of the call that has begun.
@@ -55,7 +55,7 @@ enum Step<'a> {
 impl Decoder {
     pub(crate) fn new(ids: HopIds) -> Self {
         Self {
-            answer: Answer::new(ids),
+            answer: AnswerWriter::new(ids),
             last: Last {
                 what: What::Nothing,
                 seal: Seal::default(),
@@ -69,7 +69,7 @@ impl Decoder {
     fn chunk(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         let data = frame.data.trim_ascii();
@@ -127,7 +127,7 @@ impl Decoder {
                     calls += usize::from(call.name.is_some());
                     self.call_steps(call, &mut steps)?;
                 }
-                piece => steps.push(Step::Said(piece)),
+                piece => steps.push(Step::Emit(piece)),
             }
         }
         self.answer.room_for_calls(calls)?;
@@ -175,17 +175,17 @@ impl Decoder {
 
     fn step(&mut self, step: Step<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         match step {
-            Step::Said(Piece::Text(signed)) => {
+            Step::Emit(Piece::Text(signed)) => {
                 self.text(&signed.text, sink)?;
                 self.sign_text(signed, sink)?;
             }
-            Step::Said(Piece::Thought(signed)) => {
+            Step::Emit(Piece::Thought(signed)) => {
                 self.thought(&signed.text, sink)?;
                 self.sign_thought(signed, sink)?;
             }
-            Step::Said(Piece::Custom(name, value)) => self.answer.custom(name, value, sink)?,
-            Step::Said(Piece::Kept(name, part)) => self.keep(name, part, sink)?,
-            Step::Begin(call) | Step::Said(Piece::Call(call)) => {
+            Step::Emit(Piece::Custom(name, value)) => self.answer.custom(name, value, sink)?,
+            Step::Emit(Piece::Kept(name, part)) => self.keep(name, part, sink)?,
+            Step::Begin(call) | Step::Emit(Piece::Call(call)) => {
                 let name = call.name.unwrap_or_default();
                 let slot = self.answer.begin_call(call.id.as_deref(), &name, sink)?;
                 self.open_call = Some(slot);
@@ -325,7 +325,7 @@ fn made(name: &str, content: &Value) -> Option<ContentPart> {
     let text = |field: &str| content.get(field).and_then(Value::as_str);
     let (media_type, data) = (text("mimeType")?, text("data")?);
     let is_data = name == "inlineData" && !data.is_empty();
-    is_data.then(|| ContentPart::of_data(data, media_type))
+    is_data.then(|| ContentPart::from_base64(data, media_type))
 }
 
 fn owned(text: Option<Cow<'_, str>>) -> Option<Cow<'static, str>> {
@@ -333,7 +333,7 @@ fn owned(text: Option<Cow<'_, str>>) -> Option<Cow<'static, str>> {
 }
 
 impl FrameReader for Decoder {
-    type Kind = Kind;
+    type DeltaKind = DeltaKind;
 
     fn takes_pieces(&self) -> bool {
         self.answer.is_running()
@@ -353,7 +353,7 @@ impl FrameReader for Decoder {
         Ok(self.answer.fail(error, sink)?)
     }
 
-    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+    fn piece(&mut self, fit: Fit<'_, DeltaKind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         if let Some(usage) = fit.kind.usage(fit.counts) {
             self.count(usage);
         }
@@ -367,7 +367,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         self.chunk(frame, templates, sink)

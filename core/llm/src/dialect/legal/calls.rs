@@ -13,7 +13,7 @@ const NO_RESULT: &str = "There is no result: the call was not carried out to its
 /// What the model says until someone else speaks: what the formats have as one answer. Results may stand within it: in
 /// the history they are right behind the message with their call, though the model went on before it saw them.
 #[derive(Default)]
-struct Answer {
+struct AnswerSpan {
     /// The run of the hop that it comes from, if its messages say so.
     run: Option<String>,
     /// Where its last message is that is sent: one that says something or asks for a tool, or what the model thought
@@ -78,8 +78,8 @@ fn asked_before(history: &History<'_>, count: usize) -> Vec<ToolCallId> {
 }
 
 /// The answers of a history with the places of their calls' results, and for each message the answer it is part of.
-fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
-    let mut answers: Vec<Answer> = Vec::new();
+fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<AnswerSpan>, Vec<Option<usize>>) {
+    let mut answers: Vec<AnswerSpan> = Vec::new();
     let mut places = vec![None; history.len()];
     let mut open = OpenCalls::default();
     let mut is_open = false;
@@ -92,7 +92,7 @@ fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<Answer>, Vec<Option
                     !answer.has_results || (run.is_some() && run == answer.run.as_deref())
                 });
             if !goes_on {
-                answers.push(Answer::default());
+                answers.push(AnswerSpan::default());
             }
             let place = answers.len().saturating_sub(1);
             places[at] = Some(place);

@@ -35,6 +35,8 @@ mod open_calls;
 mod rules;
 mod turns;
 
+// For the checks of `stepwell-core`. They are hidden because they may change in any release.
+#[doc(hidden)]
 pub use media::{garbled, taken, untaken};
 pub use rules::{CallIds, Charset, Rules, ToolNames};
 
@@ -82,10 +84,10 @@ impl ModelRequest<'_> {
     ///
     /// ```
     /// use serde_json::Value;
-    /// use stepwell_core::Timestamp;
-    /// use stepwell_core::dialect::{GenerationSettings, HopIds, ModelRequest};
-    /// use stepwell_core::event::Message;
-    /// use stepwell_core::provider;
+    /// use stepwell_llm::Timestamp;
+    /// use stepwell_llm::dialect::{GenerationSettings, HopIds, ModelRequest};
+    /// use stepwell_llm::event::Message;
+    /// use stepwell_llm::provider;
     ///
     /// let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", None, Some("the key".into()))?;
     /// let request = ModelRequest {
@@ -110,7 +112,9 @@ impl ModelRequest<'_> {
         self.with_offer(&offer)
     }
 
-    /// The same with what the endpoint was found to take before.
+    /// Builds the request from an offer that is shared by all requests of a run.
+    #[doc(hidden)]
+    #[must_use]
     pub fn with_offer(&self, offer: &Offer) -> HttpRequest {
         let mut rules = Rules::of(self.endpoint);
         rules.may_leave_calls_open &= !self.resume.is_empty();

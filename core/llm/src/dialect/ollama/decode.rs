@@ -1,8 +1,8 @@
-use super::super::answer::Answer;
+use super::super::answer::AnswerWriter;
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{DecodeError, HopIds, Sink};
-use super::line::{Kind, Line};
+use super::line::{DeltaKind, Line};
 use crate::event::TokenUsage;
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// Decodes Ollama's streams. It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
-    answer: Answer,
+    answer: AnswerWriter,
 }
 
 impl Decoder {
     pub(crate) fn new(ids: HopIds) -> Self {
         Self {
-            answer: Answer::new(ids),
+            answer: AnswerWriter::new(ids),
         }
     }
 
@@ -24,7 +24,7 @@ impl Decoder {
     fn line(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
@@ -70,7 +70,7 @@ impl Decoder {
 
 /// An answer ends with its last line; a body that ends without it was cut off.
 impl FrameReader for Decoder {
-    type Kind = Kind;
+    type DeltaKind = DeltaKind;
 
     fn takes_pieces(&self) -> bool {
         self.answer.is_running()
@@ -80,10 +80,10 @@ impl FrameReader for Decoder {
         self.answer.is_over()
     }
 
-    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+    fn piece(&mut self, fit: Fit<'_, DeltaKind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match fit.kind {
-            Kind::Content => self.answer.text(fit.text, sink)?,
-            Kind::Thinking => self.answer.reasoning(fit.text, sink)?,
+            DeltaKind::Content => self.answer.text(fit.text, sink)?,
+            DeltaKind::Thinking => self.answer.reasoning(fit.text, sink)?,
         }
         Ok(true)
     }
@@ -91,7 +91,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         self.line(frame, templates, sink)

@@ -26,7 +26,7 @@ pub(super) struct Line<'a> {
 
 /// What a line may bring a piece of, and nothing besides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum DeltaKind {
     Content,
     Thinking,
 }
@@ -133,13 +133,13 @@ impl<'a> Line<'a> {
 
 impl<'a> Line<'a> {
     /// The one piece that it brings, if there is nothing besides, with what may be another in the next line.
-    pub(super) fn piece(&self) -> Option<(Kind, [(Gap, Raw<'a>); 2])> {
+    pub(super) fn piece(&self) -> Option<(DeltaKind, [(Gap, Raw<'a>); 2])> {
         if !self.calls.is_empty() || self.done.is_some() || self.error.is_some() {
             return None;
         }
         let (kind, text) = match (&self.content, &self.thinking) {
-            (Some(text), None) => (Kind::Content, text),
-            (None, Some(text)) => (Kind::Thinking, text),
+            (Some(text), None) => (DeltaKind::Content, text),
+            (None, Some(text)) => (DeltaKind::Thinking, text),
             _ => return None,
         };
         let gaps = [(Gap::Text, Some(text.raw)), (Gap::Passed, self.created_at)];

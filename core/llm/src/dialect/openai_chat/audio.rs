@@ -64,7 +64,7 @@ impl Audio {
         file.extend(b"data");
         file.extend(size.to_le_bytes());
         file.extend(samples);
-        ContentPart::of_data(&STANDARD.encode(file), "audio/wav")
+        ContentPart::from_base64(&STANDARD.encode(file), "audio/wav")
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Chunk<'a> {
 
 /// What a chunk may bring a piece of, and nothing besides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum DeltaKind {
     Content,
     Reasoning(Field),
     /// The arguments of the call with this index.
@@ -249,7 +249,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// The one piece that it brings, if there is nothing besides, with what may be another in the next chunk.
-    pub(super) fn piece(&self) -> Option<(Kind, [(Gap, Raw<'a>); 6])> {
+    pub(super) fn piece(&self) -> Option<(DeltaKind, [(Gap, Raw<'a>); 6])> {
         let is_more = !self.citations.is_empty()
             || !self.reasoning_details.is_empty()
             || self.finish_reason.is_some()
@@ -258,9 +258,9 @@ impl<'a> Chunk<'a> {
             || self.error.is_some();
         let (kind, raw) = match (self.pieces.as_slice(), self.fragments.as_slice()) {
             _ if is_more => return None,
-            ([Piece::Content(text)], []) => (Kind::Content, text.raw),
-            ([Piece::Reasoning(field, text)], []) => (Kind::Reasoning(*field), text.raw),
-            ([], [fragment]) => (Kind::Arguments(fragment.goes_on()?), fragment.raw?),
+            ([Piece::Content(text)], []) => (DeltaKind::Content, text.raw),
+            ([Piece::Reasoning(field, text)], []) => (DeltaKind::Reasoning(*field), text.raw),
+            ([], [fragment]) => (DeltaKind::Arguments(fragment.goes_on()?), fragment.raw?),
             _ => return None,
         };
         let [a, b, c, d, e] = self.passed.map(|raw| (Gap::Passed, raw));

@@ -1,11 +1,11 @@
 use super::super::answer::{NO_STOP_REASON, is_zero, no_answer, no_call, whole};
 use super::super::error::StreamError;
-use super::super::said::{Said, Whole};
 use super::super::template::{Fit, FrameReader, Templates};
+use super::super::text_digest::{TextDigest, Whole};
 use super::super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
 use super::audio::Audio;
 use super::calls::Calls;
-use super::chunk::{Chunk, Kind, Piece};
+use super::chunk::{Chunk, DeltaKind, Piece};
 use super::reasoning::Reasoning;
 use crate::MessageId;
 use crate::event::{
@@ -50,7 +50,7 @@ pub(crate) struct Decoder {
     audio: Audio,
     /// What the message has said so far, of a server that sends it in place of deltas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    message: Option<Said>,
+    message: Option<TextDigest>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl Decoder {
     fn chunk(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
@@ -185,7 +185,7 @@ impl Decoder {
                 return None;
             }
             None => {
-                self.message.insert(Said::default()).add(&text);
+                self.message.insert(TextDigest::default()).add(&text);
                 return None;
             }
         };
@@ -389,7 +389,7 @@ fn custom(name: &str, value: Value, sink: &mut dyn Sink) -> Result<(), Violation
 }
 
 impl FrameReader for Decoder {
-    type Kind = Kind;
+    type DeltaKind = DeltaKind;
 
     fn takes_pieces(&self) -> bool {
         self.phase == Phase::Running
@@ -410,11 +410,13 @@ impl FrameReader for Decoder {
         Some(self.fail(StreamError::read(data), sink))
     }
 
-    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+    fn piece(&mut self, fit: Fit<'_, DeltaKind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match *fit.kind {
-            Kind::Content => self.content(fit.text, sink)?,
-            Kind::Reasoning(field) => self.reasoning.delta(&self.ids, field, fit.text, sink)?,
-            Kind::Arguments(index) => match self.calls.begun(index) {
+            DeltaKind::Content => self.content(fit.text, sink)?,
+            DeltaKind::Reasoning(field) => {
+                self.reasoning.delta(&self.ids, field, fit.text, sink)?
+            }
+            DeltaKind::Arguments(index) => match self.calls.begun(index) {
                 Some(slot) => self.calls.arguments(slot, fit.text, sink)?,
                 None => return Ok(false),
             },
@@ -425,7 +427,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<Kind>,
+        templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         match frame.data.trim_ascii() {

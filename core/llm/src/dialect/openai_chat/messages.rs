@@ -13,9 +13,9 @@ use std::borrow::Cow;
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum ChatMessage<'a> {
-    Developer(Said<'a>),
-    System(Said<'a>),
-    User(Said<'a>),
+    Developer(TextMessage<'a>),
+    System(TextMessage<'a>),
+    User(TextMessage<'a>),
     Assistant(Assistant<'a>),
     Tool {
         tool_call_id: &'a str,
@@ -24,7 +24,7 @@ pub(super) enum ChatMessage<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Said<'a> {
+pub(super) struct TextMessage<'a> {
     content: Content<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -62,7 +62,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     let marks_prompt = quirks.cache_marks && request.settings.cache_prompt;
     let mut encoded = Vec::with_capacity(request.messages.len() + 1);
     if let Some(text) = request.instructions.filter(|text| !text.is_empty()) {
-        let mut said = Said::text(text, None);
+        let mut said = TextMessage::text(text, None);
         if marks_prompt {
             said.content.mark(plain_mark());
         }
@@ -80,7 +80,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
                 continue;
             }
             Message::Developer(message) => {
-                let said = Said::text(&message.content, message.name.as_deref());
+                let said = TextMessage::text(&message.content, message.name.as_deref());
                 let next = if quirks.no_developer_role {
                     ChatMessage::System(said)
                 } else {
@@ -89,11 +89,11 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
                 (next, &message.metadata)
             }
             Message::System(message) => {
-                let said = Said::text(&message.content, message.name.as_deref());
+                let said = TextMessage::text(&message.content, message.name.as_deref());
                 (ChatMessage::System(said), &message.metadata)
             }
             Message::User(message) => {
-                let said = Said {
+                let said = TextMessage {
                     content: Content::new(&message.content, quirks.cache_marks),
                     name: message.name.as_deref(),
                 };
@@ -137,7 +137,7 @@ impl ChatMessage<'_> {
     }
 }
 
-impl<'a> Said<'a> {
+impl<'a> TextMessage<'a> {
     fn text(text: &'a str, name: Option<&'a str>) -> Self {
         Self {
             content: Content::Text(text.into()),

@@ -27,11 +27,11 @@ pub(super) enum StreamEvent<'a> {
     /// A piece of an item.
     Piece(Piece<'a>),
     /// An annotation of a message's text.
-    Annotation(Place<'a>, Value),
+    Annotation(ItemRef<'a>, Value),
     /// An item begins.
-    Added(Place<'a>, WireItem<'a>),
+    Added(ItemRef<'a>, WireItem<'a>),
     /// An item is whole.
-    Done(Place<'a>, WireItem<'a>),
+    Done(ItemRef<'a>, WireItem<'a>),
     /// The answer is over.
     Over(Box<Outcome<'a>>),
     /// The provider failed.
@@ -40,7 +40,7 @@ pub(super) enum StreamEvent<'a> {
 
 /// Which item an event is about.
 #[derive(Debug, Default)]
-pub(super) struct Place<'a> {
+pub(super) struct ItemRef<'a> {
     pub(super) output_index: Option<u64>,
     pub(super) item_id: Option<Cow<'a, str>>,
 }
@@ -48,8 +48,8 @@ pub(super) struct Place<'a> {
 /// A piece of an item, or all of it.
 #[derive(Debug)]
 pub(super) struct Piece<'a> {
-    pub(super) place: Place<'a>,
-    pub(super) kind: Kind,
+    pub(super) place: ItemRef<'a>,
+    pub(super) kind: DeltaKind,
     pub(super) text: Cow<'a, str>,
     /// Whether this is the whole of what the deltas said, if any did.
     pub(super) is_whole: bool,
@@ -59,7 +59,7 @@ pub(super) struct Piece<'a> {
 
 /// What a piece is of; the number is its part's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DeltaKind {
     Text(u64),
     Refusal(u64),
     Thought(Thought),
@@ -251,10 +251,10 @@ impl<'a> StreamEvent<'a> {
         {
             let rest: Rest<'a> = serde_json::from_str(data)?;
             let whole = match kind {
-                Kind::Text(_) | Kind::Thought(_) => rest.text,
-                Kind::Refusal(_) => rest.refusal,
-                Kind::Arguments => rest.arguments,
-                Kind::Input => rest.input,
+                DeltaKind::Text(_) | DeltaKind::Thought(_) => rest.text,
+                DeltaKind::Refusal(_) => rest.refusal,
+                DeltaKind::Arguments => rest.arguments,
+                DeltaKind::Input => rest.input,
             };
             return piece(&head, kind, whole, true);
         }
@@ -353,30 +353,30 @@ fn read_usage(usage: &str) -> Option<TokenUsage> {
     usage::read(&serde_json::from_str::<Value>(usage).ok()?)
 }
 
-fn piece_kind(name: &str, head: &Head<'_>) -> Result<Option<Kind>, Error> {
+fn piece_kind(name: &str, head: &Head<'_>) -> Result<Option<DeltaKind>, Error> {
     let part = |raw| Ok::<_, Error>(index(raw)?.unwrap_or(0));
     let content = part(head.content_index)?;
     Ok(Some(match name {
-        "response.output_text" => Kind::Text(content),
-        "response.refusal" => Kind::Refusal(content),
+        "response.output_text" => DeltaKind::Text(content),
+        "response.refusal" => DeltaKind::Refusal(content),
         "response.reasoning_summary_text" => {
-            Kind::Thought(Thought::Summary(part(head.summary_index)?))
+            DeltaKind::Thought(Thought::Summary(part(head.summary_index)?))
         }
-        "response.reasoning_text" => Kind::Thought(Thought::Content(content)),
-        "response.function_call_arguments" => Kind::Arguments,
-        "response.custom_tool_call_input" => Kind::Input,
+        "response.reasoning_text" => DeltaKind::Thought(Thought::Content(content)),
+        "response.function_call_arguments" => DeltaKind::Arguments,
+        "response.custom_tool_call_input" => DeltaKind::Input,
         _ => return Ok(None),
     }))
 }
 
 fn piece<'a>(
     head: &Head<'a>,
-    kind: Kind,
+    kind: DeltaKind,
     raw: Raw<'a>,
     is_whole: bool,
 ) -> Result<StreamEvent<'a>, Error> {
     let text = match kind {
-        Kind::Arguments if is_whole => arguments(raw)?,
+        DeltaKind::Arguments if is_whole => arguments(raw)?,
         _ => text(raw)?,
     };
     let Some(text) = text else {
@@ -396,13 +396,13 @@ fn piece<'a>(
 }
 
 /// The item's id is read only where there is no index: it is not to be relied on.
-fn place<'a>(head: &Head<'a>) -> Result<Place<'a>, Error> {
+fn place<'a>(head: &Head<'a>) -> Result<ItemRef<'a>, Error> {
     let output_index = index(head.output_index)?;
     let item_id = match output_index {
         Some(_) => None,
         None => text(head.item_id)?,
     };
-    Ok(Place {
+    Ok(ItemRef {
         output_index,
         item_id,
     })

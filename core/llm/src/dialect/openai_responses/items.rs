@@ -1,8 +1,8 @@
 //! The output items that have come, and what has been said of each.
 
-use super::super::said::{Said, Whole};
+use super::super::text_digest::{TextDigest, Whole};
 use super::super::{AnswerLimit, DecodeError};
-use super::event::{Kind, Place, Thought};
+use super::event::{DeltaKind, ItemRef, Thought};
 use super::item::{ItemContent, WireItem};
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ pub(super) enum State {
         /// Its place in the answer, once it has begun: its name has come, and its id, or arguments have come first.
         slot: Option<usize>,
         /// What has come of its arguments, or of its input.
-        said: Said,
+        said: TextDigest,
     },
     Other,
 }
@@ -70,7 +70,7 @@ pub(super) struct Parts {
     heard: u64,
     last: u64,
     /// Nothing where another part came between.
-    said: Option<Said>,
+    said: Option<TextDigest>,
     /// Where the last part begins in its message, in bytes; nothing where it began in another message.
     from: Option<usize>,
 }
@@ -93,7 +93,7 @@ impl Parts {
             let is_new = !self.has(part);
             self.heard |= 1 << part.min(63);
             self.last = part;
-            self.said = is_new.then(Said::default);
+            self.said = is_new.then(TextDigest::default);
             self.from = is_new.then_some(from);
         }
         if let Some(said) = &mut self.said {
@@ -128,7 +128,7 @@ impl Parts {
     /// The last part is another text from now on: where it begins in its message.
     pub(super) fn replace(&mut self, part: u64, whole: &str) -> Option<usize> {
         let from = self.from.filter(|_| self.last == part)?;
-        let mut said = Said::default();
+        let mut said = TextDigest::default();
         said.add(whole);
         self.said = Some(said);
         Some(from)
@@ -153,7 +153,7 @@ impl State {
                 is_custom: *is_custom,
                 name: None,
                 slot: None,
-                said: Said::default(),
+                said: TextDigest::default(),
             },
             ItemContent::Other { .. } => Self::Other,
         }
@@ -169,25 +169,25 @@ impl State {
     }
 
     /// The item that a piece of it begins; a call needs a name first.
-    fn from_piece(kind: Kind) -> Option<Self> {
+    fn from_piece(kind: DeltaKind) -> Option<Self> {
         match kind {
-            Kind::Text(_) | Kind::Refusal(_) => Some(Self::Message {
+            DeltaKind::Text(_) | DeltaKind::Refusal(_) => Some(Self::Message {
                 phase: None,
                 texts: Parts::default(),
                 refusals: Parts::default(),
                 citations: 0,
             }),
-            Kind::Thought(_) => Some(Self::reasoning()),
-            Kind::Arguments | Kind::Input => None,
+            DeltaKind::Thought(_) => Some(Self::reasoning()),
+            DeltaKind::Arguments | DeltaKind::Input => None,
         }
     }
 
-    fn takes(&self, kind: Kind) -> bool {
+    fn takes(&self, kind: DeltaKind) -> bool {
         match (self, kind) {
-            (Self::Message { .. }, Kind::Text(_) | Kind::Refusal(_))
-            | (Self::Reasoning { .. }, Kind::Thought(_)) => true,
-            (Self::Call { is_custom, .. }, Kind::Arguments) => !is_custom,
-            (Self::Call { is_custom, .. }, Kind::Input) => *is_custom,
+            (Self::Message { .. }, DeltaKind::Text(_) | DeltaKind::Refusal(_))
+            | (Self::Reasoning { .. }, DeltaKind::Thought(_)) => true,
+            (Self::Call { is_custom, .. }, DeltaKind::Arguments) => !is_custom,
+            (Self::Call { is_custom, .. }, DeltaKind::Input) => *is_custom,
             _ => false,
         }
     }
@@ -258,7 +258,7 @@ impl Items {
         Some((at, &mut self.0[at]))
     }
 
-    fn find(&self, place: &Place<'_>) -> Option<usize> {
+    fn find(&self, place: &ItemRef<'_>) -> Option<usize> {
         if let Some(output_index) = place.output_index {
             let is_it = |item: &Item| item.output_index == Some(output_index);
             return self.0.iter().rposition(is_it);
@@ -276,8 +276,8 @@ impl Items {
     /// announced none.
     pub(super) fn of_piece(
         &mut self,
-        place: &Place<'_>,
-        kind: Kind,
+        place: &ItemRef<'_>,
+        kind: DeltaKind,
     ) -> Result<Option<usize>, DecodeError> {
         if let Some(at) = self.find(place) {
             let item = &mut self.0[at];
@@ -315,7 +315,7 @@ impl Items {
     }
 
     /// The message that an annotation belongs to.
-    pub(super) fn of_annotation(&self, place: &Place<'_>) -> Option<usize> {
+    pub(super) fn of_annotation(&self, place: &ItemRef<'_>) -> Option<usize> {
         let at = self.find(place)?;
         let is_open = !self.0[at].is_done && matches!(self.0[at].state, State::Message { .. });
         is_open.then_some(at)
@@ -324,7 +324,7 @@ impl Items {
     /// Makes room for an item that begins. `None` if it has begun before.
     pub(super) fn begin(
         &mut self,
-        place: &Place<'_>,
+        place: &ItemRef<'_>,
         wire: &WireItem<'_>,
     ) -> Result<Option<usize>, DecodeError> {
         let is_it = |item: &Item| item.output_index == place.output_index && item.is_surely(wire);
@@ -338,7 +338,7 @@ impl Items {
     /// The item that is whole now, or room for it if it has not begun. `None` if it was whole before.
     pub(super) fn of_whole(
         &mut self,
-        place: &Place<'_>,
+        place: &ItemRef<'_>,
         wire: &WireItem<'_>,
     ) -> Result<Option<usize>, DecodeError> {
         let same_index = |item: &&Item| item.output_index == place.output_index;
@@ -399,7 +399,7 @@ impl Items {
                 Some(at) => at,
                 None => {
                     let state = State::new(&wire.content);
-                    self.add(&Place::default(), wire.id.as_deref(), state)?
+                    self.add(&ItemRef::default(), wire.id.as_deref(), state)?
                 }
             });
         }
@@ -408,7 +408,7 @@ impl Items {
 
     fn add(
         &mut self,
-        place: &Place<'_>,
+        place: &ItemRef<'_>,
         id: Option<&str>,
         state: State,
     ) -> Result<usize, DecodeError> {

@@ -55,7 +55,7 @@ fn invalid(reason: &dyn std::fmt::Display) -> DecodeError {
 }
 
 impl FrameReader for Reader {
-    type Kind = u64;
+    type DeltaKind = u64;
 
     fn takes_pieces(&self) -> bool {
         true

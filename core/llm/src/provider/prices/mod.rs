@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// providers in a [`Catalog`](super::Catalog).
 ///
 /// ```
-/// use stepwell_core::provider::ModelPrice;
+/// use stepwell_llm::provider::ModelPrice;
 ///
 /// let mut price = ModelPrice::new("0.28".parse()?, "0.42".parse()?);
 /// price.cached_input = Some("0.028".parse()?);

@@ -51,7 +51,7 @@ impl Change<'_> {
     ///
     /// ```
     /// use serde_json::{Value, json};
-    /// use stepwell_core::tool::PartialArguments;
+    /// use stepwell_llm::tool::PartialArguments;
     ///
     /// let (mut arguments, mut view) = (PartialArguments::new(), Value::Null);
     /// for fragment in [r#"{"ci"#, r#"ty":"Os"#, r#"lo"}"#] {

@@ -56,7 +56,7 @@ use spelled::Spelled;
 ///
 /// ```
 /// use serde_json::json;
-/// use stepwell_core::tool::{PartialArguments, PartialState};
+/// use stepwell_llm::tool::{PartialArguments, PartialState};
 ///
 /// let mut arguments = PartialArguments::new();
 /// arguments.push(r#"{"city":"Ber"#);
@@ -102,7 +102,9 @@ impl PartialArguments {
         Self::default()
     }
 
-    /// Arguments that the model writes in this way.
+    /// Creates empty arguments that the model writes in the given spelling.
+    #[doc(hidden)]
+    #[must_use]
     pub fn spelled(spelling: Option<Spelling>) -> Self {
         Self {
             spelled: spelling.map(Spelled::new),
@@ -110,7 +112,9 @@ impl PartialArguments {
         }
     }
 
-    /// A value that the model writes in this way, and that other text may follow, which is not read.
+    /// Creates an empty value in the given spelling, which other text may follow. That text is not read.
+    #[doc(hidden)]
+    #[must_use]
     pub fn in_text(spelling: Option<Spelling>) -> Self {
         Self {
             is_in_text: true,
@@ -126,7 +130,7 @@ impl PartialArguments {
         }
     }
 
-    /// Forgets what was read.
+    /// Forgets all text that was read.
     pub fn restart(&mut self) {
         *self = self.again();
     }
@@ -144,7 +148,7 @@ impl PartialArguments {
     /// [`replay`](Self::replay).
     ///
     /// ```
-    /// use stepwell_core::tool::{Change, PartialArguments};
+    /// use stepwell_llm::tool::{Change, PartialArguments};
     ///
     /// let mut arguments = PartialArguments::new();
     /// arguments.push(r#"{"mail":{"to":["a@b.example"],"body":"Dear"#);
@@ -196,7 +200,7 @@ impl PartialArguments {
     /// pair. Linear in the text so far.
     ///
     /// ```
-    /// # use stepwell_core::tool::PartialArguments;
+    /// # use stepwell_llm::tool::PartialArguments;
     /// let mut arguments = PartialArguments::new();
     /// arguments.push(r#"{"to": ["Ann", "Bo\u00"#);
     /// assert_eq!(arguments.closed_text(), r#"{"to": ["Ann", "Bo"]}"#);

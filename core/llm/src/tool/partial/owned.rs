@@ -7,7 +7,7 @@ use serde_json::Value;
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use stepwell_core::tool::OwnedChange;
+/// use stepwell_llm::tool::OwnedChange;
 ///
 /// let changes: Vec<OwnedChange> = serde_json::from_str(
 ///     r#"[{"op":"add","path":"","value":{}},{"op":"add","path":"/city","value":""},{"op":"append","path":"/city","text":"Os"}]"#,

@@ -75,11 +75,11 @@ pub(super) enum Expect {
 struct Container {
     /// How much of the pointer is its own path.
     path: usize,
-    kind: Kind,
+    kind: ContainerKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum ContainerKind {
     Object(Keys),
     /// With the index of the next element.
     Array(usize),
@@ -228,11 +228,11 @@ impl Reader {
             (Expect::CommaOrEnd, _) => match (self.open.last(), byte) {
                 (Some(container), b',') => {
                     self.expect = match container.kind {
-                        Kind::Object(_) => {
+                        ContainerKind::Object(_) => {
                             self.comma = at;
                             Expect::Key
                         }
-                        Kind::Array(_) => Expect::Value,
+                        ContainerKind::Array(_) => Expect::Value,
                     };
                 }
                 (Some(container), _) if char::from(byte) == container.closer() => {
@@ -283,7 +283,7 @@ impl Reader {
         }
         if let Some(Container {
             path,
-            kind: Kind::Array(next),
+            kind: ContainerKind::Array(next),
         }) = self.open.last_mut()
         {
             self.pointer.truncate(*path);
@@ -301,11 +301,11 @@ impl Reader {
             }
             b'{' => {
                 self.add(feed, || Value::Object(Map::new()));
-                Some(Kind::Object(self.spare.take()))
+                Some(ContainerKind::Object(self.spare.take()))
             }
             b'[' => {
                 self.add(feed, || Value::Array(Vec::new()));
-                Some(Kind::Array(0))
+                Some(ContainerKind::Array(0))
             }
             _ => return Ok(()),
         };
@@ -342,7 +342,7 @@ impl Reader {
         let depth = self.open.len();
         if let Some(Container {
             path,
-            kind: Kind::Object(keys),
+            kind: ContainerKind::Object(keys),
         }) = self.open.last_mut()
         {
             if keys.is_empty() && key.starts_with(RESERVED) {
@@ -394,7 +394,7 @@ impl Reader {
     fn container_ended(&mut self, text: &str, at: usize, feed: &mut Feed<'_>) {
         if let Some(container) = self.open.pop() {
             self.pointer.truncate(container.path);
-            if let Kind::Object(keys) = container.kind {
+            if let ContainerKind::Object(keys) = container.kind {
                 self.spare.give_back(keys);
             }
         }
@@ -436,8 +436,8 @@ impl Reader {
 impl Container {
     fn closer(&self) -> char {
         match self.kind {
-            Kind::Object(_) => '}',
-            Kind::Array(_) => ']',
+            ContainerKind::Object(_) => '}',
+            ContainerKind::Array(_) => ']',
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Check {
 
 /// What schemas take in memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Weight {
+pub(crate) struct Weight {
     values: usize,
     pattern_bytes: usize,
 }
@@ -48,6 +48,8 @@ const SCHEMAS_TOGETHER: usize = 5;
 const CHECKS_TOGETHER: u64 = 4;
 
 impl Check {
+    /// Compiles a schema.
+    ///
     /// # Errors
     /// It is no schema, or a check against it could take too long or too much memory.
     pub fn new(schema: &Value) -> Result<Self, SchemaFault> {
@@ -71,7 +73,7 @@ impl Check {
         }
     }
 
-    /// Holds a value against the schema.
+    /// Checks a value against the schema.
     ///
     /// # Errors
     /// What does not fit, in words for the model.
@@ -79,7 +81,10 @@ impl Check {
         self.check_within(value, &mut CheckSteps::default())
     }
 
-    /// Whether the value fits; what that takes is taken from `left`.
+    /// Checks a value against the schema, and subtracts the steps of the check from `left`.
+    ///
+    /// # Errors
+    /// What does not fit, in words for the model.
     pub fn check_within(&self, value: &Value, left: &mut CheckSteps) -> Result<(), String> {
         let cost = cost(&self.plan, value, left.0);
         left.0 = left

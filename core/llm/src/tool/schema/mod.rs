@@ -29,10 +29,14 @@ mod bombs;
 pub(crate) mod tests;
 
 #[cfg(feature = "json-schema")]
-pub use check::{Check, CheckSteps, Weight};
+pub(crate) use check::Weight;
+#[cfg(feature = "json-schema")]
+pub use check::{Check, CheckSteps};
 pub use fault::SchemaFault;
 pub(crate) use fit::{Rules, fit};
 pub(crate) use hold::{Grammar, hold};
 pub use spelling::Spelling;
 #[cfg(not(feature = "json-schema"))]
-pub use unchecked::{Check, CheckSteps, Weight};
+pub(crate) use unchecked::Weight;
+#[cfg(not(feature = "json-schema"))]
+pub use unchecked::{Check, CheckSteps};

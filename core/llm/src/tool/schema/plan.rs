@@ -76,7 +76,7 @@ impl Plan {
             missing: None,
             document,
         };
-        builder.id(schema, Place::Pointer(String::new()));
+        builder.id(schema, SchemaLocation::Pointer(String::new()));
         while let Some((schema, id)) = builder.waiting.pop_front() {
             if let Value::Object(words) = schema {
                 let node = builder.node(words, id)?;
@@ -101,7 +101,7 @@ impl Plan {
 }
 
 /// Where a schema is.
-enum Place {
+enum SchemaLocation {
     /// A JSON Pointer, from the root.
     Pointer(String),
     /// Below another.
@@ -110,7 +110,7 @@ enum Place {
 
 struct Builder<'s> {
     nodes: Vec<Node>,
-    places: Vec<Place>,
+    places: Vec<SchemaLocation>,
     /// By their address.
     ids: HashMap<*const Value, usize>,
     waiting: VecDeque<(&'s Value, usize)>,
@@ -121,7 +121,7 @@ struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    fn id(&mut self, schema: &'s Value, place: Place) -> usize {
+    fn id(&mut self, schema: &'s Value, place: SchemaLocation) -> usize {
         let next = self.nodes.len();
         let id = *self.ids.entry(ptr::from_ref(schema)).or_insert(next);
         if id == next {
@@ -138,7 +138,7 @@ impl<'s> Builder<'s> {
 
     fn below(&mut self, parent: usize, words: &[&str], schema: &'s Value) -> usize {
         let segments = words.iter().map(|word| format!("/{}", escaped(word)));
-        self.id(schema, Place::Below(parent, segments.collect()))
+        self.id(schema, SchemaLocation::Below(parent, segments.collect()))
     }
 
     /// The JSON Pointer of a schema.
@@ -146,8 +146,8 @@ impl<'s> Builder<'s> {
         let mut segments = Vec::new();
         loop {
             match &self.places[id] {
-                Place::Pointer(pointer) => segments.push(pointer.as_str()),
-                Place::Below(parent, segment) => {
+                SchemaLocation::Pointer(pointer) => segments.push(pointer.as_str()),
+                SchemaLocation::Below(parent, segment) => {
                     segments.push(segment.as_str());
                     id = *parent;
                     continue;
@@ -219,7 +219,8 @@ impl<'s> Builder<'s> {
                     return Err(self.fault(id, Some(word), reason));
                 }
                 for (pointer, schema) in targets {
-                    node.in_place.push(self.id(schema, Place::Pointer(pointer)));
+                    node.in_place
+                        .push(self.id(schema, SchemaLocation::Pointer(pointer)));
                 }
             }
             ("properties", Value::Object(all)) => {

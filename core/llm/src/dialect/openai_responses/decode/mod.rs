@@ -1,11 +1,11 @@
 mod pieces;
 mod whole;
 
-use super::super::answer::{Answer, NO_STOP_REASON, is_zero, no_answer};
+use super::super::answer::{AnswerWriter, NO_STOP_REASON, is_zero, no_answer};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::{DecodeError, Dialect, HopIds, Sink};
-use super::event::{Failure, Kind, Outcome, StreamEvent, Thought};
+use super::event::{DeltaKind, Failure, Outcome, StreamEvent, Thought};
 use super::item::{ItemContent, WireItem};
 use super::items::{Items, State};
 use crate::event::{Metadata, TokenUsage, Violation};
@@ -23,7 +23,7 @@ const RUN_BY_PROVIDER: &str = "The provider ran this tool itself.";
 /// Decodes Responses streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
-    answer: Answer,
+    answer: AnswerWriter,
     items: Items,
     /// The message that text goes on in.
     message: Option<usize>,
@@ -40,7 +40,7 @@ pub(crate) struct Decoder {
 impl Decoder {
     pub(crate) fn new(ids: HopIds) -> Self {
         Self {
-            answer: Answer::new(ids),
+            answer: AnswerWriter::new(ids),
             items: Items::default(),
             message: None,
             reasoning: None,
@@ -53,7 +53,7 @@ impl Decoder {
     fn event(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<(Kind, u64)>,
+        templates: &mut Templates<(DeltaKind, u64)>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
@@ -74,7 +74,7 @@ impl Decoder {
             StreamEvent::Piece(piece) => {
                 if let Some(output_index) = piece.place.output_index
                     && !piece.is_whole
-                    && !matches!(piece.kind, Kind::Refusal(_) | Kind::Input)
+                    && !matches!(piece.kind, DeltaKind::Refusal(_) | DeltaKind::Input)
                 {
                     templates.learn(frame, piece.gaps, || (piece.kind, output_index));
                 }
@@ -266,7 +266,7 @@ fn with_phase(phase: String) -> Metadata {
 }
 
 impl FrameReader for Decoder {
-    type Kind = (Kind, u64);
+    type DeltaKind = (DeltaKind, u64);
 
     fn takes_pieces(&self) -> bool {
         self.answer.is_running()
@@ -287,7 +287,7 @@ impl FrameReader for Decoder {
     /// Only of a part that has begun.
     fn piece(
         &mut self,
-        fit: Fit<'_, (Kind, u64)>,
+        fit: Fit<'_, (DeltaKind, u64)>,
         sink: &mut dyn Sink,
     ) -> Result<bool, DecodeError> {
         let (kind, output_index) = *fit.kind;
@@ -298,7 +298,7 @@ impl FrameReader for Decoder {
             return Ok(false);
         }
         match (&mut item.state, kind) {
-            (State::Message { texts, .. }, Kind::Text(part))
+            (State::Message { texts, .. }, DeltaKind::Text(part))
                 if self.message == Some(at) && texts.is_last(part) =>
             {
                 texts.go_on(fit.text);
@@ -312,7 +312,7 @@ impl FrameReader for Decoder {
                     content,
                     ..
                 },
-                Kind::Thought(part),
+                DeltaKind::Thought(part),
             ) if self.reasoning == Some(at) && *last == Some(part) => {
                 match part {
                     Thought::Summary(part) if summary.is_last(part) => summary.go_on(fit.text),
@@ -328,7 +328,7 @@ impl FrameReader for Decoder {
                     said,
                     ..
                 },
-                Kind::Arguments,
+                DeltaKind::Arguments,
             ) if !said.is_nothing() => {
                 said.add(fit.text);
                 self.answer.arguments(*slot, fit.text, sink)?;
@@ -341,7 +341,7 @@ impl FrameReader for Decoder {
     fn frame(
         &mut self,
         frame: Frame<'_>,
-        templates: &mut Templates<(Kind, u64)>,
+        templates: &mut Templates<(DeltaKind, u64)>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         match frame.data.trim_ascii() {

@@ -1,8 +1,8 @@
 //! Pieces of items: of texts, refusals, thoughts and arguments. What is said whole counts: what its pieces lacked is said
 //! then, and where they said something else the app is told.
 
-use super::super::super::said::Whole;
-use super::super::event::{Kind, Piece, Place, Thought};
+use super::super::super::text_digest::Whole;
+use super::super::event::{DeltaKind, ItemRef, Piece, Thought};
 use super::super::items::State;
 use super::{Decoder, with_phase};
 use crate::dialect::{DecodeError, Sink};
@@ -32,10 +32,10 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         let text = piece.text.as_ref();
         Ok(match piece.kind {
-            Kind::Text(part) => self.text(at, part, text, piece.is_whole, sink),
-            Kind::Refusal(part) => self.refusal(at, part, text, piece.is_whole, sink),
-            Kind::Thought(part) => self.thought(at, part, text, piece.is_whole, sink),
-            Kind::Arguments | Kind::Input => {
+            DeltaKind::Text(part) => self.text(at, part, text, piece.is_whole, sink),
+            DeltaKind::Refusal(part) => self.refusal(at, part, text, piece.is_whole, sink),
+            DeltaKind::Thought(part) => self.thought(at, part, text, piece.is_whole, sink),
+            DeltaKind::Arguments | DeltaKind::Input => {
                 if !text.is_empty() {
                     self.begin_waiting(at, sink)?;
                 }
@@ -74,7 +74,7 @@ impl Decoder {
         };
         let is_news = match (&item.state, piece.kind) {
             _ if !piece.is_whole => !piece.text.is_empty(),
-            (State::Message { texts, .. }, Kind::Text(part)) => {
+            (State::Message { texts, .. }, DeltaKind::Text(part)) => {
                 matches!(texts.against(part, &piece.text), Whole::Longer(_))
             }
             _ => false,
@@ -276,7 +276,7 @@ impl Decoder {
 
     pub(super) fn annotation(
         &mut self,
-        place: &Place<'_>,
+        place: &ItemRef<'_>,
         annotation: Value,
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {

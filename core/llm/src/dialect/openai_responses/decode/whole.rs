@@ -1,7 +1,7 @@
 //! Items that are whole: what no piece said is said then.
 
 use super::super::super::template::Gap;
-use super::super::event::{Kind, Piece, Place, Thought};
+use super::super::event::{DeltaKind, ItemRef, Piece, Thought};
 use super::super::item::{ItemContent, MessagePart, WireItem};
 use super::super::items::State;
 use super::{DIALECT, Decoder, with_phase};
@@ -90,8 +90,8 @@ impl Decoder {
         for (index, part) in (0..).zip(parts) {
             if let Some(text) = &part.text {
                 let piece = Piece {
-                    place: Place::default(),
-                    kind: Kind::Text(index),
+                    place: ItemRef::default(),
+                    kind: DeltaKind::Text(index),
                     text: Cow::Borrowed(text),
                     is_whole: true,
                     gaps: [(Gap::Text, None), (Gap::Passed, None), (Gap::Passed, None)],
@@ -171,7 +171,9 @@ fn made(item: &mut Value) -> Option<ContentPart> {
     let format = item.get("output_format").and_then(Value::as_str);
     let media_type = format!("image/{}", format.unwrap_or("png"));
     match item.as_object_mut()?.remove("result")? {
-        Value::String(data) if !data.is_empty() => Some(ContentPart::of_data(&data, &media_type)),
+        Value::String(data) if !data.is_empty() => {
+            Some(ContentPart::from_base64(&data, &media_type))
+        }
         _ => None,
     }
 }

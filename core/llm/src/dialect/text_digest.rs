@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A text that came in pieces, by its length in bytes and a digest that does not hang on where it was cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Said {
+pub(super) struct TextDigest {
     bytes: usize,
     digest: u64,
     /// Whether a piece ended within a character, so that the pieces are not what the whole will be.
@@ -40,7 +40,7 @@ const POWERS: [u64; 8] = {
     powers
 };
 
-impl Said {
+impl TextDigest {
     /// Whether nothing was said.
     pub(super) fn is_nothing(self) -> bool {
         self.bytes == 0
@@ -90,8 +90,8 @@ impl Said {
 mod tests {
     use super::*;
 
-    fn said(pieces: &[&str]) -> Said {
-        let mut said = Said::default();
+    fn said(pieces: &[&str]) -> TextDigest {
+        let mut said = TextDigest::default();
         for piece in pieces {
             said.add(piece);
         }
