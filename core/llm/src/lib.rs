@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod dialect;
+mod matrix;
 pub mod provider;
 pub mod tool;
 mod words;

@@ -28,6 +28,7 @@ mod buffer;
 mod error;
 mod field;
 mod frame;
+mod framer;
 mod json_lines;
 mod length_prefixed;
 mod sse;
@@ -35,7 +36,8 @@ mod start;
 mod text;
 
 pub use error::WireError;
-pub use frame::{Frame, FrameLimits, Framer};
+pub use frame::{Frame, FrameLimits};
+pub use framer::Framer;
 pub use json_lines::JsonLinesFramer;
 pub use length_prefixed::LengthPrefixedFramer;
 pub use sse::SseFramer;

@@ -7,6 +7,7 @@
 //!
 //! So the conversation has everything in the order in which the model said it.
 
+mod call;
 mod calls;
 mod ending;
 mod sealing;
@@ -21,7 +22,7 @@ use crate::event::{
     ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, RunStarted,
     TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
-use calls::Call;
+use call::Call;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -1,7 +1,8 @@
 //! The form of an answer in words that its provider takes.
 
+use super::ResponseFormat;
 use super::gemini::is_third_generation;
-use super::{Dialect, Endpoint, ResponseFormat};
+use crate::provider::{Dialect, Endpoint};
 use crate::tool::schema::{Grammar, Rules, Spelling, fit, hold};
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -8,12 +8,14 @@ mod ag_ui;
 mod answer;
 mod anthropic;
 mod cohere;
+mod decode;
 mod decoder;
 mod encoding;
 mod error;
 mod form;
 mod gemini;
 mod halves;
+mod hop_ids;
 pub mod legal;
 mod lenient;
 mod limit;
@@ -32,13 +34,21 @@ mod template;
 mod text_digest;
 mod typed_offer;
 
-pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
-pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
+pub use ag_ui::{ClientVersion, RunInputError, read_run_input};
+pub use decode::{Decode, DecodeError, Sink};
+pub use decoder::Decoder;
 pub use error::{ApiError, ApiErrorKind};
+pub use hop_ids::HopIds;
 pub use limit::AnswerLimit;
 pub use request::{
-    EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
-    ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice, UserField,
+    Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat, ToolChoice,
+};
+
+// An endpoint and its parts belong to `provider`. A request is built from them, so they are also available here.
+#[doc(no_inline)]
+pub use crate::provider::{
+    AgUiEncoding, AgUiOptions, Dialect, Endpoint, Quirks, ReasoningEffort, ReasoningReturn,
+    Resumption, Secret, UserField,
 };
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.
@@ -49,68 +59,15 @@ pub use self::{
     error::{excerpt, is_transient_in_stream, wait_in_words},
     limit::ITEM,
     offer::Offer,
-    request::names as header_names,
-    shown::{key as shown_key, serialize_headers as shown_headers},
 };
+#[doc(hidden)]
+pub use crate::provider::{header_names, shown_headers, shown_key};
 pub(crate) use typed_offer::asks_natively;
 
 use crate::event::protobuf;
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
-use serde::{Deserialize, Serialize};
-
-/// A wire format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Dialect {
-    /// The AG-UI protocol.
-    AgUi,
-    /// OpenAI's Chat Completions, and what is compatible with it.
-    #[serde(rename = "openai-chat")]
-    OpenAiChat,
-    /// OpenAI's Responses.
-    #[serde(rename = "openai-responses")]
-    OpenAiResponses,
-    /// Anthropic's Messages.
-    Anthropic,
-    /// Google's Gemini, `streamGenerateContent`.
-    Gemini,
-    /// Ollama's own chat, in JSON lines.
-    Ollama,
-    /// Mistral's chat: Chat Completions with requests of its own.
-    Mistral,
-    /// Cohere's chat, version 2.
-    Cohere,
-}
 
 impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::AgUi,
-        Self::OpenAiChat,
-        Self::OpenAiResponses,
-        Self::Anthropic,
-        Self::Gemini,
-        Self::Ollama,
-        Self::Mistral,
-        Self::Cohere,
-    ];
-
-    /// The dialect's name, as the design and the snapshots have it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AgUi => "ag-ui",
-            Self::OpenAiChat => "openai-chat",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
-            Self::Mistral => "mistral",
-            Self::Cohere => "cohere",
-        }
-    }
-
     /// The framer for its streams.
     #[must_use]
     pub fn framer(self, limits: FrameLimits) -> Framer {

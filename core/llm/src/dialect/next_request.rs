@@ -1,7 +1,7 @@
 //! What an answer means for the request after it.
 
-use super::Dialect;
 use crate::event::TokenUsage;
+use crate::provider::Dialect;
 
 impl Dialect {
     /// Returns how many tokens of the next request the provider has already counted: those of the last request, and those

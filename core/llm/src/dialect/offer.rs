@@ -2,8 +2,9 @@
 
 use super::encoding::{names, own_tools};
 use super::form::{OPENAI, formed, said, takes_format_beside_tools};
-use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, UserField, gemini};
+use super::{GenerationSettings, ResponseFormat, ToolChoice, gemini};
 use crate::event::{Message, ToolDefinition};
+use crate::provider::{Dialect, Endpoint, UserField};
 use crate::tool::schema::{Rules, Spelling, fit, hold};
 use crate::tool::{OutputType, parse_arguments};
 use serde_json::Value;

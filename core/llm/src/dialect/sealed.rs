@@ -1,7 +1,7 @@
 //! What a provider wants back unchanged (a signature, encrypted reasoning), with whose it is: the form that AG-UI's
 //! `encryptedValue` has in Stepwell, so that no provider is ever sent another's.
 
-use super::Dialect;
+use crate::provider::Dialect;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -3,8 +3,9 @@
 use super::encoding::{names, own_tools};
 use super::form::{formed, takes_format_beside_tools};
 use super::offer::{Offer, stands_beside};
-use super::{Dialect, Endpoint, GenerationSettings, ReasoningEffort, ResponseFormat, ToolChoice};
+use super::{GenerationSettings, ResponseFormat, ToolChoice};
 use crate::event::ToolDefinition;
+use crate::provider::{Dialect, Endpoint, ReasoningEffort};
 use crate::tool::{OutputMode, OutputType};
 
 /// What the final tool is called, if the app has no tool of that name.

@@ -1,10 +1,10 @@
 //! Providers that an app adds itself, without code.
 
+use super::header::{is_base_url, is_header_name};
 use super::{
-    Api, Capabilities, KeyHeader, ModelFamily, ModelPrice, Provider, UnknownProvider, all, find_in,
-    is_base_url, is_header_name, table,
+    Api, Capabilities, Dialect, KeyHeader, ModelFamily, ModelPrice, Provider, Quirks,
+    UnknownProvider, all, find_in, table,
 };
-use crate::dialect::{Dialect, Quirks};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -13,8 +13,7 @@ use std::collections::BTreeMap;
 /// The providers of the table, and the app's own.
 ///
 /// ```
-/// use stepwell_llm::dialect::Secret;
-/// use stepwell_llm::provider::Catalog;
+/// use stepwell_llm::provider::{Catalog, Secret};
 ///
 /// let catalog = Catalog::from_json(r#"{"providers": [{
 ///     "name": "deepseek",

@@ -1,26 +1,28 @@
-//! How much the models take and give, as their vendors' pages have it. A table, to be kept up; an app overrides it with
-//! `ContextGuard::window`.
+//! The context windows of the models, from their vendors' pages. The table needs upkeep; an app overrides an entry in its
+//! run configuration (`ContextGuard::window` of `stepwell-core`).
 //!
 //! Sources: <https://platform.openai.com/docs/models>, <https://docs.claude.com/en/docs/about-claude/models/overview>,
 //! <https://ai.google.dev/gemini-api/docs/models>, <https://docs.mistral.ai/getting-started/models>,
 //! <https://docs.cohere.com/docs/models>, <https://console.groq.com/docs/models>,
 //! <https://docs.together.ai/docs/serverless-models>.
 
-/// What a model takes and gives, in tokens.
+use super::vendors::vendor_and_model;
+
+/// The limits of a model, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextWindow {
-    /// The most of question and answer together.
+    /// The most tokens of the request and the answer together.
     pub window: u64,
-    /// The most of an answer; nothing where the vendor names none.
+    /// The most tokens of an answer; `None` where the vendor states no limit.
     pub output: Option<u64>,
 }
 
-/// What the model takes and gives, if its vendor says so. Models of a family that is not listed, those behind an address
-/// of one's own, and Ollama's, whose window the server's settings decide, have no entry.
+/// Returns the limits that the vendor states for a model. Models of a family that is not listed, models at a custom
+/// address, and Ollama's models, whose window depends on the server's settings, have no entry.
 #[must_use]
 pub fn context_window(provider: &str, model: &str) -> Option<ContextWindow> {
-    let (provider, model) = super::vendors(provider, model);
+    let (provider, model) = vendor_and_model(provider, model);
     let (_, models) = WINDOWS.iter().find(|(name, _)| *name == provider)?;
     models
         .iter()
@@ -32,7 +34,7 @@ pub fn context_window(provider: &str, model: &str) -> Option<ContextWindow> {
         })
 }
 
-/// All entries: the provider, the beginning of the model's name, and what such models take and give. For showing.
+/// Returns all entries of the table: the provider, the prefix of the models' names, and their limits.
 pub fn context_windows() -> impl Iterator<Item = (&'static str, &'static str, ContextWindow)> {
     WINDOWS.iter().flat_map(|(provider, models)| {
         models.iter().map(|&(model, window, output)| {

@@ -1,5 +1,5 @@
 //! What a model takes of what its API does. A table, to be kept up; an app adds its own models with a
-//! [`Catalog`](super::Catalog), or says it for one endpoint in [`Quirks::model`](crate::dialect::Quirks::model).
+//! [`Catalog`](super::Catalog), or says it for one endpoint in [`Quirks::model`](super::Quirks::model).
 //!
 //! Sources: <https://platform.openai.com/docs/guides/reasoning>,
 //! <https://platform.openai.com/docs/guides/latest-model> (parameter compatibility),
@@ -7,7 +7,6 @@
 //! <https://platform.openai.com/docs/models>; for `gpt-5.6` <https://github.com/itzcrazykns/vane/issues/1173>.
 //! What Claude takes is told by the version in its name: see the dialect `anthropic`.
 
-use crate::dialect::{Endpoint, ReasoningEffort};
 use serde::{Deserialize, Serialize};
 
 /// What a model takes.
@@ -51,6 +50,20 @@ pub enum TakesTemperature {
     Never,
 }
 
+/// How much the model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReasoningEffort {
+    /// No thinking, or as little as the model can do.
+    Off,
+    /// Little thinking.
+    Low,
+    /// A moderate amount of thinking.
+    Medium,
+    /// Much thinking.
+    High,
+}
+
 /// The rules of models whose names begin alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFamily {
@@ -91,13 +104,9 @@ impl ModelRules {
     }
 }
 
-/// The rules of an endpoint's model: the app's own, those of the table, or those of most models.
-pub(crate) fn model_rules(endpoint: &Endpoint) -> ModelRules {
-    let of_table = || {
-        let model = short_name(&endpoint.model);
-        longest(MODELS.iter().copied(), model).unwrap_or_default()
-    };
-    endpoint.quirks.model.unwrap_or_else(of_table)
+/// Returns the rules that the table has for a model, or the default rules.
+pub(super) fn of_table(model: &str) -> ModelRules {
+    longest(MODELS.iter().copied(), short_name(model)).unwrap_or_default()
 }
 
 /// The rules of the family among these that the model is of.

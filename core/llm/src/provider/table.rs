@@ -1,7 +1,8 @@
-use super::{Api, Capabilities, KeyHeader, Provider};
-use crate::dialect::{
-    AgUiOptions, Dialect, EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField,
-};
+use super::ag_ui_options::AgUiOptions;
+use super::api::{Api, COMPATIBLE_SERVER, Capabilities, Provider};
+use super::dialect::Dialect;
+use super::header::KeyHeader;
+use super::quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField};
 use std::borrow::Cow;
 
 /// What most servers want that are compatible with Chat Completions.
@@ -20,23 +21,6 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     price: None,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
-};
-
-/// What a server can do that is compatible with Chat Completions.
-pub(super) const COMPATIBLE_SERVER: Capabilities = Capabilities {
-    streaming: true,
-    tools: true,
-    parallel_tools: true,
-    call_ids: true,
-    reasoning: true,
-    reasoning_return: false,
-    images: true,
-    audio: false,
-    documents: false,
-    structured_output: true,
-    cache_marks: false,
-    usage: true,
-    model: true,
 };
 
 const RESPONSES: Capabilities = Capabilities {

@@ -4,6 +4,7 @@
 //! Source: AG-UI 1.0 (versioning), and the compatibility boundary of the reference client `@ag-ui/client` 1.0.0.
 
 use super::enforcement::Warnings;
+use super::fields::{objects, text};
 use super::on_interrupt;
 use crate::MessageId;
 use crate::dialect::HopIds;
@@ -271,21 +272,4 @@ fn media(part: &Value) -> Option<Media<'_>> {
 
 fn is_binary(part: &Value) -> bool {
     part.get("type").and_then(Value::as_str) == Some("binary")
-}
-
-pub(super) fn text<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
-    object.get(field).and_then(Value::as_str)
-}
-
-/// The objects of a list, if it is there and is one.
-pub(super) fn objects<'a>(
-    holder: &'a mut Map<String, Value>,
-    list: &str,
-) -> impl Iterator<Item = &'a mut Map<String, Value>> {
-    holder
-        .get_mut(list)
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
 }

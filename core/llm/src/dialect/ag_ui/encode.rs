@@ -1,6 +1,5 @@
 use super::enforcement::strip;
 use super::on_interrupt;
-use super::options::AgUiEncoding;
 use super::shapes::{CONTEXT, MESSAGE, RESUME, Shape, TOOL};
 use crate::dialect::encoding::SEGMENT;
 use crate::dialect::{Encode, HopIds, HttpRequest, ModelRequest};
@@ -8,6 +7,7 @@ use crate::event::{
     ContentPart, Context, Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage,
     ToolDefinition, ToolMessage,
 };
+use crate::provider::AgUiEncoding;
 use percent_encoding::utf8_percent_encode;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 //!
 //! Source: `ag-ui-langgraph` 0.0.47, and LangGraph 1.2 for what a resumed graph takes.
 
-use super::compatibility::text;
+use super::fields::text;
 use crate::event::{DEEPEST, Interrupt, Metadata, ResumeEntry, ResumeStatus, is_within};
 use serde_json::{Map, Value, json};
 

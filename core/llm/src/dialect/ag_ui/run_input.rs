@@ -3,8 +3,9 @@
 //! Source: AG-UI 1.0 (run input, processing): what is unknown is passed over with a warning, what is malformed is
 //! refused before the run begins.
 
-use super::compatibility::{drop_null, objects, upgrade_input};
+use super::compatibility::{drop_null, upgrade_input};
 use super::enforcement::{Unknown, Warnings, enforce};
+use super::fields::objects;
 use super::{fault, repeated_calls};
 use crate::event::{DEEPEST, RunAgentInput, is_within};
 use serde_json::{Map, Value, json};

@@ -1,20 +1,14 @@
 //! The calls of an answer: each begins, brings its arguments, and ends.
 
 use super::super::{AnswerLimit, DecodeError, Sink};
+use super::call::Call;
 use super::{AnswerWriter, whole};
 use crate::event::{EventRef, REPLACED, ToolCallEnd, ToolCallResult, ToolCallStart, Violation};
 use crate::{MessageId, ToolCallId};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The most calls of one answer, in every dialect.
 const MOST_CALLS: u32 = 1024;
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Call {
-    pub(super) id: ToolCallId,
-    open: bool,
-}
 
 /// Makes sure that an answer may have so many calls.
 pub(in super::super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {

@@ -1,8 +1,9 @@
 //! What the provider wants back with a part of the answer: as an event, marked with who may read it.
 
-use super::super::{Dialect, Sink, sealed};
+use super::super::{Sink, sealed};
 use super::{AnswerWriter, whole};
 use crate::event::{EncryptedValueSubtype, ReasoningEncryptedValue, Violation};
+use crate::provider::Dialect;
 use serde::Serialize;
 
 impl AnswerWriter {

@@ -1,32 +1,11 @@
 //! What a user attaches, or a tool gives back, as Messages has it.
 
 use super::super::encoding::{as_text, given_name};
+use super::block::{Block, MediaSource};
 use super::cache::Mark;
-use super::messages::Block;
 use crate::event::{ContentPart, Source};
-use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
-
-/// Where the bytes of an image or document are.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum MediaSource<'a> {
-    Base64 {
-        media_type: &'a str,
-        data: &'a str,
-    },
-    Url {
-        url: &'a str,
-    },
-    File {
-        file_id: &'a str,
-    },
-    Text {
-        media_type: &'static str,
-        data: String,
-    },
-}
 
 const PDF: &str = "application/pdf";
 
@@ -128,17 +107,6 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
         }
     }
     (count < 6).then_some(bytes)
-}
-
-/// Whether a block names a file of the provider's store.
-pub(super) fn is_file(block: &Block<'_>) -> bool {
-    match block {
-        Block::Image { source, .. } | Block::Document { source, .. } => {
-            matches!(source, MediaSource::File { .. })
-        }
-        Block::ToolResult { content, .. } => content.iter().any(is_file),
-        _ => false,
-    }
 }
 
 /// A citation's text block, as it came.

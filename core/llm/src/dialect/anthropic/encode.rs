@@ -1,12 +1,14 @@
 use super::super::encoding::{Fields, json_request, own_tools};
-use super::super::{Encode, Endpoint, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::block::{self, Block};
 use super::cache;
 use super::content;
-use super::messages::{Block, Prompt};
+use super::messages::Prompt;
 use super::thinking::Thinking;
 use super::tools::{self, Tool};
 use crate::event::{ContentPart, ToolMessage};
 use crate::provider;
+use crate::provider::Endpoint;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -149,7 +151,7 @@ impl<'a> Body<'a> {
 
     fn has_files(&self) -> bool {
         let turns = self.prompt.turns.iter();
-        turns.flat_map(|turn| &turn.content).any(content::is_file)
+        turns.flat_map(|turn| &turn.content).any(block::is_file)
     }
 
     fn tool_choice(&self) -> Option<Value> {

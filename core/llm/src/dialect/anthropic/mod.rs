@@ -28,6 +28,7 @@
 //!
 //! What this version does not know (new blocks and events) is skipped.
 
+mod block;
 mod blocks;
 mod cache;
 mod content;

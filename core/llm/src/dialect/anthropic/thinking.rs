@@ -3,7 +3,8 @@
 //! Source: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>, and
 //! <https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>.
 
-use super::super::{GenerationSettings, ReasoningEffort, ToolChoice};
+use super::super::{GenerationSettings, ToolChoice};
+use crate::provider::ReasoningEffort;
 use serde_json::{Value, json};
 
 /// What is said about thinking in a request.

@@ -1,9 +1,8 @@
 use super::super::encoding::{Fields, function_tool, json_request, tools};
-use super::super::{
-    Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
-};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::messages;
 use crate::event::{ContentPart, ToolMessage};
+use crate::provider::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-use super::super::{GenerationSettings, HttpRequest, ModelRequest, UserField};
+use super::super::{GenerationSettings, HttpRequest, ModelRequest};
 use super::own_tools::own_tools;
+use crate::provider::UserField;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};

@@ -1,4 +1,5 @@
-use super::{kind, wait};
+use super::used_up::is_used_up;
+use super::wait;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ impl Report {
     pub(super) fn read(body: &[u8]) -> Self {
         let value = serde_json::from_slice::<serde_json::Value>(body).ok();
         if let Some(value) = &value {
-            super::log_unread_output(value);
+            log_unread_output(value);
         }
         Self::of(value.as_ref(), body)
     }
@@ -46,7 +47,7 @@ impl Report {
             report.collect(body);
         }
         // That nothing is left to pay with says more than any other code.
-        let used_up = |term: &&String| kind::is_used_up(Some(term), "");
+        let used_up = |term: &&String| is_used_up(Some(term), "");
         if let Some(term) = report.terms.iter().find(used_up) {
             report.code = Some(term.clone());
         }
@@ -188,6 +189,19 @@ fn entry(entry: &Value) -> Option<String> {
     } else {
         format!("{place}: {words}")
     })
+}
+
+/// What the model wrote and the provider could not read goes to the log, for whoever looks into it: it is the model's
+/// text, so at the level for that alone.
+pub(super) fn log_unread_output(body: &Value) {
+    let error = body.get("error").unwrap_or(body);
+    if let Some(output) = error.get("failed_generation") {
+        let output = match output.as_str() {
+            Some(text) => excerpt(text.as_bytes()),
+            None => excerpt(output.to_string().as_bytes()),
+        };
+        tracing::debug!(target: "stepwell", failed_generation = output, "the provider could not read what the model wrote");
+    }
 }
 
 /// The beginning of a body that is not JSON, on one line.

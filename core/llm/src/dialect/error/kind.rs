@@ -7,8 +7,9 @@
 //! <https://docs.together.ai/docs/error-codes>, <https://docs.fireworks.ai/guides/inference-error-codes>,
 //! <https://docs.x.ai/docs/key-information/debugging>, <https://docs.ollama.com/api/errors>.
 
-use super::ApiErrorKind::{self, *};
+use super::api_error_kind::ApiErrorKind::{self, *};
 use super::body::Report;
+use super::used_up::is_used_up;
 
 pub(super) fn of(status: u16, report: &Report) -> ApiErrorKind {
     let by_words = of_words(report);
@@ -239,33 +240,4 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "invalid_tool_generation" => UnreadableOutput,
         _ => return None,
     })
-}
-
-/// Whether the account has nothing left: waiting does not help, paying does.
-pub(super) fn is_used_up(code: Option<&str>, message: &str) -> bool {
-    let message = message.to_lowercase();
-    matches!(
-        code,
-        Some(
-            "insufficient_quota"
-                | "billing_error"
-                | "billing_not_active"
-                | "billing_hard_limit_reached"
-                | "402"
-        )
-    ) || [
-        "credit balance is too low",
-        "insufficient balance",
-        "insufficient credit",
-        "insufficient funds",
-        "requires more credits",
-        "never purchased credits",
-        "out of credits",
-        "credits expired",
-        "used all available credits",
-        "spending limit",
-        "payment required",
-    ]
-    .iter()
-    .any(|phrase| message.contains(phrase))
 }

@@ -1,9 +1,9 @@
 //! Errors inside a stream.
 
 use super::super::mend;
-use super::body::{Report, excerpt};
+use super::api_error_kind::ApiErrorKind;
+use super::body::{Report, excerpt, log_unread_output};
 use super::kind::{self, is_of_server};
-use super::{ApiErrorKind, log_unread_output};
 use crate::event::{Common, ERROR_KIND, Metadata, RETRY_AFTER_MS, RunError, TokenUsage};
 use memchr::memmem;
 use serde_json::{Map, Value, json};

@@ -1,13 +1,14 @@
 //! The conversation as Gemini has it.
 
 use super::super::encoding::{Exchange, arguments, exchanges, result_text};
-use super::super::{Dialect, Endpoint, ModelRequest, sealed};
+use super::super::{ModelRequest, sealed};
 use super::model::is_third_generation;
 use super::parts::{Content, FunctionCall, FunctionResponse, Part, said};
 use super::seal::Seal;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
+use crate::provider::{Dialect, Endpoint};
 use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};

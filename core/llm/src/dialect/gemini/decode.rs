@@ -1,11 +1,12 @@
 use super::super::answer::AnswerWriter;
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
-use super::super::{DecodeError, Dialect, HopIds, Sink};
+use super::super::{DecodeError, HopIds, Sink};
 use super::chunk::{Call, Chunk, DeltaKind, Piece, Signed};
 use super::partial::Assembly;
 use super::seal::Seal;
 use crate::event::{ContentPart, TokenUsage, Violation};
+use crate::provider::Dialect;
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

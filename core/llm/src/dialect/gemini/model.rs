@@ -1,6 +1,6 @@
 //! What a request has to know of its model: its name says it.
 
-use super::super::{Endpoint, ReasoningEffort};
+use crate::provider::{Endpoint, ReasoningEffort};
 use serde_json::{Map, Value, json};
 
 /// The model's resource name as a path: `models/NAME`, or `tunedModels/NAME`.

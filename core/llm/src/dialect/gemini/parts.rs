@@ -1,8 +1,8 @@
 //! The parts that contents are made of.
 
-use super::super::Endpoint;
 use super::super::encoding::as_text;
 use crate::event::{ContentPart, MediaPart, MessageContent, Source};
+use crate::provider::Endpoint;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

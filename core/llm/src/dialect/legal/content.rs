@@ -1,7 +1,7 @@
 use super::super::encoding::{arguments, as_text};
-use super::super::sealed;
 use super::ids::tool_name;
 use super::media::{is_shown, is_taken};
+use super::signature::is_signed;
 use super::{History, Rules};
 use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, TextPart};
 use crate::tool::repair_surrogates;
@@ -78,11 +78,6 @@ fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
 /// What the model said when it would not answer, where the stream told it apart from text.
 fn refusal(said: &AssistantMessage) -> Option<&str> {
     said.metadata.as_ref()?.get("refusal")?.as_str()
-}
-
-pub(super) fn is_signed(said: &AssistantMessage, rules: &Rules<'_>) -> bool {
-    let sealed = said.encrypted_value.as_deref();
-    sealed::open::<IgnoredAny>(sealed, rules.provider, rules.dialect).is_some()
 }
 
 /// Brings a call's name and arguments into form.

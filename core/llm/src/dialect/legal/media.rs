@@ -1,6 +1,6 @@
 //! Media: what a provider takes, and where what a tool gave back is shown.
 
-use super::content::is_signed;
+use super::signature::is_signed;
 use super::{History, Rules};
 use crate::event::{
     AssistantMessage, ContentPart, MediaKind, Message, MessageContent, Source, TextPart,

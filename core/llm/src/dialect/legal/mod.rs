@@ -33,6 +33,7 @@ mod ids;
 mod media;
 mod open_calls;
 mod rules;
+mod signature;
 mod turns;
 
 // For the checks of `stepwell-core`. They are hidden because they may change in any release.

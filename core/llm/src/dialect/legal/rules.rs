@@ -1,4 +1,4 @@
-use super::super::{Dialect, Endpoint, Media};
+use crate::provider::{Dialect, Endpoint, Media};
 
 /// What one provider's API accepts of a history.
 #[derive(Clone, Debug, PartialEq)]

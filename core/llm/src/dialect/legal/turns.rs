@@ -1,6 +1,7 @@
-use super::super::{Dialect, anthropic};
+use super::super::anthropic;
 use super::{History, Rules};
 use crate::event::{AssistantMessage, Message};
+use crate::provider::Dialect;
 use std::borrow::Cow;
 
 /// What stands where the user's first words should.

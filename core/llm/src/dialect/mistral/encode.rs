@@ -1,8 +1,9 @@
 use super::super::encoding::{Fields, function_tool, json_request, tools};
 use super::super::openai_chat::response_format;
-use super::super::{Encode, HttpRequest, ModelRequest, ReasoningEffort, ToolChoice};
+use super::super::{Encode, HttpRequest, ModelRequest, ToolChoice};
 use super::messages;
 use crate::event::{ContentPart, ToolMessage};
+use crate::provider::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 

@@ -1,7 +1,8 @@
 use super::super::encoding::{Fields, json_request};
-use super::super::{Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat};
 use super::messages::{self, messages, tools};
 use crate::event::{ContentPart, ToolMessage};
+use crate::provider::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 use super::super::encoding::{Fields, function_tool, json_request, tools};
-use super::super::{EffortField, Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::{messages, parts};
 use crate::event::{ContentPart, ToolMessage};
-use crate::provider::model_rules;
+use crate::provider::EffortField;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ impl Serialize for Body<'_> {
             "response_format",
             response_format(&settings.response_format),
         )?;
-        let rules = model_rules(request.endpoint);
+        let rules = request.endpoint.model_rules();
         if let Some(effort) = settings.reasoning.and_then(|effort| rules.effort(effort)) {
             match quirks.effort {
                 EffortField::ReasoningEffort => fields.put("reasoning_effort", effort)?,

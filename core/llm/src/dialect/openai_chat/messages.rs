@@ -1,9 +1,10 @@
 //! The conversation as Chat Completions has it.
 
 use super::super::encoding::{Call, result_text};
-use super::super::{Dialect, Endpoint, ModelRequest, ReasoningReturn, sealed};
+use super::super::{ModelRequest, sealed};
 use super::parts::{MarkedPart, Part, message_mark, plain_mark};
 use crate::event::{AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall};
+use crate::provider::{Dialect, Endpoint, ReasoningReturn};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,11 +1,12 @@
 use super::super::answer::whole;
-use super::super::{AnswerLimit, DecodeError, Dialect, HopIds, Sink, sealed};
+use super::super::{AnswerLimit, DecodeError, HopIds, Sink, sealed};
 use crate::MessageId;
 use crate::event::weight;
 use crate::event::{
     EncryptedValueSubtype, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
     ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, Violation,
 };
+use crate::provider::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,11 +1,10 @@
 use super::super::encoding::{Fields, json_request, parameters, tools};
-use super::super::{
-    Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
-};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::input;
 use super::parts::Part;
 use crate::event::{ContentPart, ToolDefinition, ToolMessage};
-use crate::provider::{ModelRules, model_rules};
+use crate::provider::ModelRules;
+use crate::provider::ReasoningEffort;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -47,7 +46,7 @@ impl Serialize for Body<'_> {
         fields.put("stream", &true)?;
         // The conversation is the app's: nothing is kept by the provider, and reasoning goes to and fro.
         fields.put("store", &false)?;
-        let rules = model_rules(request.endpoint);
+        let rules = request.endpoint.model_rules();
         if rules.may_think() {
             fields.put("include", &["reasoning.encrypted_content"])?;
         }

@@ -1,12 +1,12 @@
 //! The conversation as the items of `input`.
 
 use super::super::encoding::{Exchange, Failure, arguments, as_text, exchanges, result_text};
-use super::super::{Dialect, ModelRequest, sealed};
+use super::super::{ModelRequest, sealed};
 use super::parts::Part;
 use crate::event::{
     AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
-use crate::provider::model_rules;
+use crate::provider::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -73,7 +73,7 @@ struct Peek<'a> {
 pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
     let mut input = Input {
         provider: &request.endpoint.provider,
-        takes_reasoning: model_rules(request.endpoint).may_think(),
+        takes_reasoning: request.endpoint.model_rules().may_think(),
         is_stored: request.settings.extra.get("store") == Some(&Value::Bool(true)),
         items: Vec::with_capacity(request.messages.len()),
         pending: Vec::new(),

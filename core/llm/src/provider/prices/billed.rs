@@ -1,7 +1,7 @@
 //! What of an answer's tokens is billed how: each dialect counts in its own way.
 
+use super::super::dialect::Dialect;
 use crate::Usd;
-use crate::dialect::Dialect;
 use crate::event::TokenUsage;
 
 /// The tokens that are billed, each in one place.

@@ -3,15 +3,16 @@
 mod billed;
 mod table;
 
+use super::dialect::Dialect;
+use super::vendors::vendor_and_model;
 use crate::Usd;
-use crate::dialect::{Dialect, Endpoint};
 use crate::event::TokenUsage;
 use serde::{Deserialize, Serialize};
 
 /// What a model costs: US dollars for a million tokens.
 ///
 /// The table has the vendors' list prices for text. An [endpoint](super::Provider::endpoint) has that of its model from the
-/// beginning, in [`Quirks::price`](crate::dialect::Quirks::price), and a journal with it: what a turn cost does not change
+/// beginning, in [`Quirks::price`](super::Quirks::price), and a journal with it: what a turn cost does not change
 /// with the table. An app that pays another price, or runs the model itself, puts its own there, or gives it with its
 /// providers in a [`Catalog`](super::Catalog).
 ///
@@ -77,7 +78,7 @@ pub struct UnknownPrice {
 /// taken for each other, since a wrong price is worse than none.
 #[must_use]
 pub fn model_price(provider: &str, model: &str) -> Option<ModelPrice> {
-    let (provider, model) = super::vendors(provider, model);
+    let (provider, model) = vendor_and_model(provider, model);
     let (_, models) = table::PRICES.iter().find(|(name, _)| *name == provider)?;
     let models = models.iter().filter(|row| is_version_of(model, row.0));
     let row = models.max_by_key(|row| row.0.len())?;
@@ -179,19 +180,6 @@ impl ModelPrice {
             ]
         });
         Some(billed.cost(prices))
-    }
-}
-
-impl Endpoint {
-    /// Whether its answers say what they cost: OpenRouter's do, and an AG-UI agent's may.
-    #[must_use]
-    pub fn tells_cost(&self) -> bool {
-        self.provider == "openrouter" || self.dialect == Dialect::AgUi
-    }
-
-    /// What the answer cost by the model's price.
-    pub fn cost(&self, usage: &TokenUsage) -> Option<Usd> {
-        self.quirks.price?.cost(self.dialect, usage)
     }
 }
 

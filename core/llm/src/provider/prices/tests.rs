@@ -1,3 +1,4 @@
+use super::super::Endpoint;
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -1,18 +1,23 @@
 //! A tool call's arguments while they stream.
 
 mod change;
+mod escape;
+mod expect;
 mod invalid;
 mod keys;
 mod number;
 mod owned;
+mod pointer;
 mod reader;
 mod repeated;
 mod spelled;
+mod state;
 mod string;
 
 pub use change::{Change, MisplacedChange};
 pub use invalid::InvalidArguments;
 pub use owned::OwnedChange;
+pub use state::PartialState;
 
 use super::repair_surrogates;
 use super::schema::Spelling;
@@ -81,18 +86,6 @@ pub struct PartialArguments {
     /// All of it follows from the rest.
     #[serde(skip)]
     reader: Reader,
-}
-
-/// Where partial arguments stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PartialState {
-    /// More must come.
-    #[default]
-    Open,
-    /// The text so far is a whole value. More text than blanks would still make it invalid.
-    Complete,
-    /// The text is not JSON. It is read no further, and what was said stays.
-    Invalid(InvalidArguments),
 }
 
 impl PartialArguments {

@@ -1,11 +1,13 @@
 use super::super::arguments::from_json;
-use super::PartialState;
 use super::change::{Change, Feed};
+use super::escape::Escape;
+use super::expect::Expect;
 use super::invalid::Stop;
 use super::keys::{Keys, SpareKeys};
 use super::number::Number;
+use super::pointer::{push_index, push_segment};
 use super::repeated::{Withheld, settle};
-use super::string::Escape;
+use super::state::PartialState;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -40,35 +42,6 @@ pub(super) struct Reader {
     withholding: Option<Withheld>,
     /// From where to where the repeated members are that have ended, none inside another.
     withheld: Vec<(usize, usize)>,
-}
-
-/// What may come next.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Expect {
-    #[default]
-    Value,
-    FirstElement,
-    FirstKey,
-    Key,
-    Colon,
-    CommaOrEnd,
-    /// The rest of a string that began at `from`.
-    String {
-        key: bool,
-        from: usize,
-        escape: Escape,
-    },
-    Number {
-        from: usize,
-        number: Number,
-    },
-    /// The rest of a literal that began at `from`.
-    Literal {
-        word: &'static str,
-        from: usize,
-    },
-    /// Nothing but blanks.
-    Nothing,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -438,40 +411,6 @@ impl Container {
         match self.kind {
             ContainerKind::Object(_) => '}',
             ContainerKind::Array(_) => ']',
-        }
-    }
-}
-
-/// Adds the index of an element to a JSON Pointer.
-fn push_index(pointer: &mut String, mut index: usize) {
-    // The most that 64 bits have.
-    let mut digits = ['0'; 20];
-    let mut from = digits.len();
-    loop {
-        from -= 1;
-        // A digit is less than 256.
-        digits[from] = char::from(b'0' + (index % 10) as u8);
-        index /= 10;
-        if index == 0 {
-            break;
-        }
-    }
-    pointer.push('/');
-    pointer.extend(&digits[from..]);
-}
-
-/// Adds a key to a JSON Pointer.
-pub(super) fn push_segment(pointer: &mut String, key: &str) {
-    pointer.push('/');
-    if !key.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
-        pointer.push_str(key);
-        return;
-    }
-    for character in key.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            _ => pointer.push(character),
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::change::{Change, Feed};
-use super::reader::push_segment;
+use super::pointer::push_segment;
 use serde_json::Value;
 
 /// A member whose key came before, from the comma in front of it on.

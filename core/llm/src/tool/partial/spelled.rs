@@ -1,7 +1,7 @@
 //! Arguments that the model writes otherwise than the tool has them.
 
 use super::change::{Change, Feed};
-use super::reader::push_segment;
+use super::pointer::push_segment;
 use crate::tool::schema::Spelling;
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -1,9 +1,9 @@
 //! A tool's schema in words that its provider takes.
 
 use super::gemini;
+use super::root::root_of;
 use super::spelling::Spelling;
-use super::upgrade::upgrade;
-use super::words::{has_type, is_annotation, pointer, refs, subschemas};
+use super::words::{has_type, pointer, refs, subschemas};
 use serde_json::{Map, Value, json};
 
 /// What a provider takes of JSON Schema in a tool's arguments, beyond what they all want: a root of type `object` without
@@ -73,55 +73,6 @@ pub(crate) fn fit(schema: &Value, rules: Rules) -> Result<Fitted, Unfit> {
         Some(target) => Err(Unfit::Reference(target)),
         None => Ok(Fitted { schema, lost }),
     }
-}
-
-/// The root of a schema in the words of 2020-12. One that only refers to another of the document is that one.
-pub(super) fn root_of(schema: &Value) -> Option<Map<String, Value>> {
-    let mut root = match schema {
-        Value::Object(root) => root.clone(),
-        Value::Null | Value::Bool(true) => Map::new(),
-        _ => return None,
-    };
-    upgrade(&mut root);
-    // Schemas that refer to each other in a circle say nothing.
-    for _ in 0..8 {
-        let Some(inlined) = inlined(&root) else {
-            break;
-        };
-        root = inlined;
-        let mut is_used = false;
-        let mut whole = Value::Object(root);
-        refs(&mut whole, &mut |_| is_used = true);
-        root = match whole {
-            Value::Object(root) => root,
-            _ => Map::new(),
-        };
-        if !is_used {
-            root.retain(|word, _| !matches!(word.as_str(), "$defs" | "definitions"));
-        }
-    }
-    Some(root)
-}
-
-fn inlined(root: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let target = pointer(root.get("$ref")?.as_str()?)?;
-    let is_held = |word: &str| matches!(word, "$ref" | "$defs" | "definitions");
-    if !root.keys().all(|word| is_held(word) || is_annotation(word)) {
-        return None;
-    }
-    let (first, rest) = target.strip_prefix('/')?.split_once('/')?;
-    let held = root.get(first)?.pointer(&format!("/{rest}"))?;
-    let mut inlined = held.as_object()?.clone();
-    if ["$id", "$defs", "definitions"]
-        .iter()
-        .any(|word| inlined.contains_key(*word))
-    {
-        return None;
-    }
-    for (word, value) in root.iter().filter(|(word, _)| *word != "$ref") {
-        inlined.insert(word.clone(), value.clone());
-    }
-    Some(inlined)
 }
 
 /// The schema as that of one member. What the references name stays where it was.

@@ -17,6 +17,7 @@ mod pattern;
 #[cfg(feature = "json-schema")]
 mod plan;
 mod recursion;
+mod root;
 mod spelling;
 #[cfg(not(feature = "json-schema"))]
 mod unchecked;

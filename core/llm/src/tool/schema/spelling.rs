@@ -1,6 +1,6 @@
 //! How the model writes arguments where no provider, or not every one, takes the root of the tool's schema as it is.
 
-use super::fit::root_of;
+use super::root::root_of;
 use super::words::{has_type, pointer, property_names, refs};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

@@ -4,18 +4,21 @@ mod whole;
 use super::super::answer::{AnswerWriter, NO_STOP_REASON, is_zero, no_answer};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
-use super::super::{DecodeError, Dialect, HopIds, Sink};
+use super::super::{DecodeError, HopIds, Sink};
 use super::event::{DeltaKind, Failure, Outcome, StreamEvent, Thought};
 use super::item::{ItemContent, WireItem};
 use super::items::{Items, State};
 use crate::event::{Metadata, TokenUsage, Violation};
+use crate::provider::Dialect;
 use crate::wire::Frame;
-use pieces::INPUT;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::borrow::Cow;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
+
+/// How the arguments of a custom tool's call begin.
+const INPUT: &str = "{\"input\":\"";
 
 /// The result of a call of a tool that the app does not have, where the provider has tools of its own.
 const RUN_BY_PROVIDER: &str = "The provider ran this tool itself.";

@@ -4,13 +4,10 @@
 use super::super::super::text_digest::Whole;
 use super::super::event::{DeltaKind, ItemRef, Piece, Thought};
 use super::super::items::State;
-use super::{Decoder, with_phase};
+use super::{Decoder, INPUT, with_phase};
 use crate::dialect::{DecodeError, Sink};
 use crate::event::Violation;
 use serde_json::Value;
-
-/// How the arguments of a custom tool's call begin.
-pub(super) const INPUT: &str = "{\"input\":\"";
 
 const LATE_TEXT: &str = "text came behind the end of its item, and is shown all the same";
 const LATE_ARGUMENTS: &str =

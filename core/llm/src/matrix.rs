@@ -1,5 +1,5 @@
-use super::{Api, Capabilities, Provider};
 use crate::dialect::asks_natively;
+use crate::provider::{Api, Capabilities, Provider};
 use std::fmt::Write;
 
 /// A column: its head, and what it asks of an API.

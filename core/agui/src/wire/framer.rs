@@ -1,0 +1,130 @@
+use super::{Frame, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A framer of any kind, for callers that learn the kind at run time.
+///
+/// ```
+/// use stepwell_agui::wire::{FrameLimits, Framer, JsonLinesFramer, WireError};
+///
+/// let mut framer = Framer::JsonLines(JsonLinesFramer::new(FrameLimits::default()));
+/// let mut texts = Vec::new();
+/// framer.receive::<WireError>(b"{\"done\":false}\n{\"do", |frame| {
+///     texts.push(frame.data.to_vec());
+///     Ok(())
+/// })?;
+/// assert_eq!(texts, [b"{\"done\":false}"]);
+/// # Ok::<(), WireError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Framer {
+    /// A body of server-sent events.
+    Sse(SseFramer),
+    /// A body of one JSON text a line.
+    JsonLines(JsonLinesFramer),
+    /// A body of frames with their length before them.
+    LengthPrefixed(LengthPrefixedFramer),
+}
+
+impl Framer {
+    /// Takes the next bytes of the body and hands out each frame they complete.
+    ///
+    /// # Errors
+    ///
+    /// A [`WireError`] when a limit is passed or the framer is already in error; else what `on_frame` returned.
+    pub fn receive<E: From<WireError>>(
+        &mut self,
+        chunk: &[u8],
+        on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Sse(framer) => framer.receive(chunk, on_frame),
+            Self::JsonLines(framer) => framer.receive(chunk, on_frame),
+            Self::LengthPrefixed(framer) => framer.receive(chunk, on_frame),
+        }
+    }
+
+    /// The last event id; empty if there is none. Only server-sent events have one.
+    #[must_use]
+    pub fn last_event_id(&self) -> &[u8] {
+        match self {
+            Self::Sse(framer) => framer.last_event_id(),
+            Self::JsonLines(_) | Self::LengthPrefixed(_) => &[],
+        }
+    }
+
+    /// How long the server asks to wait before a new attempt, if it did. Only server-sent events can say it.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        match self {
+            Self::Sse(framer) => framer.retry(),
+            Self::JsonLines(_) | Self::LengthPrefixed(_) => None,
+        }
+    }
+
+    /// Whether no part of a frame is held.
+    #[must_use]
+    pub fn is_between_frames(&self) -> bool {
+        match self {
+            Self::Sse(framer) => framer.is_between_frames(),
+            Self::JsonLines(framer) => framer.is_between_frames(),
+            Self::LengthPrefixed(framer) => framer.is_between_frames(),
+        }
+    }
+
+    /// Whether the body, if it ended here, would end within a frame whose rest is lost. Server-sent events and JSON lines
+    /// end with the body; a frame with its length before it does not.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        match self {
+            Self::Sse(_) | Self::JsonLines(_) => false,
+            Self::LengthPrefixed(framer) => !framer.is_between_frames(),
+        }
+    }
+
+    /// The connection broke: what is held of a frame is dropped, and the next bytes are those of a new body.
+    pub fn restart(&mut self) {
+        match self {
+            Self::Sse(framer) => framer.restart(),
+            Self::JsonLines(framer) => framer.restart(),
+            Self::LengthPrefixed(framer) => framer.restart(),
+        }
+    }
+
+    /// Takes the end of the body and hands out a last frame that lacks its end.
+    ///
+    /// See [`SseFramer::finish`], [`JsonLinesFramer::finish`] and [`LengthPrefixedFramer::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As [`receive`](Self::receive).
+    pub fn finish<E: From<WireError>>(
+        &mut self,
+        on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Sse(framer) => framer.finish(on_frame),
+            Self::JsonLines(framer) => framer.finish(on_frame),
+            Self::LengthPrefixed(framer) => framer.finish(),
+        }
+    }
+}
+
+impl From<SseFramer> for Framer {
+    fn from(framer: SseFramer) -> Self {
+        Self::Sse(framer)
+    }
+}
+
+impl From<JsonLinesFramer> for Framer {
+    fn from(framer: JsonLinesFramer) -> Self {
+        Self::JsonLines(framer)
+    }
+}
+
+impl From<LengthPrefixedFramer> for Framer {
+    fn from(framer: LengthPrefixedFramer) -> Self {
+        Self::LengthPrefixed(framer)
+    }
+}

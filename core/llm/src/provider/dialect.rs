@@ -1,0 +1,55 @@
+use serde::{Deserialize, Serialize};
+
+/// A wire format, which one or more providers use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum Dialect {
+    /// The AG-UI protocol.
+    AgUi,
+    /// OpenAI's Chat Completions and compatible APIs.
+    #[serde(rename = "openai-chat")]
+    OpenAiChat,
+    /// OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Google's Gemini, `streamGenerateContent`.
+    Gemini,
+    /// Ollama's own chat, which streams JSON lines.
+    Ollama,
+    /// Mistral's chat: streams like Chat Completions, with requests of its own.
+    Mistral,
+    /// Cohere's chat, version 2.
+    Cohere,
+}
+
+impl Dialect {
+    /// All dialects.
+    pub const ALL: [Self; 8] = [
+        Self::AgUi,
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Mistral,
+        Self::Cohere,
+    ];
+
+    /// Returns the dialect's name, which configuration files and stored runs use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AgUi => "ag-ui",
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
+        }
+    }
+}

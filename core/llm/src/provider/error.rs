@@ -1,0 +1,74 @@
+/// No provider has the requested name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no provider `{name}`; there are: {}", known.join(", "))]
+pub struct UnknownProvider {
+    /// The requested name.
+    pub name: String,
+    /// The names of all providers.
+    pub known: Vec<String>,
+}
+
+/// The provider has no API with the requested name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{provider} has no API `{name}`; it has: {}", known.join(", "))]
+pub struct UnknownApi {
+    /// The provider.
+    pub provider: String,
+    /// The requested name.
+    pub name: String,
+    /// The names of the provider's APIs.
+    pub known: Vec<String>,
+}
+
+/// The reason why no request can be sent to a provider.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum EndpointError {
+    /// The provider has no API with the requested name.
+    #[error(transparent)]
+    Api(#[from] UnknownApi),
+    /// The provider is software that everyone runs on their own server, and no address was given.
+    #[error("{provider} has no address of its own: give a base URL, such as {example}")]
+    NoBaseUrl {
+        /// The provider.
+        provider: String,
+        /// An example of such an address.
+        example: &'static str,
+    },
+    /// The address is not an HTTP URL.
+    #[error("`{base_url}` is not a base URL: it must begin with http:// or https://")]
+    BadBaseUrl {
+        /// The address that was given.
+        base_url: String,
+    },
+    /// No model was named.
+    #[error("name a model for {provider}")]
+    NoModel {
+        /// The provider.
+        provider: String,
+    },
+    /// No key was given.
+    #[error("{provider} needs an API key; by custom it is in {variable}")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// The environment variable that holds the key by custom.
+        variable: String,
+    },
+    /// The key contains a character that no header may have.
+    #[error(
+        "the key for {provider} holds a line break, or another character that no header can carry"
+    )]
+    BadKey {
+        /// The provider.
+        provider: String,
+    },
+    /// The name or the value of a header contains a character that no header may have.
+    #[error(
+        "the header `{name}` cannot be sent: its name, or its value, holds a character that none may have"
+    )]
+    BadHeader {
+        /// The header's name.
+        name: String,
+    },
+}
