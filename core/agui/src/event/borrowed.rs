@@ -1,30 +1,30 @@
 use super::model::{Event, ReasoningMessageContent, TextMessageContent, ToolCallArgs};
 
-/// An event as a decoder pushes it: a delta borrows its bytes, everything else refers to a whole [`Event`].
+/// An event as a decoder emits it: a delta borrows its bytes, all other events refer to a complete [`Event`].
 ///
 /// A delta that carries attachments (`metadata`, `subagentRunId`, `timestamp` and the like) is a
 /// [`Whole`](Self::Whole) event, so nothing is lost by the short form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventRef<'a> {
-    /// A piece of text (`TEXT_MESSAGE_CONTENT`).
+    /// A delta of text (`TEXT_MESSAGE_CONTENT`).
     TextMessageContent {
-        /// The message it belongs to.
+        /// The message that the delta belongs to.
         message_id: &'a str,
-        /// The piece.
+        /// The delta.
         delta: &'a str,
     },
-    /// A piece of reasoning (`REASONING_MESSAGE_CONTENT`).
+    /// A delta of reasoning (`REASONING_MESSAGE_CONTENT`).
     ReasoningMessageContent {
-        /// The message it belongs to.
+        /// The message that the delta belongs to.
         message_id: &'a str,
-        /// The piece.
+        /// The delta.
         delta: &'a str,
     },
-    /// A piece of a tool call's arguments (`TOOL_CALL_ARGS`).
+    /// A delta of a tool call's arguments (`TOOL_CALL_ARGS`).
     ToolCallArgs {
-        /// The call it belongs to.
+        /// The call that the delta belongs to.
         tool_call_id: &'a str,
-        /// The piece.
+        /// The delta.
         delta: &'a str,
     },
     /// Any other event.
@@ -32,8 +32,9 @@ pub enum EventRef<'a> {
 }
 
 impl EventRef<'_> {
-    /// The event's `type` on the wire.
+    /// Returns the event's `type` on the wire.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> &str {
         match self {
             Self::TextMessageContent { .. } => TextMessageContent::KIND,
@@ -43,7 +44,7 @@ impl EventRef<'_> {
         }
     }
 
-    /// The event on its own.
+    /// Returns an owned event.
     #[must_use]
     pub fn to_event(&self) -> Event {
         match *self {
@@ -75,6 +76,7 @@ impl EventRef<'_> {
 }
 
 impl<'a> From<&'a Event> for EventRef<'a> {
+    #[inline]
     fn from(event: &'a Event) -> Self {
         match event {
             Event::TextMessageContent(content) if content.common.is_none() => {

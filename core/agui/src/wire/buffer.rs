@@ -14,6 +14,7 @@ pub(super) struct Full;
 
 impl Buffer {
     /// Appends, or leaves the buffer as it is if it would then hold more than `limit` bytes.
+    #[inline]
     pub(super) fn append(&mut self, more: &[u8], limit: usize) -> Result<(), Full> {
         let needed = self.0.len().saturating_add(more.len());
         if needed > limit {
@@ -33,16 +34,19 @@ impl Buffer {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn set(&mut self, bytes: &[u8]) {
         self.0.clear();
         self.0.reserve_exact(bytes.len());
         self.0.extend_from_slice(bytes);
     }
 
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
+    #[inline]
     pub(super) fn is_unused(&self) -> bool {
         self.0.is_empty()
     }
@@ -56,6 +60,7 @@ impl Buffer {
 impl Deref for Buffer {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.0
     }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// Why a body can not be cut into frames any further.
+/// The reason why no further frames can be read from a body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]

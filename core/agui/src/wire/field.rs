@@ -14,6 +14,7 @@ pub(super) enum Field<'a> {
 }
 
 impl<'a> Field<'a> {
+    #[inline]
     pub(super) fn read(line: &'a [u8]) -> Self {
         // No search for the colon: an unknown field or a comment may be long.
         let (field, rest): (fn(&'a [u8]) -> Self, _) = match line {

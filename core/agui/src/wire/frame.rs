@@ -1,29 +1,29 @@
 use serde::{Deserialize, Serialize};
 
-/// One event of a body, borrowed from the chunk where that is possible.
+/// An event of a body, borrowed from the chunk where possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The event's name; empty when the server gave none (an `EventSource` would call it `message`).
     pub event: &'a [u8],
-    /// The event's text: the `data` lines joined by LF, or the JSON line. Not checked to be UTF-8. In a binary body, the
-    /// message.
+    /// The event's text: the `data` lines joined by LF, or the JSON line. Not checked to be UTF-8. In a binary body,
+    /// the message.
     pub data: &'a [u8],
     /// The last event id in force at this event; empty when there is none.
     pub id: &'a [u8],
-    /// Whether `data` is text from outside the format: lines of a body of server-sent events that are no fields. A server
-    /// or a proxy that fails in the middle of a stream writes its error so.
+    /// Whether `data` is text from outside the format: lines of a body of server-sent events that are no fields. A
+    /// server or a proxy that fails in the middle of a stream writes its error so.
     pub is_stray: bool,
 }
 
-/// How much of a body a framer holds before it gives up, in bytes.
+/// The limits of what a framer holds of a body, in bytes.
 ///
 /// A framer's memory stays below `event` plus four times `line` (the cut line, the event's name, and two ids).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrameLimits {
-    /// The longest line, without its line end.
+    /// The maximum length of a line, without its line end.
     pub line: usize,
-    /// The most data of one event, with the LFs between its lines.
+    /// The maximum size of an event's data, including the LFs between its lines.
     pub event: usize,
 }
 

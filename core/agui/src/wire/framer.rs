@@ -45,8 +45,9 @@ impl Framer {
         }
     }
 
-    /// The last event id; empty if there is none. Only server-sent events have one.
+    /// Returns the last event id, or an empty slice. Only server-sent events have one.
     #[must_use]
+    #[inline]
     pub fn last_event_id(&self) -> &[u8] {
         match self {
             Self::Sse(framer) => framer.last_event_id(),
@@ -54,7 +55,7 @@ impl Framer {
         }
     }
 
-    /// How long the server asks to wait before a new attempt, if it did. Only server-sent events can say it.
+    /// Returns the delay that the server asks for before a reconnect. Only server-sent events can have one.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self {
@@ -63,8 +64,9 @@ impl Framer {
         }
     }
 
-    /// Whether no part of a frame is held.
+    /// Returns whether the framer holds no part of a frame.
     #[must_use]
+    #[inline]
     pub fn is_between_frames(&self) -> bool {
         match self {
             Self::Sse(framer) => framer.is_between_frames(),
@@ -73,8 +75,8 @@ impl Framer {
         }
     }
 
-    /// Whether the body, if it ended here, would end within a frame whose rest is lost. Server-sent events and JSON lines
-    /// end with the body; a frame with its length before it does not.
+    /// Returns whether the body, if it ended here, would end within an incomplete frame. Server-sent events and JSON
+    /// lines end with the body; a frame with a length prefix does not.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         match self {
@@ -83,7 +85,7 @@ impl Framer {
         }
     }
 
-    /// The connection broke: what is held of a frame is dropped, and the next bytes are those of a new body.
+    /// Drops what is held of a frame, after the connection broke. The next bytes are those of a new body.
     pub fn restart(&mut self) {
         match self {
             Self::Sse(framer) => framer.restart(),
@@ -92,7 +94,7 @@ impl Framer {
         }
     }
 
-    /// Takes the end of the body and hands out a last frame that lacks its end.
+    /// Ends the body, and hands out a last frame that lacks its end.
     ///
     /// See [`SseFramer::finish`], [`JsonLinesFramer::finish`] and [`LengthPrefixedFramer::finish`].
     ///

@@ -22,7 +22,7 @@ pub struct JsonLinesFramer {
 }
 
 impl JsonLinesFramer {
-    /// A framer at the start of a body.
+    /// Creates a framer for a new body.
     #[must_use]
     pub fn new(limits: FrameLimits) -> Self {
         Self {
@@ -31,13 +31,14 @@ impl JsonLinesFramer {
         }
     }
 
-    /// Whether no part of a line is held.
+    /// Returns whether no part of a line is held.
     #[must_use]
+    #[inline]
     pub fn is_between_frames(&self) -> bool {
         self.line.is_empty()
     }
 
-    /// The connection broke: half a line is dropped, and the next bytes are those of a new body. An error stays.
+    /// Drops an incomplete line, after the connection broke. The next bytes are those of a new body. An error stays.
     pub fn restart(&mut self) {
         *self = Self {
             limits: self.limits,
@@ -46,7 +47,7 @@ impl JsonLinesFramer {
         };
     }
 
-    /// Takes the next bytes of the body and hands out each line they complete.
+    /// Receives the next bytes of the body, and passes on each line that they complete.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl JsonLinesFramer {
         Ok(())
     }
 
-    /// Takes the end of the body and hands out a last line that lacks its LF.
+    /// Ends the body, and passes on a last line that lacks its LF.
     ///
     /// The framer then stands at the start of a new body.
     ///
@@ -124,6 +125,7 @@ impl JsonLinesFramer {
         })
     }
 
+    #[inline]
     fn keep(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         let limit = self.limit();
         self.line
@@ -131,14 +133,17 @@ impl JsonLinesFramer {
             .map_err(|Full| self.fail_line())
     }
 
+    #[inline]
     fn limit(&self) -> usize {
         self.limits.line.min(self.limits.event)
     }
 
+    #[inline]
     fn check(&self) -> Result<(), WireError> {
         self.error.clone().map_or(Ok(()), Err)
     }
 
+    #[cold]
     fn fail_line(&mut self) -> WireError {
         self.fail(WireError::LineTooLong {
             limit: self.limit(),
@@ -146,6 +151,7 @@ impl JsonLinesFramer {
     }
 
     /// Stays in error, and frees what no later call will read.
+    #[cold]
     fn fail(&mut self, error: WireError) -> WireError {
         self.line = Buffer::default();
         self.error = Some(error.clone());
@@ -153,6 +159,7 @@ impl JsonLinesFramer {
     }
 }
 
+#[inline]
 fn line_end(bytes: &[u8]) -> Option<usize> {
     let end = memchr::memchr(b'\n', bytes);
     #[cfg(test)]

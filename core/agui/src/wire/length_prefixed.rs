@@ -9,8 +9,8 @@ use std::mem;
 ///
 /// Source: AG-UI 1.0 (transports), `application/vnd.ag-ui.event+proto`. A frame has no name and no id.
 ///
-/// The length must not be more than [`FrameLimits::event`]; that is checked when the length has come, before anything is
-/// held for it.
+/// The length must not be more than [`FrameLimits::event`]; that is checked when the length has come, before anything
+/// is held for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LengthPrefixedFramer {
     limits: FrameLimits,
@@ -32,8 +32,9 @@ impl LengthPrefixedFramer {
         }
     }
 
-    /// Whether no part of a frame is held.
+    /// Returns whether no part of a frame is held.
     #[must_use]
+    #[inline]
     pub fn is_between_frames(&self) -> bool {
         self.held.is_empty()
     }
@@ -94,16 +95,19 @@ impl LengthPrefixedFramer {
         Ok(())
     }
 
+    #[inline]
     fn held_length(&mut self) -> Result<Option<usize>, WireError> {
         let header = self.held.first_chunk().copied();
         self.check_length(header)
     }
 
     /// The length that stands at the beginning of `bytes`, if it has come.
+    #[inline]
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, WireError> {
         self.check_length(bytes.first_chunk().copied())
     }
 
+    #[inline]
     fn check_length(&mut self, header: Option<[u8; HEADER]>) -> Result<Option<usize>, WireError> {
         let Some(header) = header else {
             return Ok(None);
@@ -146,11 +150,13 @@ impl LengthPrefixedFramer {
         })
     }
 
+    #[inline]
     fn check(&self) -> Result<(), WireError> {
         self.error.clone().map_or(Ok(()), Err)
     }
 
     /// Stays in error, and frees what no later call will read.
+    #[cold]
     fn fail(&mut self, error: WireError) -> WireError {
         self.held = Buffer::default();
         self.error = Some(error.clone());

@@ -1,28 +1,28 @@
-//! Bytes to frames: cuts the body of a response into the texts a dialect decodes.
+//! Framing: cuts the bytes of a response body into frames, which a dialect decodes.
 //!
-//! A framer is fed the chunks of a body as they come, cut anywhere, and hands each [`Frame`] to a closure.
-//! It does no IO and keeps no borrow of a chunk, so between two calls it is plain data: serialise it at any byte,
-//! and what it was in the middle of goes on after deserialising.
+//! A framer receives the chunks of a body, which may be cut anywhere, and passes each [`Frame`] to a closure. A framer
+//! does no IO and keeps no borrow of a chunk, so between two calls it is plain data: it can be serialised after any
+//! byte, and continues after it is deserialised.
 //!
 //! - [`SseFramer`] for `text/event-stream`
 //! - [`JsonLinesFramer`] for one JSON text a line (`application/x-ndjson`, `application/jsonl`)
 //! - [`LengthPrefixedFramer`] for binary frames with their length before them (`application/vnd.ag-ui.event+proto`)
 //! - [`Framer`] for any of them
 //!
-//! What comes out depends on the bytes alone, not on where they were cut. A frame's bytes are handed on as they came:
-//! whether they are UTF-8 is for the decoder to check.
+//! The frames depend on the bytes alone, not on where the chunks were cut. A frame's bytes are passed on unchanged; the
+//! decoder checks whether they are UTF-8.
 //!
 //! # How much is held
 //!
-//! A frame that lies in one chunk is handed out without being copied. What a chunk's end cuts is copied and only ever
-//! appended to, and no byte is searched twice, so that the work grows with the bytes received, however small the chunks.
-//! [`FrameLimits`] bound what is held; beyond them there is a [`WireError`], never more memory.
+//! A frame within one chunk is not copied. A frame that the end of a chunk cuts is copied and only appended to, and no
+//! byte is searched twice, so the work is linear in the bytes received, however small the chunks are. [`FrameLimits`]
+//! bound what is held; beyond them the framer returns a [`WireError`].
 //!
 //! # Errors
 //!
-//! After the first error a framer stays in it: each further call returns that error again. The frames before the error
-//! have been handed out. An error that the closure returns is passed on as it is; since the rest of that chunk is then
-//! lost, further calls return [`WireError::Stopped`].
+//! After an error, each further call returns the same error. The frames before the error have been passed on. An error
+//! of the closure is returned unchanged; the rest of that chunk is then lost, so further calls return
+//! [`WireError::Stopped`].
 
 mod buffer;
 mod error;

@@ -10,9 +10,9 @@ use std::{mem, time::Duration};
 /// Cuts a body of server-sent events, as the WHATWG text has it
 /// (<https://html.spec.whatwg.org/multipage/server-sent-events.html>, sections 9.2.5 and 9.2.6).
 ///
-/// Lines end with LF, CRLF or CR; a byte order mark is dropped at the start only; several `data` lines are joined by LF;
-/// one space after the colon is dropped; a field without a colon has an empty value; comments and unknown fields are
-/// skipped. A block without a `data` line gives no frame, but its `id` and `retry` count.
+/// Lines end with LF, CRLF or CR; a byte order mark is dropped at the start only; several `data` lines are joined by
+/// LF; one space after the colon is dropped; a field without a colon has an empty value; comments and unknown fields
+/// are skipped. A block without a `data` line gives no frame, but its `id` and `retry` count.
 ///
 /// Three things differ from the text, on purpose:
 /// - [`finish`](Self::finish) hands out a last block that lacks its blank line, since providers end a body so.
@@ -88,18 +88,20 @@ impl SseFramer {
     ///
     /// Empty when the server gave none, or took it back.
     #[must_use]
+    #[inline]
     pub fn last_event_id(&self) -> &[u8] {
         &self.id
     }
 
-    /// How long the server asks to wait before a new attempt, if it did.
+    /// Returns how long the server asks to wait before a new attempt, if it did.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry.map(Duration::from_millis)
     }
 
-    /// Whether no part of an event's data is held.
+    /// Returns whether no part of an event's data is held.
     #[must_use]
+    #[inline]
     pub fn is_between_frames(&self) -> bool {
         self.line.is_empty() && !self.has_data
     }
@@ -247,6 +249,7 @@ impl SseFramer {
             .and_then(|()| self.stray.append(line, limit));
     }
 
+    #[inline]
     fn read_line<'c>(&mut self, line: &'c [u8], block: &mut Block<'c>) -> Result<(), WireError> {
         if line.len() > self.limits.line {
             return Err(self.fail(WireError::LineTooLong {
@@ -289,6 +292,7 @@ impl SseFramer {
         Ok(())
     }
 
+    #[inline]
     fn keep_line(&mut self, part: &[u8]) -> Result<(), WireError> {
         let limit = self.limits.line;
         self.line
@@ -296,6 +300,7 @@ impl SseFramer {
             .map_err(|Full| self.fail(WireError::LineTooLong { limit }))
     }
 
+    #[inline]
     fn keep_block(&mut self, block: &Block<'_>) -> Result<(), WireError> {
         if let Some(event) = block.event {
             self.event.set(event);
@@ -313,10 +318,12 @@ impl SseFramer {
             .map_err(|Full| self.fail_event())
     }
 
+    #[inline]
     fn check(&self) -> Result<(), WireError> {
         self.error.clone().map_or(Ok(()), Err)
     }
 
+    #[cold]
     fn fail_event(&mut self) -> WireError {
         self.fail(WireError::EventTooLarge {
             limit: self.limits.event,
@@ -324,6 +331,7 @@ impl SseFramer {
     }
 
     /// Stays in error, and frees what no later call will read.
+    #[cold]
     fn fail(&mut self, error: WireError) -> WireError {
         *self = Self {
             limits: self.limits,
@@ -336,6 +344,7 @@ impl SseFramer {
     }
 }
 
+#[inline]
 fn line_end(bytes: &[u8]) -> Option<usize> {
     let end = match bytes.first() {
         // The blank line after each event is not worth a search.

@@ -17,7 +17,9 @@ pub(super) enum Start {
 impl Start {
     /// Drops a byte order mark, also one that is cut.
     ///
-    /// Gives the bytes held back by earlier calls that turned out to be no mark, and what to read of `chunk` after them.
+    /// Gives the bytes held back by earlier calls that turned out to be no mark, and what to read of `chunk` after
+    /// them.
+    #[inline]
     pub(super) fn skip<'c>(&mut self, chunk: &'c [u8]) -> (&'static [u8], &'c [u8]) {
         if *self == Self::Passed {
             return (&[], chunk);
@@ -46,7 +48,7 @@ impl Start {
         held
     }
 
-    /// How many bytes are held back.
+    /// Returns how many bytes are held back.
     fn seen(self) -> usize {
         match self {
             Self::Nothing | Self::Passed => 0,

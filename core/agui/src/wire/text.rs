@@ -3,7 +3,7 @@
 const ESCAPES: std::ops::RangeInclusive<char> = '\u{10FF80}'..='\u{10FFFF}';
 const ESCAPE_BASE: u32 = 0x10_FF00;
 
-/// The bytes as a string. A byte that is not part of UTF-8 (a character may be cut) is written as the character
+/// Converts bytes to a string. A byte that is not part of UTF-8 (a character may be cut) is written as the character
 /// U+10FF00 plus the byte; such a character in the text itself is written as its four bytes.
 pub fn to_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
@@ -28,7 +28,7 @@ fn push_escaped(text: &mut String, bytes: &[u8]) {
     );
 }
 
-/// The bytes that [`to_text`] made the string of.
+/// Converts a string of [`to_text`] back to its bytes.
 pub(crate) fn from_text(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for character in text.chars() {
@@ -41,7 +41,7 @@ pub(crate) fn from_text(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// For `#[serde(with)]` on bytes.
+/// The serde form of bytes as text, for `#[serde(with)]`.
 pub mod as_text {
     use serde::{Deserialize, Deserializer, Serializer};
     use std::borrow::Cow;

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 /// The decoder of any dialect.
 ///
-/// A frame that a dialect cannot read as JSON is mended, if it is one that a sloppy server or gateway writes, and read
-/// again: so no dialect knows of halves of characters, of numbers that are none, or of keys that come twice.
+/// A frame that is not valid JSON is repaired, if its mistakes are ones that servers and gateways are known to make,
+/// and read again. So no dialect has to handle lone surrogates, invalid numbers or repeated keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct Decoder {
@@ -95,6 +95,7 @@ impl DialectDecoder {
         }
     }
 
+    #[inline]
     fn get(&self) -> &dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder.as_ref(),
@@ -122,7 +123,7 @@ impl DialectDecoder {
 }
 
 impl Decoder {
-    /// The decoder for one stream of `dialect`.
+    /// Creates a decoder for one stream of a dialect.
     #[must_use]
     pub fn new(dialect: Dialect, ids: HopIds) -> Self {
         Self {
@@ -131,8 +132,8 @@ impl Decoder {
         }
     }
 
-    /// The decoder for one body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
-    /// more than one way. A media type that the dialect does not know is read as the dialect's own.
+    /// Creates a decoder for one body of this media type (`type/subtype` in lower case), because an AG-UI agent may
+    /// send its events in more than one encoding. Other media types are read as the dialect's own.
     #[must_use]
     pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
         let mut decoder = Self::new(dialect, ids);
@@ -144,7 +145,7 @@ impl Decoder {
         decoder
     }
 
-    /// The same, which hands on what an AG-UI agent says beyond the protocol if `keeps_unknown`.
+    /// Sets whether events and fields that AG-UI does not know are kept.
     pub fn keeping_unknown(mut self, keeps_unknown: bool) -> Self {
         if let DialectDecoder::AgUi(ag_ui) = &mut self.dialect {
             ag_ui.reader.keep_unknown(keeps_unknown);
@@ -152,7 +153,7 @@ impl Decoder {
         self
     }
 
-    /// Returns whether it keeps frames that it does not know.
+    /// Returns whether events and fields that AG-UI does not know are kept.
     pub fn keeps_unknown(&self) -> bool {
         matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.reader.keeps_unknown())
     }
@@ -233,6 +234,7 @@ impl Decode for Decoder {
         }
     }
 
+    #[inline]
     fn is_done(&self) -> bool {
         self.dialect.get().is_done()
     }

@@ -9,11 +9,37 @@ use crate::event::{
     ToolCallStart,
 };
 
+/// The effect of an event on the item that it belongs to.
+#[derive(Clone, Copy)]
+enum ItemStep {
+    Start,
+    Content,
+    End,
+}
+
+/// Returns the item and the step of an event to which the common rules of items apply. The start of a tool call has
+/// rules of its own.
+fn item_step(event: &Event) -> Option<(PieceOf, ItemStep, &str)> {
+    use ItemStep::{Content, End, Start};
+    use PieceOf::{Call, Message, Reasoning};
+    Some(match event {
+        Event::TextMessageStart(e) => (Message, Start, &e.message_id),
+        Event::TextMessageContent(e) => (Message, Content, &e.message_id),
+        Event::TextMessageEnd(e) => (Message, End, &e.message_id),
+        Event::ReasoningMessageStart(e) => (Reasoning, Start, &e.message_id),
+        Event::ReasoningMessageContent(e) => (Reasoning, Content, &e.message_id),
+        Event::ReasoningMessageEnd(e) => (Reasoning, End, &e.message_id),
+        Event::ToolCallArgs(e) => (Call, Content, &e.tool_call_id),
+        Event::ToolCallEnd(e) => (Call, End, &e.tool_call_id),
+        _ => return None,
+    })
+}
+
 impl Order {
-    /// Checks one event, and takes note of it. A refused event leaves no trace.
+    /// Checks one event and records its effect on the order. A refused event changes nothing.
     ///
     /// # Errors
-    /// The event may not come now; by the protocol the stream is over.
+    /// The protocol does not allow the event here. According to the protocol the stream is over.
     #[inline]
     pub fn check(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         let (kind, id) = match event {
@@ -59,106 +85,37 @@ impl Order {
     }
 
     fn check_whole(&mut self, event: &Event) -> Result<(), Violation> {
+        match event {
+            Event::Unknown(_) => Ok(()),
+            Event::RunStarted(start) => {
+                let input = start.input.as_ref();
+                self.run_started(input.map_or(&[], |input| input.messages.as_slice()))
+            }
+            Event::RunError(_) => self.run_error(),
+            Event::RunFinished(_) => self.run_finished(),
+            _ => {
+                self.active(event.kind())?;
+                self.check_in_run(event)
+            }
+        }
+    }
+
+    /// Checks an event that may only come while a run is active.
+    fn check_in_run(&mut self, event: &Event) -> Result<(), Violation> {
         let kind = event.kind();
         let tag = event
             .common()
             .and_then(|common| common.subagent_run_id.as_deref());
-        match event {
-            Event::Unknown(_) => return Ok(()),
-            Event::RunStarted(start) => {
-                let input = start.input.as_ref();
-                return self.run_started(input.map_or(&[], |input| input.messages.as_slice()));
-            }
-            Event::RunError(_) => return self.run_error(),
-            Event::RunFinished(_) => return self.run_finished(),
-            _ => self.active(kind)?,
+        if let Some((of, step, id)) = item_step(event) {
+            return self.check_item(of, step, id, kind, tag);
         }
         match event {
-            Event::TextMessageStart(e) => start(
-                &mut self.messages,
-                Rule::O6,
-                kind,
-                TEXT_MESSAGE,
-                &e.message_id,
-                tag,
-            ),
-            Event::TextMessageContent(e) => go_on(
-                &mut self.messages,
-                Rule::O7,
-                kind,
-                TEXT_MESSAGE,
-                &e.message_id,
-                tag,
-            )
-            .map(drop),
-            Event::TextMessageEnd(e) => end(
-                &mut self.messages,
-                Rule::O7,
-                kind,
-                TEXT_MESSAGE,
-                &e.message_id,
-                tag,
-            ),
             Event::ToolCallStart(e) => self.tool_call_start(e, tag),
-            Event::ToolCallArgs(e) => go_on(
-                &mut self.tool_calls,
-                Rule::O9,
-                kind,
-                TOOL_CALL,
-                &e.tool_call_id,
-                tag,
-            )
-            .map(drop),
-            Event::ToolCallEnd(e) => end(
-                &mut self.tool_calls,
-                Rule::O9,
-                kind,
-                TOOL_CALL,
-                &e.tool_call_id,
-                tag,
-            ),
-            Event::ToolCallResult(e) => {
-                own(&mut self.messages, &e.message_id, tag);
-                Ok(())
-            }
             Event::StepStarted(e) => self.step_started(&e.step_name, tag),
             Event::StepFinished(e) => self.step_finished(&e.step_name, tag),
             Event::ReasoningStart(e) => self.reasoning_start(&e.message_id, tag),
             Event::ReasoningEnd(e) => self.reasoning_end(&e.message_id, tag),
-            Event::ReasoningMessageStart(e) => start(
-                &mut self.reasoning,
-                Rule::O15,
-                kind,
-                REASONING_MESSAGE,
-                &e.message_id,
-                tag,
-            ),
-            Event::ReasoningMessageContent(e) => go_on(
-                &mut self.reasoning,
-                Rule::O16,
-                kind,
-                REASONING_MESSAGE,
-                &e.message_id,
-                tag,
-            )
-            .map(drop),
-            Event::ReasoningMessageEnd(e) => end(
-                &mut self.reasoning,
-                Rule::O16,
-                kind,
-                REASONING_MESSAGE,
-                &e.message_id,
-                tag,
-            ),
             Event::ReasoningEncryptedValue(e) => self.encrypted_value(e, tag),
-            Event::ActivitySnapshot(e) => {
-                if e.replace != Some(false) || !self.activities.contains_key(e.message_id.as_str())
-                {
-                    let owner = tag.map(str::to_owned);
-                    self.activities.insert(e.message_id.to_string(), owner);
-                }
-                Ok(())
-            }
             Event::ActivityDelta(e) => match self.activities.get(e.message_id.as_str()) {
                 Some(owner) => owned_by(Rule::O19, kind, "activity", &e.message_id, tag, owner),
                 None => Ok(()),
@@ -166,13 +123,51 @@ impl Order {
             Event::SubagentStarted(e) => self.subagent_started(e),
             Event::SubagentFinished(e) => self.subagent_ended(kind, &e.subagent_run_id),
             Event::SubagentError(e) => self.subagent_ended(kind, &e.subagent_run_id),
+            _ => {
+                self.note_owners(event, tag);
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks an event that starts, continues or ends a message, a reasoning message or a tool call.
+    fn check_item(
+        &mut self,
+        of: PieceOf,
+        step: ItemStep,
+        id: &str,
+        kind: &str,
+        tag: Option<&str>,
+    ) -> Result<(), Violation> {
+        let (items, what, start_rule, open_rule) = match of {
+            PieceOf::Message => (&mut self.messages, TEXT_MESSAGE, Rule::O6, Rule::O7),
+            PieceOf::Reasoning => (&mut self.reasoning, REASONING_MESSAGE, Rule::O15, Rule::O16),
+            PieceOf::Call => (&mut self.tool_calls, TOOL_CALL, Rule::O8, Rule::O9),
+        };
+        match step {
+            ItemStep::Start => start(items, start_rule, kind, what, id, tag),
+            ItemStep::Content => go_on(items, open_rule, kind, what, id, tag).map(drop),
+            ItemStep::End => end(items, open_rule, kind, what, id, tag),
+        }
+    }
+
+    /// Records the owners of what an event brings that needs no check.
+    fn note_owners(&mut self, event: &Event, tag: Option<&str>) {
+        match event {
+            Event::ToolCallResult(e) => own(&mut self.messages, &e.message_id, tag),
+            Event::ActivitySnapshot(e)
+                if e.replace != Some(false)
+                    || !self.activities.contains_key(e.message_id.as_str()) =>
+            {
+                let owner = tag.map(str::to_owned);
+                self.activities.insert(e.message_id.to_string(), owner);
+            }
             Event::MessagesSnapshot(e) => {
                 for message in &e.messages {
                     self.set_owner(message, true);
                 }
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 

@@ -6,11 +6,23 @@ use crate::event::{Message, MessageContent, ToolCall};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The position of a message, and that of a call in it.
+type Entry = (usize, usize);
+
 /// Makes one call of all entries with the same id, the same name and equal or no arguments, beyond those that have a
-/// result of their own. Gives how many entries were left out.
+/// result of their own. Returns how many entries were left out.
 pub(super) fn merge(messages: &mut Vec<Message>) -> usize {
+    let left_out = take_repeats(messages);
+    if !left_out.is_empty() {
+        remove(messages, &left_out);
+    }
+    left_out.len()
+}
+
+/// Moves the arguments of repeated entries to the first entry of each call, and returns the repeated entries.
+fn take_repeats(messages: &mut [Message]) -> BTreeSet<Entry> {
     let results = results(messages);
-    let mut calls: BTreeMap<ToolCallId, Vec<(usize, usize)>> = BTreeMap::new();
+    let mut calls: BTreeMap<ToolCallId, Vec<Entry>> = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
         let Message::Assistant(said) = message else {
             continue;
@@ -23,9 +35,9 @@ pub(super) fn merge(messages: &mut Vec<Message>) -> usize {
         }
     }
     calls.retain(|_, places| places.len() > 1);
-    let mut left_out: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut left_out: BTreeSet<Entry> = BTreeSet::new();
     for (id, places) in calls {
-        let mut kept: Vec<(usize, usize)> = Vec::new();
+        let mut kept: Vec<Entry> = Vec::new();
         for place in places {
             let Some(call) = call_at(messages, place).cloned() else {
                 continue;
@@ -48,9 +60,11 @@ pub(super) fn merge(messages: &mut Vec<Message>) -> usize {
             }
         }
     }
-    if left_out.is_empty() {
-        return 0;
-    }
+    left_out
+}
+
+/// Removes entries, and the messages that have nothing else.
+fn remove(messages: &mut Vec<Message>, left_out: &BTreeSet<Entry>) {
     let mut at = 0;
     messages.retain_mut(|message| {
         let index = at;
@@ -67,7 +81,6 @@ pub(super) fn merge(messages: &mut Vec<Message>) -> usize {
         let is_nothing = said.tool_calls.is_empty() && said.content.is_none();
         said.tool_calls.len() == before || !is_nothing
     });
-    left_out.len()
 }
 
 /// The results of each call that differ.

@@ -30,7 +30,7 @@ const OFTEN_NULL_IN_MESSAGES: [&str; 6] = [
     "subagentRunId",
 ];
 
-/// Why a body is no [`RunAgentInput`].
+/// The reason why a body is not a [`RunAgentInput`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunInputError {
@@ -42,8 +42,41 @@ pub enum RunInputError {
     Malformed(String),
 }
 
-/// Reads the body of a request that starts a run, and what there is to warn of: the old shapes that were put into the
-/// words of 1.0, and the things that 1.0 does not know.
+/// Drops the fields that clients often send as `null` and that 1.0 wants left out.
+fn drop_nulls(input: &mut Map<String, Value>, warnings: &mut Warnings) {
+    for field in OFTEN_NULL {
+        drop_null(input, field, "input", warnings);
+    }
+    for message in objects(input, "messages") {
+        for field in OFTEN_NULL_IN_MESSAGES {
+            drop_null(message, field, "a message", warnings);
+        }
+        for part in objects(message, "content") {
+            if let Some(source) = part.get_mut("source").and_then(Value::as_object_mut) {
+                for field in ["mimeType", "provider"] {
+                    drop_null(source, field, "a source", warnings);
+                }
+            }
+            for field in ["id", "metadata"] {
+                drop_null(part, field, "a part", warnings);
+            }
+        }
+        if message.get("role").and_then(Value::as_str) == Some("assistant") {
+            drop_null(message, "content", "a message", warnings);
+        }
+        for call in objects(message, "toolCalls") {
+            for field in ["encryptedValue", "metadata"] {
+                drop_null(call, field, "a tool call", warnings);
+            }
+        }
+    }
+    for tool in objects(input, "tools") {
+        drop_null(tool, "metadata", "a tool", warnings);
+    }
+}
+
+/// Reads the body of a request that starts a run. Returns warnings with it, about old shapes that were translated to
+/// AG-UI 1.0 and about fields that 1.0 does not know.
 ///
 /// # Errors
 /// The body is not JSON, or a field is missing or malformed.
@@ -55,35 +88,7 @@ pub fn read_run_input(body: &[u8]) -> Result<(RunAgentInput, Vec<String>), RunIn
         return Err(malformed("it is not a JSON object"));
     };
     let mut warnings = Warnings::default();
-    for field in OFTEN_NULL {
-        drop_null(&mut input, field, "input", &mut warnings);
-    }
-    for message in objects(&mut input, "messages") {
-        for field in OFTEN_NULL_IN_MESSAGES {
-            drop_null(message, field, "a message", &mut warnings);
-        }
-        for part in objects(message, "content") {
-            if let Some(source) = part.get_mut("source").and_then(Value::as_object_mut) {
-                for field in ["mimeType", "provider"] {
-                    drop_null(source, field, "a source", &mut warnings);
-                }
-            }
-            for field in ["id", "metadata"] {
-                drop_null(part, field, "a part", &mut warnings);
-            }
-        }
-        if message.get("role").and_then(Value::as_str) == Some("assistant") {
-            drop_null(message, "content", "a message", &mut warnings);
-        }
-        for call in objects(message, "toolCalls") {
-            for field in ["encryptedValue", "metadata"] {
-                drop_null(call, field, "a tool call", &mut warnings);
-            }
-        }
-    }
-    for tool in objects(&mut input, "tools") {
-        drop_null(tool, "metadata", "a tool", &mut warnings);
-    }
+    drop_nulls(&mut input, &mut warnings);
     upgrade_input(&mut input, &mut warnings);
     let input = Value::Object(input);
     if !is_within(&input, DEEPEST) {

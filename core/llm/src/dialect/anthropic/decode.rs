@@ -4,7 +4,7 @@ use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Gap, Templates};
 use super::super::{DecodeError, HopIds, Sink};
 use super::blocks::{Block, Blocks};
-use super::event::{Opening, Piece, StreamEvent};
+use super::event::{CallOpening, MessageStart, Opening, Piece, StreamEvent};
 use super::layout::{Container, Layout};
 use super::{SealedCall, SealedThinking, usage};
 use crate::event::TokenUsage;
@@ -82,32 +82,7 @@ impl Decoder {
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         match StreamEvent::read(text).map_err(|error| json(error.to_string()))? {
             StreamEvent::Passed => {}
-            StreamEvent::MessageStart {
-                id,
-                model,
-                usage,
-                container,
-                blocks,
-                stop_reason,
-                refusal,
-            } => {
-                let is_call =
-                    |(block, _): &&(Opening<'_>, usize)| matches!(block, Opening::Call { .. });
-                self.answer
-                    .room_for_calls(blocks.iter().filter(is_call).count())?;
-                self.answer.start(sink)?;
-                self.answer.name(id);
-                if self.answer.model.is_none() {
-                    self.answer.model = model.map(Into::into);
-                }
-                usage::update(&mut self.answer.usage, &usage);
-                self.container = container.or(self.container.take());
-                for (opening, size) in blocks {
-                    let block = self.opened(opening, size, sink)?;
-                    self.end_block(block, sink)?;
-                }
-                self.stopped(stop_reason, refusal, sink)?;
-            }
+            StreamEvent::MessageStart(start) => self.message_start(start, sink)?,
             StreamEvent::BlockStart { index, opening } => {
                 self.begin(index, opening, data.len(), sink)?;
             }
@@ -144,7 +119,40 @@ impl Decoder {
         Ok(())
     }
 
-    /// The provider says why the model stopped, if it does, and why it refused.
+    /// Emits the start of the message, and the blocks that it already has.
+    fn message_start(
+        &mut self,
+        start: MessageStart<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        let MessageStart {
+            id,
+            model,
+            usage,
+            container,
+            blocks,
+            stop_reason,
+            refusal,
+        } = start;
+        let is_call = |(block, _): &&(Opening<'_>, usize)| matches!(block, Opening::Call(_));
+        self.answer
+            .room_for_calls(blocks.iter().filter(is_call).count())?;
+        self.answer.start(sink)?;
+        self.answer.name(id);
+        if self.answer.model.is_none() {
+            self.answer.model = model.map(Into::into);
+        }
+        usage::update(&mut self.answer.usage, &usage);
+        self.container = container.or(self.container.take());
+        for (opening, size) in blocks {
+            let block = self.block_start(opening, size, sink)?;
+            self.end_block(block, sink)?;
+        }
+        self.stopped(stop_reason, refusal, sink)?;
+        Ok(())
+    }
+
+    /// Records why the model stopped, and emits its refusal, as far as the provider states them.
     fn stopped(
         &mut self,
         stop_reason: Option<Cow<'_, str>>,
@@ -168,7 +176,7 @@ impl Decoder {
         size: usize,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        if let Opening::Call { .. } = opening {
+        if let Opening::Call(_) = opening {
             self.answer.room_for_calls(1)?;
         }
         // An index that comes again begins anew.
@@ -179,20 +187,20 @@ impl Decoder {
         }
         // Only a tool's input is held.
         let held = match &opening {
-            Opening::Call {
+            Opening::Call(CallOpening {
                 input: Some(input), ..
-            } => input.len(),
+            }) => input.len(),
             Opening::Own(_) => size,
             _ => 0,
         };
         self.blocks.check_room(held)?;
-        let block = self.opened(opening, size, sink)?;
+        let block = self.block_start(opening, size, sink)?;
         self.blocks.open(index, block, held);
         Ok(())
     }
 
-    /// Says how a block begins.
-    fn opened(
+    /// Emits the start of a block.
+    fn block_start(
         &mut self,
         opening: Opening<'_>,
         size: usize,
@@ -223,35 +231,7 @@ impl Decoder {
                 self.answer.close(sink)?;
                 Block::Passed
             }
-            Opening::Call {
-                id,
-                name,
-                input,
-                caller,
-            } => {
-                self.seal_message(sink)?;
-                self.layout.close();
-                let slot = self.answer.begin_call(id.as_deref(), &name, sink)?;
-                self.called = true;
-                if let Some(caller) = caller {
-                    let sealed = SealedCall {
-                        caller: Some(caller),
-                        declined: false,
-                    };
-                    self.answer.seal_call(slot, DIALECT, &sealed, sink)?;
-                }
-                match input {
-                    // It may be the first piece of it.
-                    Some(input) if serde_json::from_str::<IgnoredAny>(&input).is_err() => {
-                        self.answer.arguments(slot, &input, sink)?;
-                        Block::Call { slot, input: None }
-                    }
-                    input => Block::Call {
-                        slot,
-                        input: input.map(Cow::into_owned),
-                    },
-                }
-            }
+            Opening::Call(call) => self.call_start(call, sink)?,
             Opening::Own(block) => {
                 self.layout.reserve(size)?;
                 self.answer.start(sink)?;
@@ -266,6 +246,42 @@ impl Decoder {
                 Block::Passed
             }
             Opening::Passed => Block::Passed,
+        })
+    }
+
+    /// Emits the start of a tool call, and its input as far as it is there.
+    fn call_start(
+        &mut self,
+        call: CallOpening<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<Block, DecodeError> {
+        let CallOpening {
+            id,
+            name,
+            input,
+            caller,
+        } = call;
+        self.seal_message(sink)?;
+        self.layout.close();
+        let slot = self.answer.begin_call(id.as_deref(), &name, sink)?;
+        self.called = true;
+        if let Some(caller) = caller {
+            let sealed = SealedCall {
+                caller: Some(caller),
+                declined: false,
+            };
+            self.answer.seal_call(slot, DIALECT, &sealed, sink)?;
+        }
+        Ok(match input {
+            // It may be the first piece of it.
+            Some(input) if serde_json::from_str::<IgnoredAny>(&input).is_err() => {
+                self.answer.arguments(slot, &input, sink)?;
+                Block::Call { slot, input: None }
+            }
+            input => Block::Call {
+                slot,
+                input: input.map(Cow::into_owned),
+            },
         })
     }
 
@@ -417,7 +433,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// What comes next belongs to a new message.
+    /// Lets the next content belong to a new message.
     fn part(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.end_message(sink)?;
         Ok(self.answer.part(sink)?)
@@ -431,7 +447,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// What the message that text goes on in has beside its text goes with it.
+    /// Seals what the current message has in addition to its text.
     fn seal_message(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         if let Some(segments) = self.layout.seal() {
             self.answer.seal_message(DIALECT, segments, sink)?;

@@ -15,17 +15,7 @@ use std::borrow::Cow;
 pub(super) enum StreamEvent<'a> {
     /// Nothing that is read.
     Passed,
-    MessageStart {
-        id: Option<Cow<'a, str>>,
-        model: Option<Cow<'a, str>>,
-        usage: Value,
-        container: Option<Container>,
-        /// Blocks that are whole already, each with how much of the frame it is.
-        blocks: Vec<(Opening<'a>, usize)>,
-        /// Of an answer that is complete at its start.
-        stop_reason: Option<Cow<'a, str>>,
-        refusal: Option<Cow<'a, str>>,
-    },
+    MessageStart(MessageStart<'a>),
     BlockStart {
         index: Option<u64>,
         opening: Opening<'a>,
@@ -47,7 +37,31 @@ pub(super) enum StreamEvent<'a> {
     Error(StreamError),
 }
 
-/// How a block begins.
+/// The start of a message.
+#[derive(Debug, Default)]
+pub(super) struct MessageStart<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) usage: Value,
+    pub(super) container: Option<Container>,
+    /// Blocks that are already complete, each with its size in the frame.
+    pub(super) blocks: Vec<(Opening<'a>, usize)>,
+    /// The reason, if the answer is complete at its start.
+    pub(super) stop_reason: Option<Cow<'a, str>>,
+    pub(super) refusal: Option<Cow<'a, str>>,
+}
+
+/// The start of a tool call.
+#[derive(Debug)]
+pub(super) struct CallOpening<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Cow<'a, str>,
+    /// The input, if the block has it.
+    pub(super) input: Option<Cow<'a, str>>,
+    pub(super) caller: Option<Value>,
+}
+
+/// The start of a block.
 #[derive(Debug)]
 pub(super) enum Opening<'a> {
     Text {
@@ -59,13 +73,7 @@ pub(super) enum Opening<'a> {
         signature: Cow<'a, str>,
     },
     Redacted(Cow<'a, str>),
-    Call {
-        id: Option<Cow<'a, str>>,
-        name: Cow<'a, str>,
-        /// The input, where the block has it.
-        input: Option<Cow<'a, str>>,
-        caller: Option<Value>,
-    },
+    Call(CallOpening<'a>),
     /// A block for the provider alone that goes on.
     Own(Value),
     /// What a tool of the provider's gave back: whole.
@@ -192,7 +200,7 @@ impl<'a> StreamEvent<'a> {
                 Some(message) => {
                     let (stop_reason, refusal) =
                         stopped(message.stop_reason, message.stop_details)?;
-                    Self::MessageStart {
+                    Self::MessageStart(MessageStart {
                         stop_reason,
                         refusal,
                         id: Some(text(message.id)?).filter(|id| !id.is_empty()),
@@ -200,17 +208,9 @@ impl<'a> StreamEvent<'a> {
                         usage: value(message.usage)?,
                         container: container(message.container)?,
                         blocks: Opening::whole(message.content)?,
-                    }
+                    })
                 }
-                None => Self::MessageStart {
-                    id: None,
-                    model: None,
-                    usage: Value::Null,
-                    container: None,
-                    blocks: Vec::new(),
-                    stop_reason: None,
-                    refusal: None,
-                },
+                None => Self::MessageStart(MessageStart::default()),
             },
             "content_block_start" => match object(wire.content_block)? {
                 Some(block) => Self::BlockStart {
@@ -294,7 +294,7 @@ impl<'a> Opening<'a> {
                 signature: text(block.signature)?,
             },
             "redacted_thinking" => Self::Redacted(text(block.data)?),
-            "tool_use" => Self::Call {
+            "tool_use" => Self::Call(CallOpening {
                 id: Some(text(block.id)?),
                 name: text(block.name)?,
                 input: match object::<Map<String, Value>>(block.input)? {
@@ -310,7 +310,7 @@ impl<'a> Opening<'a> {
                     }
                     _ => None,
                 },
-            },
+            }),
             kind if kind.ends_with("_tool_result") => Self::ServerResult(value(whole)?),
             kind if is_own(kind) => Self::Own(value(whole)?),
             _ => Self::Passed,
@@ -318,7 +318,7 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Whether a block of this kind is of the provider's own tools, or marks what it did to the conversation.
+/// Returns whether a block of this kind is of the provider's own tools, or marks what it did to the conversation.
 fn is_own(kind: &str) -> bool {
     kind.ends_with("_tool_use")
         || kind.ends_with("_tool_result")
@@ -345,7 +345,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Why the model stopped, and why it refused.
+/// The reason why the model stopped, and why it refused.
 type Stopped<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 fn stopped<'a>(reason: Raw<'a>, details: Raw<'a>) -> Result<Stopped<'a>, Error> {
@@ -358,7 +358,7 @@ fn stopped<'a>(reason: Raw<'a>, details: Raw<'a>) -> Result<Stopped<'a>, Error> 
     Ok((given(reason), given(refusal)))
 }
 
-/// Where the provider ran its tools.
+/// Returns where the provider ran its tools.
 fn container(raw: Raw<'_>) -> Result<Option<Container>, Error> {
     let Some(container) = object::<WireContainer<'_>>(raw)? else {
         return Ok(None);

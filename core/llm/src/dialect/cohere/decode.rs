@@ -7,6 +7,7 @@ use super::frame::{AnswerEnd, DeltaKind, FrameContent, Piece};
 use crate::event::{Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Decodes its streams.
@@ -39,8 +40,8 @@ impl Decoder {
         }
     }
 
-    /// A frame with something in it.
-    fn whole(
+    /// Reads a frame that is not empty.
+    fn read_frame(
         &mut self,
         frame: Frame<'_>,
         templates: &mut Templates<DeltaKind>,
@@ -68,7 +69,12 @@ impl Decoder {
             };
             self.begin(index, id, &name, sink)?;
         }
-        match said {
+        self.apply(said, sink)
+    }
+
+    /// Emits the content of a frame.
+    fn apply(&mut self, content: FrameContent<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        match content {
             FrameContent::Nothing => {}
             FrameContent::Start { id } => {
                 self.answer.name(id);
@@ -91,21 +97,14 @@ impl Decoder {
             FrameContent::CallStart {
                 index,
                 id,
-                name,
+                name: Some(name),
                 arguments,
-            } => match name {
-                Some(name) if id.is_none() && arguments.is_none() => {
-                    self.answer.room_for_calls(1)?;
-                    let name = name.into_owned();
-                    self.waiting = Some(Waiting { index, name });
-                }
-                Some(name) => {
-                    let slot = self.begin(index, id.as_deref(), &name, sink)?;
-                    let arguments = arguments.as_deref().unwrap_or_default();
-                    self.answer.arguments(slot, arguments, sink)?;
-                }
-                None => sink.warning("a tool call without a name was left out: no tool can run it"),
-            },
+            } => {
+                self.call_start(index, id.as_deref(), name, arguments.as_deref(), sink)?;
+            }
+            FrameContent::CallStart { name: None, .. } => {
+                sink.warning("a tool call without a name was left out: no tool can run it");
+            }
             FrameContent::CallDelta {
                 index, arguments, ..
             } => match (self.slot(index), arguments) {
@@ -129,7 +128,27 @@ impl Decoder {
         Ok(())
     }
 
-    /// A call begins: its slot.
+    /// Begins a call, or waits for its id where the frame has only its name.
+    fn call_start(
+        &mut self,
+        index: Option<u64>,
+        id: Option<&str>,
+        name: Cow<'_, str>,
+        arguments: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        if id.is_none() && arguments.is_none() {
+            self.answer.room_for_calls(1)?;
+            let name = name.into_owned();
+            self.waiting = Some(Waiting { index, name });
+            return Ok(());
+        }
+        let slot = self.begin(index, id, &name, sink)?;
+        let arguments = arguments.unwrap_or_default();
+        Ok(self.answer.arguments(slot, arguments, sink)?)
+    }
+
+    /// Begins a call and returns its slot.
     fn begin(
         &mut self,
         index: Option<u64>,
@@ -233,7 +252,7 @@ impl FrameReader for Decoder {
         templates: &mut Templates<DeltaKind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        self.whole(frame, templates, sink)
+        self.read_frame(frame, templates, sink)
     }
 
     fn usage(&self) -> Option<&TokenUsage> {

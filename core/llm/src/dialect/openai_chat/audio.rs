@@ -1,8 +1,7 @@
-//! Sound that the model makes: what it says in it comes as text, its samples in pieces. They are shown as one file when they
-//! are whole, as raw samples can be played by nobody who does not know of what kind they are.
+//! Sound that the model makes: what it says in it comes as text, its samples in pieces. They are shown as one file when
+//! they are whole, as raw samples can be played by nobody who does not know of what kind they are.
 //!
-//! A stream has them as `pcm16` alone: 16 bits, one channel, 24 kHz
-//! (<https://platform.openai.com/docs/guides/audio>).
+//! A stream has them as `pcm16` alone: 16 bits, one channel, 24 kHz (<https://platform.openai.com/docs/guides/audio>).
 
 use super::super::{AnswerLimit, DecodeError};
 use super::chunk::Piece;
@@ -26,7 +25,7 @@ impl Audio {
         self.0.is_empty()
     }
 
-    /// Whether there is room for these pieces too.
+    /// Checks whether there is room for these pieces too.
     pub(super) fn check(&self, pieces: &[Piece<'_>]) -> Result<(), DecodeError> {
         let more = pieces.iter().map(|piece| match piece {
             Piece::Audio(data) => data.len(),

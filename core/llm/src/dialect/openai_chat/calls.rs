@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The most that is held of the arguments of calls whose names have not come yet, in bytes: all that an answer may bring.
+/// The most that is held of the arguments of calls whose names have not come yet, in bytes: all that an answer may
+/// bring.
 const MOST_HELD: usize = 32 * 1024 * 1024;
 
 /// A piece of a call, as one item of `delta.tool_calls` has it. What is empty on the wire is absent here.
@@ -156,8 +157,8 @@ impl Calls {
         self.calls[slot].id.is_some().then_some(slot)
     }
 
-    /// Whether the fragment begins the call in `slot` in the events: its name is known, and its id, or arguments have
-    /// come first.
+    /// Returns whether the fragment begins the call in `slot` in the events: its name is known, and its id, or
+    /// arguments have come first.
     pub(super) fn begins(&self, slot: usize, fragment: &Fragment<'_>) -> bool {
         let call = &self.calls[slot];
         call.id.is_none()
@@ -250,19 +251,19 @@ impl Calls {
         })
     }
 
-    /// Whether none has begun, nor will.
+    /// Returns whether none has begun, nor will.
     pub(super) fn are_none(&self) -> bool {
         self.calls
             .iter()
             .all(|call| call.id.is_none() && call.name.is_none())
     }
 
-    /// Whether any call has come, named or not.
+    /// Returns whether any call has come, named or not.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Whether no call was cut off, as far as its arguments tell.
+    /// Returns whether no call was cut off, as far as its arguments tell.
     pub(super) fn are_whole(&self, sink: &dyn Sink) -> bool {
         self.calls.iter().all(|call| match &call.id {
             Some(id) => sink.is_whole(id),

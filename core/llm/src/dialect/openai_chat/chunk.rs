@@ -243,7 +243,7 @@ impl<'a> Chunk<'a> {
         Ok(is_chunk.then_some(chunk))
     }
 
-    /// Whether it has nothing that the model says.
+    /// Returns whether it has nothing that the model says.
     pub(super) fn says_nothing(&self) -> bool {
         self.pieces.is_empty() && self.citations.is_empty() && self.fragments.is_empty()
     }

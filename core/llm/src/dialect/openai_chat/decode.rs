@@ -109,6 +109,19 @@ impl Decoder {
         } else {
             None
         };
+        self.check_limits(&chunk)?;
+        let slots = self.calls.place(&chunk.fragments)?;
+        // An error that is the first thing to come needs no run.
+        let begins = chunk.error.is_none() || !chunk.says_nothing();
+        self.note_response(&mut chunk);
+        if begins {
+            self.start(sink)?;
+        }
+        self.emit(chunk, more, &slots, sink)
+    }
+
+    /// Checks that everything the chunk adds to what is held is within its limits.
+    fn check_limits(&mut self, chunk: &Chunk<'_>) -> Result<(), DecodeError> {
         let refusals = chunk.pieces.iter().map(|piece| match piece {
             Piece::Refusal(text) => text.len(),
             _ => 0,
@@ -117,22 +130,31 @@ impl Decoder {
             return Err(AnswerLimit::held(LONGEST_REFUSAL).into());
         }
         self.audio.check(&chunk.pieces)?;
-        self.reasoning.reserve(&chunk.reasoning_details)?;
-        let slots = self.calls.place(&chunk.fragments)?;
-        // An error that is the first thing to come needs no run.
-        let begins = chunk.error.is_none() || !chunk.says_nothing();
-        if let (None, Some(model)) = (&self.model, chunk.model) {
+        Ok(self.reasoning.reserve(&chunk.reasoning_details)?)
+    }
+
+    /// Records the model, the id and the usage that the chunk states.
+    fn note_response(&mut self, chunk: &mut Chunk<'_>) {
+        if let (None, Some(model)) = (&self.model, chunk.model.take()) {
             self.model = Some(model.into_owned());
         }
-        if let (None, Some(id)) = (&self.response_id, chunk.id) {
+        if let (None, Some(id)) = (&self.response_id, chunk.id.take()) {
             self.response_id = Some(id.into_owned());
         }
-        if chunk.usage.is_some() {
-            self.usage = chunk.usage;
+        if let Some(usage) = chunk.usage.take() {
+            self.usage = Some(usage);
         }
-        if begins {
-            self.start(sink)?;
-        }
+    }
+
+    /// Emits the events of a chunk, whose call fragments belong to `slots`. `more` is the text by which a complete
+    /// message has grown.
+    fn emit(
+        &mut self,
+        chunk: Chunk<'_>,
+        more: Option<String>,
+        slots: &[usize],
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         for piece in &chunk.pieces {
             self.piece(piece, sink)?;
         }
@@ -144,7 +166,7 @@ impl Decoder {
         }
         // Behind the reasoning's text, which may begin the message that they belong to.
         self.reasoning.keep(chunk.reasoning_details);
-        for (fragment, slot) in chunk.fragments.iter().zip(slots) {
+        for (fragment, &slot) in chunk.fragments.iter().zip(slots) {
             if self.calls.begins(slot, fragment) {
                 self.reasoning.close(&self.ids, sink)?;
                 self.end_text(None, sink)?;

@@ -4,7 +4,7 @@ use super::super::encoding::{Call, result_text};
 use super::super::{ModelRequest, sealed};
 use super::parts::{MarkedPart, Part, message_mark, plain_mark};
 use crate::event::{AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall};
-use crate::provider::{Dialect, Endpoint, ReasoningReturn};
+use crate::provider::{Dialect, Endpoint, Quirks, ReasoningReturn};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -71,51 +71,15 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     }
     let mut assistant = Assistant::default();
     for message in request.messages {
-        let (mut next, metadata) = match message {
-            Message::Assistant(message) => {
-                assistant.add(message, endpoint);
-                continue;
+        match message {
+            Message::Assistant(message) => assistant.add(message, endpoint),
+            Message::Reasoning(message) => assistant.add_reasoning(message, endpoint),
+            Message::Activity(_) => {}
+            other => {
+                std::mem::take(&mut assistant).put(endpoint, &mut encoded);
+                encoded.extend(ChatMessage::new(other, quirks));
             }
-            Message::Reasoning(message) => {
-                assistant.add_reasoning(message, endpoint);
-                continue;
-            }
-            Message::Developer(message) => {
-                let said = TextMessage::text(&message.content, message.name.as_deref());
-                let next = if quirks.no_developer_role {
-                    ChatMessage::System(said)
-                } else {
-                    ChatMessage::Developer(said)
-                };
-                (next, &message.metadata)
-            }
-            Message::System(message) => {
-                let said = TextMessage::text(&message.content, message.name.as_deref());
-                (ChatMessage::System(said), &message.metadata)
-            }
-            Message::User(message) => {
-                let said = TextMessage {
-                    content: Content::new(&message.content, quirks.cache_marks),
-                    name: message.name.as_deref(),
-                };
-                (ChatMessage::User(said), &message.metadata)
-            }
-            Message::Tool(message) => {
-                let next = ChatMessage::Tool {
-                    tool_call_id: &message.tool_call_id,
-                    content: Content::Text(result_text(message, |_| false)),
-                };
-                (next, &message.metadata)
-            }
-            Message::Activity(_) => continue,
-        };
-        std::mem::take(&mut assistant).put(endpoint, &mut encoded);
-        if quirks.cache_marks
-            && let Some(mark) = message_mark(metadata.as_ref())
-        {
-            next.mark(mark);
         }
-        encoded.push(next);
     }
     assistant.put(endpoint, &mut encoded);
     if marks_prompt && let Some(last) = encoded.last_mut() {
@@ -124,7 +88,47 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     encoded
 }
 
-impl ChatMessage<'_> {
+impl<'a> ChatMessage<'a> {
+    /// Encodes a message that is not the model's; `None` for the messages that are, and for activities.
+    fn new(message: &'a Message, quirks: Quirks) -> Option<Self> {
+        let (mut encoded, metadata) = match message {
+            Message::Developer(message) => {
+                let said = TextMessage::text(&message.content, message.name.as_deref());
+                let encoded = if quirks.no_developer_role {
+                    Self::System(said)
+                } else {
+                    Self::Developer(said)
+                };
+                (encoded, &message.metadata)
+            }
+            Message::System(message) => {
+                let said = TextMessage::text(&message.content, message.name.as_deref());
+                (Self::System(said), &message.metadata)
+            }
+            Message::User(message) => {
+                let said = TextMessage {
+                    content: Content::new(&message.content, quirks.cache_marks),
+                    name: message.name.as_deref(),
+                };
+                (Self::User(said), &message.metadata)
+            }
+            Message::Tool(message) => {
+                let encoded = Self::Tool {
+                    tool_call_id: &message.tool_call_id,
+                    content: Content::Text(result_text(message, |_| false)),
+                };
+                (encoded, &message.metadata)
+            }
+            Message::Assistant(_) | Message::Reasoning(_) | Message::Activity(_) => return None,
+        };
+        if quirks.cache_marks
+            && let Some(mark) = message_mark(metadata.as_ref())
+        {
+            encoded.mark(mark);
+        }
+        Some(encoded)
+    }
+
     /// Marks the message's end for the provider's cache. What the model said is never marked: a result or the user's
     /// next words come behind it.
     fn mark(&mut self, mark: Value) {

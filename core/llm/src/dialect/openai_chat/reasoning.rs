@@ -105,12 +105,12 @@ impl Reasoning {
         }
     }
 
-    /// Whether any has come.
+    /// Returns whether any has come.
     pub(super) fn has_begun(&self) -> bool {
         self.count > 0 || self.unsaid
     }
 
-    /// Whether [`close`](Self::close) has something to say.
+    /// Returns whether [`close`](Self::close) has something to say.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.open || self.unsaid

@@ -8,6 +8,7 @@ use super::{DIALECT, Decoder, with_phase};
 use crate::dialect::{DecodeError, Sink};
 use crate::event::{ContentPart, Violation};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 impl Decoder {
@@ -23,22 +24,7 @@ impl Decoder {
                 self.complete_message(at, phase.as_deref(), parts, sink)?;
             }
             ItemContent::Reasoning { summary, content } => {
-                self.begin_reasoning(at, sink)?;
-                for (part, text) in (0..).zip(&summary) {
-                    self.thought(at, Thought::Summary(part), text, true, sink)?;
-                }
-                for (part, text) in (0..).zip(&content) {
-                    self.thought(at, Thought::Content(part), text, true, sink)?;
-                }
-                if let Some(State::Reasoning {
-                    stretch: Some(stretch),
-                    ..
-                }) = self.state(at)
-                {
-                    let stretch = *stretch;
-                    self.answer
-                        .seal_reasoning_at(stretch, DIALECT, item.raw, sink)?;
-                }
+                self.complete_reasoning(at, &summary, &content, item.raw, sink)?;
             }
             ItemContent::Call {
                 is_custom,
@@ -73,6 +59,33 @@ impl Decoder {
         }
         if let Some(item) = self.items.get_mut(at) {
             item.is_done = true;
+        }
+        Ok(())
+    }
+
+    /// Emits the reasoning that no delta brought, and seals the item.
+    fn complete_reasoning(
+        &mut self,
+        at: usize,
+        summary: &[Cow<'_, str>],
+        content: &[Cow<'_, str>],
+        raw: &RawValue,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        self.begin_reasoning(at, sink)?;
+        for (part, text) in (0..).zip(summary) {
+            self.thought(at, Thought::Summary(part), text, true, sink)?;
+        }
+        for (part, text) in (0..).zip(content) {
+            self.thought(at, Thought::Content(part), text, true, sink)?;
+        }
+        if let Some(State::Reasoning {
+            stretch: Some(stretch),
+            ..
+        }) = self.state(at)
+        {
+            let stretch = *stretch;
+            self.answer.seal_reasoning_at(stretch, DIALECT, raw, sink)?;
         }
         Ok(())
     }
