@@ -23,13 +23,13 @@ const DIGITS: usize = 9;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd(u64);
 
-/// It is no amount of money: a number of US dollars from 0 to some 18 billion.
+/// The value is not an amount of money, which is a number of US dollars from 0 to about 18 billion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is no amount of US dollars: give a number from 0 on, such as 0.25")]
 pub struct NotUsd;
 
 impl Usd {
-    /// Nothing.
+    /// Zero dollars.
     pub const ZERO: Self = Self(0);
 
     /// So many billionths of a dollar.
@@ -38,7 +38,7 @@ impl Usd {
         Self(nanos)
     }
 
-    /// How many billionths of a dollar it is.
+    /// Returns how many billionths of a dollar it is.
     #[must_use]
     pub const fn nanos(self) -> u64 {
         self.0
@@ -75,7 +75,7 @@ impl Usd {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left of it without the other; nothing if that is more.
+    /// Returns what is left of it without the other; nothing if that is more.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

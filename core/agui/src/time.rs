@@ -18,7 +18,7 @@ impl Timestamp {
         Self(self.0.saturating_add(millis))
     }
 
-    /// How long it is from `earlier` to `self`; zero if `earlier` is later.
+    /// Returns how long it is from `earlier` to `self`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

@@ -18,7 +18,7 @@ const COLUMNS: [Column; 10] = [
     ("usage", |can| can.usage),
 ];
 
-/// What the providers' APIs can do, as a table in Markdown.
+/// Returns what the providers' APIs can do, as a table in Markdown.
 #[must_use]
 pub fn matrix_markdown<'a>(providers: impl IntoIterator<Item = &'a Provider>) -> String {
     let mut table = "| provider | API | format | call ids |".to_owned();
@@ -56,7 +56,7 @@ pub fn matrix_markdown<'a>(providers: impl IntoIterator<Item = &'a Provider>) ->
     table
 }
 
-/// How a typed answer is asked for, if the provider's schemas say all that its type does.
+/// Returns how a typed answer is asked for, if the provider's schemas say all that its type does.
 fn typed_answers(provider: &Provider, api: &Api) -> &'static str {
     let endpoint = provider.endpoint(Some(&api.name), "model", Some("http://localhost"), None);
     match endpoint.map(|endpoint| asks_natively(&endpoint)) {

@@ -19,7 +19,7 @@ pub(crate) fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word
 }
 
-/// How many bytes stand in front of the first one that ends the plain run of a string.
+/// Returns how many bytes stand in front of the first one that ends the plain run of a string.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;

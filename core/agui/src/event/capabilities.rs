@@ -25,180 +25,180 @@ macro_rules! capabilities {
 }
 
 capabilities! {
-    /// What an agent says that it can do. What it leaves out is undeclared, not unsupported; what it sends in a run
-    /// counts in any case.
+    /// The capabilities that an agent declares. A missing field means undeclared, not unsupported; the events of a run
+    /// count in any case.
     ///
-    /// AG-UI has no standard way to ask for it: the host gets the JSON from where the agent has it.
+    /// AG-UI has no standard way to request them: the host gets the JSON from wherever the agent publishes it.
     AgentCapabilities {
-        /// Who it is.
+        /// The agent's identity.
         identity: IdentityCapabilities,
-        /// How it is reached.
+        /// The agent's transports.
         transport: TransportCapabilities,
-        /// Its tools, and the client's.
+        /// The agent's own tools, and the client's.
         tools: ToolsCapabilities,
-        /// What it gives.
+        /// The agent's output.
         output: OutputCapabilities,
         /// The shared state.
         state: StateCapabilities,
-        /// Its subagents.
+        /// The agent's subagents.
         multi_agent: MultiAgentCapabilities,
-        /// Its reasoning.
+        /// The agent's reasoning.
         reasoning: ReasoningCapabilities,
-        /// Media.
+        /// The media that the agent takes and returns.
         multimodal: MultimodalCapabilities,
-        /// Running code.
+        /// The execution of code.
         execution: ExecutionCapabilities,
-        /// What it asks the user.
+        /// The questions that the agent asks the user.
         human_in_the_loop: HumanInTheLoopCapabilities,
-        /// Whatever else it wants to say.
+        /// Custom capabilities.
         custom: Metadata,
     }
-    /// Who an agent is.
+    /// The identity of an agent.
     IdentityCapabilities {
-        /// Its name, for people.
+        /// The agent's display name.
         name: String,
-        /// What it is built with.
+        /// The framework that the agent is built with.
         r#type: String,
-        /// What it does.
+        /// The description of the agent.
         description: String,
-        /// Its version.
+        /// The agent's version.
         version: String,
-        /// Who runs it.
+        /// The provider that runs the agent.
         provider: String,
-        /// Where it is described.
+        /// The address of the agent's documentation.
         documentation_url: String,
-        /// What the sender attached.
+        /// Metadata from the sender.
         metadata: Metadata,
     }
-    /// How an agent is reached.
+    /// The transports of an agent.
     TransportCapabilities {
-        /// It streams its events.
+        /// The agent streams its events.
         streaming: bool,
-        /// It speaks WebSocket.
+        /// The agent supports WebSocket.
         websocket: bool,
-        /// It can send protobuf instead of JSON.
+        /// The agent can send protobuf instead of JSON.
         http_binary: bool,
-        /// It notifies apps that are not running.
+        /// The agent sends push notifications.
         push_notifications: bool,
-        /// A stream that broke off can be gone on with.
+        /// A stream that broke off can be resumed.
         resumable: bool,
     }
     /// An agent's tools.
     ToolsCapabilities {
-        /// It calls tools.
+        /// The agent calls tools.
         supported: bool,
-        /// The tools that it has itself.
+        /// The agent's own tools.
         items: Vec<ToolDefinition>,
-        /// It asks for several calls at once.
+        /// The agent may make several calls at once.
         parallel_calls: bool,
-        /// It takes the client's tools.
+        /// The agent takes the client's tools.
         client_provided: bool,
     }
-    /// What an agent gives.
+    /// The output of an agent.
     OutputCapabilities {
-        /// Answers in the form of a schema.
+        /// The agent's answers can conform to a schema.
         structured_output: bool,
-        /// The media types of what it gives.
+        /// The media types of the output.
         supported_mime_types: Vec<String>,
     }
     /// The state that an agent shares.
     StateCapabilities {
-        /// It sends `STATE_SNAPSHOT`.
+        /// The agent sends `STATE_SNAPSHOT`.
         snapshots: bool,
-        /// It sends `STATE_DELTA`.
+        /// The agent sends `STATE_DELTA`.
         deltas: bool,
-        /// It remembers from thread to thread.
+        /// The agent has a memory across threads.
         memory: bool,
         /// The state outlives the run.
         persistent_state: bool,
     }
     /// An agent's subagents.
     MultiAgentCapabilities {
-        /// It has some.
+        /// The agent has subagents.
         supported: bool,
-        /// It gives them work and goes on itself.
+        /// The agent delegates work to subagents and continues itself.
         delegation: bool,
-        /// It hands the conversation over to them.
+        /// The agent hands the conversation over to subagents.
         handoffs: bool,
-        /// Who they are.
+        /// The subagents.
         subagents: Vec<SubagentInfo>,
     }
-    /// One subagent.
+    /// A subagent.
     SubagentInfo {
-        /// Its name.
+        /// The subagent's name.
         name: String,
-        /// What it does.
+        /// The description of the agent.
         description: String,
     }
     /// An agent's reasoning.
     ReasoningCapabilities {
-        /// It reasons.
+        /// The agent reasons.
         supported: bool,
-        /// It streams what it thinks.
+        /// The agent streams its reasoning.
         streaming: bool,
-        /// It sends values to be given back unread.
+        /// The agent sends encrypted values that the client sends back unread.
         encrypted: bool,
     }
-    /// The media that an agent takes and gives.
+    /// The media that an agent takes and returns.
     MultimodalCapabilities {
-        /// Takes.
+        /// The media that the agent takes.
         input: MultimodalInputCapabilities,
-        /// Gives.
+        /// The media that the agent returns.
         output: MultimodalOutputCapabilities,
     }
     /// The media that an agent takes.
     MultimodalInputCapabilities {
-        /// Pictures.
+        /// Images.
         image: bool,
-        /// Sound.
+        /// Audio.
         audio: bool,
-        /// Films.
+        /// Video.
         video: bool,
         /// PDF documents.
         pdf: bool,
         /// Files of any kind.
         file: bool,
     }
-    /// The media that an agent gives.
+    /// The media that an agent returns.
     MultimodalOutputCapabilities {
-        /// Pictures.
+        /// Images.
         image: bool,
-        /// Sound.
+        /// Audio.
         audio: bool,
     }
-    /// How an agent runs code.
+    /// The execution of code by an agent.
     ExecutionCapabilities {
-        /// It does.
+        /// The agent runs code.
         code_execution: bool,
-        /// In a sandbox.
+        /// The code runs in a sandbox.
         sandboxed: bool,
-        /// The most rounds of a run.
+        /// The maximum number of rounds in a run.
         max_iterations: u64,
-        /// The longest that a run takes, in milliseconds.
+        /// The maximum duration of a run, in milliseconds.
         max_execution_time: u64,
     }
-    /// What an agent asks the user.
+    /// The questions that an agent asks the user.
     HumanInTheLoopCapabilities {
-        /// It asks.
+        /// The agent asks the user.
         supported: bool,
-        /// Whether it may do something.
+        /// The agent asks for approvals.
         approvals: bool,
-        /// The user may step in.
+        /// The user may intervene.
         interventions: bool,
-        /// What the user thinks of its work.
+        /// The agent asks for feedback.
         feedback: bool,
-        /// By interrupts, answered with the next run.
+        /// The agent asks by interrupts, which the next run answers.
         interrupts: bool,
-        /// The user may change what is approved.
+        /// The user may edit what they approve.
         approve_with_edits: bool,
     }
 }
 
 impl AgentCapabilities {
-    /// Reads what an agent says of itself. Unknown fields are kept, and `null` is read as absent.
+    /// Reads an agent's capabilities. Unknown fields are kept, and `null` is read as absent.
     ///
     /// # Errors
-    /// It is not a JSON object, or a known field has a value of the wrong kind. That is no reason to fail a run.
+    /// The text is not a JSON object, or a known field has a value of the wrong kind. This is no reason to fail a run.
     pub fn from_json(json: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
     }

@@ -2,16 +2,16 @@ use super::field::{EventError, Metadata, Optional, OptionalJson, PutField, SafeI
 use serde::ser::SerializeMap;
 use serde_json::Value;
 
-/// What any event may carry besides its own fields; boxed, since most carry nothing.
+/// The fields that all events share. They are boxed, since most events have none of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Common {
-    /// When it happened: milliseconds since the epoch by convention.
+    /// The time of the event, by convention in milliseconds since the epoch.
     pub timestamp: Option<i64>,
-    /// The provider's own event that this one was made from: any JSON but null.
+    /// The provider's own event that this event was built from: any JSON but null.
     pub raw_event: Option<Value>,
-    /// What the sender attached.
+    /// Metadata from the sender.
     pub metadata: Option<Metadata>,
-    /// The subagent that it belongs to; absent for the parent agent.
+    /// The subagent that the event belongs to; absent for the parent agent.
     ///
     /// Events about the run as a whole and `MESSAGES_SNAPSHOT` have none; `SUBAGENT_*` have it as their own field.
     pub subagent_run_id: Option<String>,
@@ -52,7 +52,7 @@ impl Common {
     }
 }
 
-/// Whether events of this type may say which subagent they belong to.
+/// Returns whether events of this type may say which subagent they belong to.
 pub(crate) fn is_attributable(kind: &str) -> bool {
     !matches!(
         kind,

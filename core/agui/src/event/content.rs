@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// What a user or a tool says: plain text, or parts.
+/// The content of a user's or a tool's message: plain text, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MessageContent {
@@ -16,7 +16,7 @@ pub enum MessageContent {
 }
 
 impl MessageContent {
-    /// The text of it: the whole of plain text, or the text parts joined by line breaks.
+    /// Returns the text: all of plain text, or the text parts joined by line breaks.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -118,17 +118,17 @@ from_parts!(A, B, C, D);
 from_parts!(A, B, C, D, E);
 from_parts!(A, B, C, D, E, F);
 
-/// One part of a message's content.
+/// A part of a message's content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ContentPart {
     /// Text.
     Text(TextPart),
-    /// A picture.
+    /// An image.
     Image(MediaPart),
-    /// Sound.
+    /// Audio.
     Audio(MediaPart),
-    /// A film.
+    /// A video.
     Video(MediaPart),
     /// A document, such as a PDF file.
     Document(MediaPart),
@@ -140,14 +140,14 @@ pub enum ContentPart {
 pub struct TextPart {
     /// The text.
     pub text: String,
-    /// Names the part, where the sender does.
+    /// The part's id, if the sender gave it one.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub id: Option<String>,
-    /// What the sender attached: any JSON.
+    /// Metadata from the sender: any JSON.
     #[serde(
         default,
         deserialize_with = "present_json",
@@ -163,16 +163,16 @@ pub struct TextPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaPart {
-    /// Where the media is.
+    /// The location of the media.
     pub source: Source,
-    /// Names the part, where the sender does.
+    /// The part's id, if the sender gave it one.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub id: Option<String>,
-    /// What the sender attached: any JSON.
+    /// Metadata from the sender: any JSON.
     #[serde(
         default,
         deserialize_with = "present_json",
@@ -184,11 +184,11 @@ pub struct MediaPart {
     pub extra: Metadata,
 }
 
-/// Where a part's media is.
+/// The location of a part's media.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Source {
-    /// In the message itself.
+    /// The message contains the media.
     #[serde(rename_all = "camelCase")]
     Data {
         /// The bytes, in base64.
@@ -196,7 +196,7 @@ pub enum Source {
         /// The media type, such as `image/png`.
         mime_type: String,
     },
-    /// At an address.
+    /// The media is at an address.
     #[serde(rename_all = "camelCase")]
     Url {
         /// The address.
@@ -209,12 +209,12 @@ pub enum Source {
         )]
         mime_type: Option<String>,
     },
-    /// In a provider's file store.
+    /// The media is in a provider's file store.
     #[serde(rename_all = "camelCase")]
     File {
         /// The provider's handle of the file.
         value: String,
-        /// Whose handle it is.
+        /// The provider that the handle belongs to.
         #[serde(
             default,
             deserialize_with = "present",

@@ -1,11 +1,11 @@
-//! When a question to the user lapses.
+//! The expiry of questions to the user.
 
 use super::outcome::Interrupt;
 use crate::Timestamp;
 
 impl Interrupt {
-    /// Whether the question has lapsed: it may still be cancelled, but not answered. One whose time cannot be read
-    /// never lapses.
+    /// Returns whether the question has expired. An expired question may be cancelled but not answered. A question
+    /// whose time cannot be parsed never expires.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         let expires_at = self.expires_at.as_deref();
@@ -13,7 +13,7 @@ impl Interrupt {
     }
 }
 
-/// Whether a time has come. One that cannot be read never does.
+/// Returns whether a time has come. A time that cannot be parsed never does.
 pub fn has_come(time: &str, now: Timestamp) -> bool {
     milliseconds(time).is_some_and(|time| time <= i128::from(now.0))
 }

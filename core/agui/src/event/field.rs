@@ -2,10 +2,10 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned, ser::Ser
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// An open object of the protocol: what a sender attached, kept as it is.
+/// An open JSON object of the protocol, such as the metadata that a sender attached.
 pub type Metadata = Map<String, Value>;
 
-/// Why a JSON value is not an event.
+/// The reason why a JSON value is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EventError {
@@ -27,7 +27,7 @@ pub enum EventError {
         kind: &'static str,
         /// The field's wire name.
         field: &'static str,
-        /// What the parser found.
+        /// The parser's message.
         reason: String,
     },
     /// A chunk cannot be placed: it names no open item, or contradicts the one that it continues.
@@ -35,7 +35,7 @@ pub enum EventError {
     Chunk {
         /// The chunk's `type`.
         kind: &'static str,
-        /// What is wrong with it.
+        /// The description of the mistake.
         reason: String,
     },
 }
@@ -138,7 +138,7 @@ pub(super) fn present_json<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Whether a field of any JSON but null is to be left out.
+/// Returns whether a field of any JSON but null is to be left out.
 pub(super) fn is_absent(value: &Option<Value>) -> bool {
     matches!(value, None | Some(Value::Null))
 }

@@ -1,5 +1,5 @@
-//! Media that a model made: an activity of their own, as AG-UI's assistant messages have text alone. What the provider wants
-//! back of them is sealed in the message behind it.
+//! Media that a model made: an activity of their own, as AG-UI's assistant messages have text alone. What the provider
+//! wants back of them is sealed in the message behind it.
 
 use super::content::ContentPart;
 use super::field::Metadata;
@@ -7,10 +7,11 @@ use super::message::Message;
 use serde::Deserialize;
 use serde_json::json;
 
-/// The kind of activity. Its content is `{"parts": [...]}`: content parts, as a user's message has them.
+/// The type of an activity with media that a model made. Its content is `{"parts": [...]}`, with parts as in a user's
+/// message.
 pub const MEDIA_ACTIVITY: &str = "media";
 
-/// The media that an activity of this type and content shows; `None` if it shows something else.
+/// Returns the media that an activity shows, or `None` if it shows something else.
 #[must_use]
 pub fn made_media(activity_type: &str, content: &Metadata) -> Option<Vec<ContentPart>> {
     if activity_type != MEDIA_ACTIVITY {
@@ -28,7 +29,7 @@ pub fn made_media_of(message: &Message) -> Option<Vec<ContentPart>> {
     }
 }
 
-/// The content of an activity that shows a part.
+/// Returns the content of an activity that shows a part.
 pub fn media_content(part: &ContentPart) -> Metadata {
     let mut content = Metadata::new();
     content.insert("parts".to_owned(), json!([part]));

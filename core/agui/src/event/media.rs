@@ -1,4 +1,4 @@
-//! How a content part is made: of bytes, of an address, of a file in a provider's store.
+//! Content parts from bytes, from an address, or from a file in a provider's store.
 
 use super::content::{ContentPart, MediaPart, Source, TextPart};
 use super::field::Metadata;
@@ -17,27 +17,27 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The bytes that stand in base64; none if it is not that.
+/// Decodes base64, or returns `None` for text that is not base64.
 pub fn from_base64(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     LENIENT.decode(text).ok()
 }
 
-/// What kind of media a part is.
+/// The kind of a media part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// A film.
+    /// A video.
     Video,
-    /// A document: a PDF file, a text, whatever is none of the others.
+    /// A document: a PDF file, a text, or any other file.
     Document,
 }
 
 impl MediaKind {
-    /// The kind of a media type: `image` of `image/png`.
+    /// Returns the kind of a media type: `image` for `image/png`.
     #[must_use]
     pub fn of(media_type: &str) -> Self {
         match media_type.split('/').next() {
@@ -48,7 +48,7 @@ impl MediaKind {
         }
     }
 
-    /// Its name, as a part's `type` has it.
+    /// Returns the kind's name, as in a part's `type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,62 +88,62 @@ impl fmt::Display for MediaKind {
     }
 }
 
-/// Why a part cannot be made.
+/// The reason why a part cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum MediaError {
-    /// There is nothing in it.
+    /// There are no bytes.
     #[error("the {wanted} has no bytes; look whether it was written and read whole")]
     Empty {
-        /// What was to be made.
+        /// The kind of part that was requested.
         wanted: MediaKind,
     },
-    /// Neither its first bytes nor its name say what it is.
+    /// Neither the first bytes nor the name tell the media type.
     #[error(
         "neither the first bytes nor the name of the {wanted} say of what media type it is; say it, such as `image/png`"
     )]
     UnknownType {
-        /// What was to be made.
+        /// The kind of part that was requested.
         wanted: MediaKind,
     },
-    /// It is something else.
+    /// The media is of another kind.
     #[error("{media_type} is no {wanted}; give it as `{found}`")]
     WrongKind {
-        /// What was to be made.
+        /// The kind of part that was requested.
         wanted: MediaKind,
-        /// What it is.
+        /// The actual media type.
         media_type: String,
-        /// What can be made of it.
+        /// The kind that fits the media type.
         found: MediaKind,
     },
-    /// It is no media type.
+    /// The text is not a media type.
     #[error("`{media_type}` is no media type; one is `image/png`")]
     NoMediaType {
-        /// What was given as one.
+        /// The text that was given.
         media_type: String,
     },
-    /// Nobody fetches from such an address.
+    /// The address has a scheme that no provider fetches from.
     #[error(
         "nobody fetches from an address that begins with `{scheme}:`; give one of `https`, `http` or `gs`, a `data` URL, or the bytes"
     )]
     Scheme {
-        /// What it begins with.
+        /// The scheme.
         scheme: String,
     },
-    /// It is no address.
+    /// The text is not an address.
     #[error("`{address}` is no address; one begins with `https://`")]
     NoAddress {
-        /// What was given as one.
+        /// The text that was given.
         address: String,
     },
-    /// It is a `data` URL, and its data is not in base64 as it says.
+    /// The address is a `data` URL whose data is not base64.
     #[error("the `data` URL holds no base64; give the bytes themselves")]
     NoBase64,
 }
 
 impl ContentPart {
-    /// A part of bytes. Of what media type they are is `media_type`, or is found by their first bytes, and where these do
-    /// not say it by the name. The name goes with it, for providers that show the model one.
+    /// Creates a part from bytes. Without a `media_type`, the first bytes or else the name tell the type. The name is
+    /// sent to providers that show it to the model.
     ///
     /// ```
     /// use stepwell_agui::event::{ContentPart, MediaKind};
@@ -154,7 +154,7 @@ impl ContentPart {
     /// ```
     ///
     /// # Errors
-    /// There are no bytes, or they are of no type that is known, or not of this kind.
+    /// There are no bytes, their type is unknown, or they are not of this kind.
     pub fn of_bytes(
         kind: MediaKind,
         bytes: &[u8],
@@ -187,10 +187,10 @@ impl ContentPart {
         Self::of_source(MediaKind::of(media_type), source, None)
     }
 
-    /// A part that is at an address, which the provider fetches. A `data` URL is taken apart: it has the bytes in itself.
+    /// Creates a part at an address, which the provider fetches. The bytes of a `data` URL are extracted.
     ///
     /// # Errors
-    /// It is no address, or one that nobody fetches from; what is there is not of this kind.
+    /// The text is not an address, no provider fetches from it, or the media is not of this kind.
     pub fn of_url(
         kind: MediaKind,
         url: &str,
@@ -225,7 +225,7 @@ impl ContentPart {
         Ok(Self::of_source(kind, source, None))
     }
 
-    /// What comes behind `data:`.
+    /// Creates a part from the rest of a URL behind `data:`.
     fn of_data_url(
         kind: MediaKind,
         rest: &str,
@@ -244,11 +244,12 @@ impl ContentPart {
         Self::of_bytes(kind, &bytes, media_type.or(declared), None)
     }
 
-    /// A file in a provider's store, by the id that it has there. `provider` says whose id it is, by its name in the table of
-    /// providers; without it any provider is asked for it. What kind of part it is, the media type says: a document without.
+    /// Creates a part from a file in a provider's store, by the file's id. `provider` is the name of that provider in
+    /// the table of providers; without it, the id is sent to any provider. The media type decides the kind of part;
+    /// without it, the part is a document.
     ///
     /// # Errors
-    /// It is no media type.
+    /// The text is not a media type.
     pub fn of_file(
         id: impl Into<String>,
         provider: Option<&str>,
@@ -279,7 +280,7 @@ impl ContentPart {
         }
     }
 
-    /// The part's media, and of what kind they are; `None` for text.
+    /// Returns the part's media and their kind, or `None` for text.
     #[must_use]
     pub fn media(&self) -> Option<(MediaKind, &MediaPart)> {
         match self {
@@ -292,7 +293,7 @@ impl ContentPart {
     }
 }
 
-/// A media type that the app says.
+/// Checks a media type that the app gave.
 fn checked(media_type: &str) -> Result<&str, MediaError> {
     let is_word = |word: &str| !word.is_empty() && !word.contains(char::is_whitespace);
     match essence(media_type).split_once('/') {

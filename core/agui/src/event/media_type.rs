@@ -60,7 +60,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The extension of files of a media type.
+/// Returns the file extension for a media type.
 pub fn extension_of(media_type: &str) -> Option<&'static str> {
     let media_type = essence(media_type);
     let mut known = EXTENSIONS.iter();

@@ -3,7 +3,7 @@ use super::field::{Metadata, present};
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
-/// One message of a conversation, told apart by its `role`.
+/// A message of a conversation, tagged by its `role`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum Message {
@@ -11,15 +11,15 @@ pub enum Message {
     Developer(TextualMessage),
     /// The app's own instructions.
     System(TextualMessage),
-    /// What the model said and which tools it asked for.
+    /// The model's text and tool calls.
     Assistant(AssistantMessage),
-    /// What the user said.
+    /// The user's message.
     User(UserMessage),
-    /// What a tool gave back.
+    /// The result of a tool.
     Tool(ToolMessage),
-    /// What an agent is doing; shown, never sent back.
+    /// An activity of an agent, which is shown and never sent back.
     Activity(ActivityMessage),
-    /// What the model thought.
+    /// The model's reasoning.
     Reasoning(ReasoningMessage),
 }
 
@@ -29,13 +29,13 @@ macro_rules! message_struct {
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// Names the message within its thread.
+            /// The id of the message, unique within its thread.
             pub id: MessageId,
             $($fields)*
-            /// What a provider wants back unchanged: a signature, or reasoning it encrypted.
+            /// Data that the provider wants back unchanged: a signature, or encrypted reasoning.
             #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
             pub encrypted_value: Option<String>,
-            /// What the sender attached.
+            /// Metadata from the sender.
             #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
             pub metadata: Option<Metadata>,
             /// The subagent that the message belongs to; absent for the parent agent.
@@ -53,65 +53,65 @@ message_struct! {
     TextualMessage {
         /// The text.
         pub content: String,
-        /// Who of several speaks.
+        /// The name of the speaker, where there are several.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         pub name: Option<String>,
     }
 }
 
 message_struct! {
-    /// What the model said in one hop.
+    /// The model's message in one hop.
     AssistantMessage {
-        /// The text; absent where the model only asked for tools.
+        /// The text; absent where the model only called tools.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         pub content: Option<String>,
-        /// The tools it asked for, in its order.
+        /// The tool calls, in the model's order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub tool_calls: Vec<ToolCall>,
-        /// Who of several speaks.
+        /// The name of the speaker, where there are several.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         pub name: Option<String>,
     }
 }
 
 message_struct! {
-    /// What the user said.
+    /// The user's message.
     UserMessage {
         /// Text, or text and media.
         pub content: MessageContent,
-        /// Who of several speaks.
+        /// The name of the speaker, where there are several.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         pub name: Option<String>,
     }
 }
 
 message_struct! {
-    /// What a tool gave back.
+    /// The result of a tool.
     ToolMessage {
-        /// The call it answers.
+        /// The call that the result answers.
         pub tool_call_id: ToolCallId,
-        /// The result, as the model is to see it.
+        /// The result for the model.
         pub content: MessageContent,
-        /// Why the tool failed; absent if it did not.
+        /// The reason why the tool failed; absent if it succeeded.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         pub error: Option<String>,
     }
 }
 
 message_struct! {
-    /// What an agent is doing, for the user to see.
+    /// An activity of an agent, for the user to see.
     ActivityMessage {
         /// The kind of activity, as the agent names it.
         pub activity_type: String,
-        /// What to show.
+        /// The content to show.
         pub content: Metadata,
     }
 }
 
 message_struct! {
-    /// What the model thought.
+    /// The model's reasoning.
     ReasoningMessage {
-        /// The thought, or the provider's summary of it.
+        /// The reasoning, or the provider's summary of it.
         pub content: String,
     }
 }
@@ -123,7 +123,7 @@ impl Default for MessageContent {
 }
 
 impl Message {
-    /// A user message: of plain text, or of texts and media.
+    /// Creates a user message from plain text, or from texts and media.
     #[must_use]
     pub fn user(id: impl Into<MessageId>, content: impl Into<MessageContent>) -> Self {
         Self::User(UserMessage {
@@ -133,7 +133,7 @@ impl Message {
         })
     }
 
-    /// A system message.
+    /// Creates a system message.
     #[must_use]
     pub fn system(id: impl Into<MessageId>, text: impl Into<String>) -> Self {
         Self::System(TextualMessage {
@@ -143,7 +143,7 @@ impl Message {
         })
     }
 
-    /// The message's id.
+    /// Returns the message's id.
     #[must_use]
     pub fn id(&self) -> &MessageId {
         match self {
@@ -156,7 +156,7 @@ impl Message {
         }
     }
 
-    /// The message's `role`, as the wire has it.
+    /// Returns the message's `role`.
     #[must_use]
     pub fn role(&self) -> &'static str {
         match self {
@@ -170,7 +170,8 @@ impl Message {
         }
     }
 
-    /// Where a value that the provider wants back is kept; activities have none.
+    /// Returns a mutable reference to the value that the provider wants back; `None` for activities, which have no such
+    /// value.
     pub fn encrypted_value_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Self::Developer(message) | Self::System(message) => Some(&mut message.encrypted_value),
@@ -182,7 +183,7 @@ impl Message {
         }
     }
 
-    /// The subagent that the message belongs to; `None` for the parent agent.
+    /// Returns the subagent that the message belongs to, or `None` for the parent agent.
     #[must_use]
     pub fn subagent_run_id(&self) -> Option<&str> {
         match self {
@@ -196,7 +197,7 @@ impl Message {
         .as_deref()
     }
 
-    /// Returns what the sender attached.
+    /// Returns the sender's metadata.
     pub fn metadata(&self) -> Option<&Metadata> {
         match self {
             Self::Developer(message) | Self::System(message) => &message.metadata,
@@ -209,7 +210,7 @@ impl Message {
         .as_ref()
     }
 
-    /// Returns what the sender attached, to be changed.
+    /// Returns a mutable reference to the sender's metadata.
     pub fn metadata_mut(&mut self) -> &mut Option<Metadata> {
         match self {
             Self::Developer(message) | Self::System(message) => &mut message.metadata,
@@ -226,21 +227,21 @@ impl Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// Names the call.
+    /// The id of the call.
     pub id: ToolCallId,
     /// Always `function`.
     #[serde(rename = "type")]
     pub kind: FunctionKind,
-    /// What is to be called.
+    /// The function to call, with its arguments.
     pub function: FunctionCall,
-    /// What a provider wants back unchanged with the call.
+    /// Data that a provider wants back unchanged with the call.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub encrypted_value: Option<String>,
-    /// What the sender attached.
+    /// Metadata from the sender.
     #[serde(
         default,
         deserialize_with = "present",
@@ -253,7 +254,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call without attachments.
+    /// Creates a call without metadata.
     #[must_use]
     pub fn new(
         id: impl Into<ToolCallId>,
@@ -283,7 +284,7 @@ pub enum FunctionKind {
     Function,
 }
 
-/// What a tool call calls.
+/// The function of a tool call, with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FunctionCall {
     /// The tool's name.

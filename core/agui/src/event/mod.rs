@@ -1,4 +1,4 @@
-//! The AG-UI 1.0 event model: the one vocabulary inside Stepwell.
+//! The AG-UI 1.0 event model, which all of Stepwell uses.
 //!
 //! [`Event`] is the owned, complete form: all 31 events of the protocol, with unknown events and unknown fields kept.
 //! [`EventRef`] is what a decoder pushes: the three kinds of delta borrow the bytes they came from, everything else
@@ -68,16 +68,16 @@ pub use self::{
     patch::{DEEPEST, is_within, weight},
 };
 
-/// The name of the `CUSTOM` event that replaces streamed content, sent when a provider's final version of a part differs
-/// from its deltas. The event's value has either `toolCallId` and the complete `arguments`, or `messageId`, `text`, and
-/// in `from` the number of bytes of the message's text to keep before `text`.
+/// The name of the `CUSTOM` event that replaces streamed content, sent when a provider's final version of a part
+/// differs from its deltas. The event's value has either `toolCallId` and the complete `arguments`, or `messageId`,
+/// `text`, and in `from` the number of bytes of the message's text to keep before `text`.
 pub const REPLACED: &str = "stepwell.replaced";
 
 /// The name of the metadata field that holds the kind of error, in a `RUN_ERROR` built from a provider's stream.
 pub const ERROR_KIND: &str = "errorKind";
 
-/// The name of the metadata field that holds the delay, in milliseconds, that the provider asks for before a retry, in a
-/// `RUN_ERROR` built from a provider's stream.
+/// The name of the metadata field that holds the delay, in milliseconds, that the provider asks for before a retry, in
+/// a `RUN_ERROR` built from a provider's stream.
 pub const RETRY_AFTER_MS: &str = "retryAfterMs";
 
 /// The protocol version that Stepwell speaks.

@@ -38,7 +38,7 @@ macro_rules! events {
             #[derive(Clone, Debug, Default, PartialEq)]
             pub struct $name {
                 $( $(#[$field_doc])* pub $field: events!(@type $presence $type), )*
-                /// What any event may carry; `None` where it carries nothing of it.
+                /// The fields that all events share; `None` if the event has none of them.
                 pub common: Option<Box<Common>>,
             }
 
@@ -54,7 +54,7 @@ macro_rules! events {
             }
         )*
 
-        /// One AG-UI event, owned and complete.
+        /// An AG-UI event, owned and complete.
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Event {
@@ -73,7 +73,7 @@ macro_rules! events {
                 }
             }
 
-            /// What it carries besides its own fields.
+            /// Returns what it carries besides its own fields.
             #[must_use]
             pub fn common(&self) -> Option<&Common> {
                 match self {
@@ -141,9 +141,9 @@ macro_rules! events {
 /// An event of a type that this version does not know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnknownEvent {
-    /// Its `type`.
+    /// The event's `type`.
     pub kind: String,
-    /// Its other fields.
+    /// The event's other fields.
     pub fields: Metadata,
 }
 
@@ -185,7 +185,7 @@ pub enum ToolRole {
     Tool,
 }
 
-/// What an encrypted value belongs to.
+/// The kind of item that an encrypted value belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EncryptedValueSubtype {

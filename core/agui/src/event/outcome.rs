@@ -3,15 +3,15 @@ use crate::{ToolCallId, Usd};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// How a run ended, as `RUN_FINISHED` says it. An absent outcome is success.
+/// The outcome of a run in `RUN_FINISHED`. An absent outcome means success.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunOutcome {
-    /// The run did its work; calls may be left for the client to run.
+    /// The run succeeded. Some calls may be left for the client to run.
     #[serde(rename_all = "camelCase")]
     Success {
-        /// The calls that the client is to answer, where the agent names them.
+        /// The calls that the client should run, if the agent names them.
         #[serde(
             default,
             deserialize_with = "present",
@@ -21,7 +21,7 @@ pub enum RunOutcome {
     },
     /// The run waits for the user.
     Interrupt {
-        /// What is asked; never empty.
+        /// The questions; never empty.
         #[serde(deserialize_with = "not_empty")]
         interrupts: Vec<Interrupt>,
     },
@@ -41,17 +41,17 @@ fn not_empty<'de, D: serde::Deserializer<'de>>(
     Ok(interrupts)
 }
 
-/// How a subagent's run ended.
+/// The outcome of a subagent's run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SubagentOutcome {
-    /// It did its work.
+    /// The subagent succeeded.
     Success,
-    /// It waits for the user.
+    /// The subagent waits for the user.
     #[serde(rename_all = "camelCase")]
     Suspended {
-        /// The interrupts it waits for.
+        /// The interrupts that the subagent waits for.
         #[serde(
             default,
             deserialize_with = "present",
@@ -61,11 +61,11 @@ pub enum SubagentOutcome {
     },
 }
 
-/// Something an agent asks the user before it can go on.
+/// A question that an agent asks the user before the agent can continue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interrupt {
-    /// Names the interrupt; a [`ResumeEntry`] answers it.
+    /// The id of the interrupt, which a [`ResumeEntry`] names.
     pub id: String,
     /// The kind of question, as the agent names it.
     pub reason: String,
@@ -76,7 +76,7 @@ pub struct Interrupt {
         skip_serializing_if = "Option::is_none"
     )]
     pub message: Option<String>,
-    /// The tool call it is about.
+    /// The tool call that the question is about.
     #[serde(
         default,
         deserialize_with = "present",
@@ -90,14 +90,14 @@ pub struct Interrupt {
         skip_serializing_if = "Option::is_none"
     )]
     pub response_schema: Option<Metadata>,
-    /// When the question lapses, as an ISO 8601 time.
+    /// The time at which the question expires, in ISO 8601.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub expires_at: Option<String>,
-    /// What the sender attached.
+    /// Metadata from the sender.
     #[serde(
         default,
         deserialize_with = "present",
@@ -120,9 +120,9 @@ pub struct Interrupt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResumeEntry {
-    /// The interrupt it answers.
+    /// The id of the interrupt.
     pub interrupt_id: String,
-    /// Whether it was answered or waved away.
+    /// Whether the user answered or cancelled the question.
     pub status: ResumeStatus,
     /// The answer: any JSON.
     #[serde(
@@ -131,7 +131,7 @@ pub struct ResumeEntry {
         skip_serializing_if = "is_absent"
     )]
     pub payload: Option<Value>,
-    /// What the sender attached.
+    /// Metadata from the sender.
     #[serde(
         default,
         deserialize_with = "present",
@@ -143,17 +143,17 @@ pub struct ResumeEntry {
     pub extra: Metadata,
 }
 
-/// Whether an interrupt was answered.
+/// The status of an interrupt's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResumeStatus {
-    /// Answered, with a payload.
+    /// The user answered, with a payload.
     Resolved,
-    /// Waved away.
+    /// The user cancelled the question.
     Cancelled,
 }
 
-/// How many tokens one model used in a run. An absent count is unknown, not zero.
+/// The number of tokens that one model used in a run. An absent count is unknown, not zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
@@ -213,7 +213,7 @@ pub struct TokenUsage {
         skip_serializing_if = "Option::is_none"
     )]
     pub cache_write_input_tokens: Option<u64>,
-    /// What they cost: as the provider says it, else by the model's price.
+    /// The cost of the tokens, as the provider states it or else by the model's price.
     #[serde(
         default,
         deserialize_with = "amount",

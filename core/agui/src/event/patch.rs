@@ -1,11 +1,11 @@
 use super::field::{EventError, Metadata, malformed, required};
 use serde_json::{Map, Value};
 
-/// The deepest nesting of a JSON value that is taken from a peer: few parsers go beyond 128, and what is taken is stored
+/// The maximum nesting of a JSON value from a peer: few parsers go beyond 128, and the value is stored
 /// within more JSON.
 pub const DEEPEST: usize = 100;
 
-/// Whether `value` nests no deeper than `levels`.
+/// Returns whether `value` nests no deeper than `levels`.
 pub fn is_within(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(|item| is_within(item, levels - 1)),
@@ -16,7 +16,8 @@ pub fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Takes a JSON Patch (RFC 6902) out of an event's object: the shape of each operation is checked, not whether it applies.
+/// Takes a JSON Patch (RFC 6902) out of an event's object: the shape of each operation is checked, not whether it
+/// applies.
 pub(super) fn operations(
     map: &mut Metadata,
     kind: &'static str,
@@ -60,7 +61,7 @@ fn pointer(operation: &Map<String, Value>, member: &str) -> Option<()> {
     (escaped && (pointer.is_empty() || pointer.starts_with('/'))).then_some(())
 }
 
-/// About how many bytes a value takes in memory.
+/// Returns the approximate size of a value in memory, in bytes.
 #[must_use]
 pub fn weight(value: &Value) -> usize {
     const NODE: usize = 32;

@@ -20,7 +20,7 @@ pub struct RunAgentInput {
         skip_serializing_if = "Option::is_none"
     )]
     pub protocol_version: Option<String>,
-    /// The run that this one continues.
+    /// The run that this run continues.
     #[serde(
         default,
         deserialize_with = "present",
@@ -43,7 +43,7 @@ pub struct RunAgentInput {
         skip_serializing_if = "Option::is_none"
     )]
     pub tools: Option<Vec<ToolDefinition>>,
-    /// What the agent should know beside the conversation.
+    /// Context for the agent in addition to the conversation.
     #[serde(
         default,
         deserialize_with = "present",
@@ -57,7 +57,7 @@ pub struct RunAgentInput {
         skip_serializing_if = "is_absent"
     )]
     pub forwarded_props: Option<Value>,
-    /// The answers to the interrupts of the run before.
+    /// The answers to the interrupts of the previous run.
     #[serde(
         default,
         deserialize_with = "present",
@@ -73,18 +73,18 @@ pub struct RunAgentInput {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDefinition {
-    /// What the model calls it by.
+    /// The tool's name.
     pub name: String,
-    /// What it does and when to use it.
+    /// The tool's purpose and use, for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     #[serde(
         default,
         deserialize_with = "present_json",
         skip_serializing_if = "is_absent"
     )]
     pub parameters: Option<Value>,
-    /// What the sender attached.
+    /// Metadata from the sender.
     #[serde(
         default,
         deserialize_with = "present",
@@ -96,12 +96,12 @@ pub struct ToolDefinition {
     pub extra: Metadata,
 }
 
-/// Something the agent should know.
+/// An item of context for the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Context {
-    /// What it is.
+    /// The description of the item.
     pub description: String,
-    /// What it says.
+    /// The item's value.
     pub value: String,
     /// Fields that this version does not know.
     #[serde(flatten)]

@@ -27,13 +27,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Whether it made none, and there is nothing to store.
+/// Returns whether it made none, and there is nothing to store.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// One answer as it comes. It holds no text: what was said is in the events.
+/// Emits the events of one answer. The writer holds no text, since the events have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct AnswerWriter {
     ids: HopIds,
@@ -55,7 +55,7 @@ pub(super) struct AnswerWriter {
     /// The answer, as the provider names it. Traces alone want it: it is not stored.
     #[serde(skip)]
     pub(super) response_id: Option<String>,
-    /// Why the model stopped, in the provider's word.
+    /// The reason why the model stopped, in the provider's word.
     pub(super) stop_reason: Option<String>,
     /// What it cost.
     pub(super) usage: Option<TokenUsage>,
@@ -101,24 +101,24 @@ impl AnswerWriter {
         }
     }
 
-    /// Whether the run has finished or failed: what comes after is not read.
+    /// Returns whether the run has finished or failed: what comes after is not read.
     pub(super) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// Whether the run has started and goes on.
+    /// Returns whether the run has started and goes on.
     #[inline]
     pub(super) fn is_running(&self) -> bool {
         self.phase == Phase::Running
     }
 
-    /// Whether the model has said why it stopped, and the run is not finished yet.
+    /// Returns whether the model has said why it stopped, and the run is not finished yet.
     #[inline]
     pub(super) fn has_stopped(&self) -> bool {
         self.is_running() && self.stop_reason.is_some()
     }
 
-    /// Whether a stretch of reasoning is open.
+    /// Returns whether a stretch of reasoning is open.
     pub(super) fn is_reasoning(&self) -> bool {
         self.open == Open::Reasoning
     }
@@ -184,7 +184,7 @@ impl AnswerWriter {
         }
     }
 
-    /// What the model says next begins a new message.
+    /// Lets the model's next text begin a new message.
     pub(super) fn part(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         self.close(sink)?;
         self.parted = true;
@@ -246,7 +246,7 @@ impl AnswerWriter {
         self.custom(REPLACED, value, sink)
     }
 
-    /// Whether a message's text is open.
+    /// Returns whether a message's text is open.
     pub(super) fn is_speaking(&self) -> bool {
         self.open == Open::Text
     }

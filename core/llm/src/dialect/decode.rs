@@ -3,44 +3,45 @@ use crate::event::protobuf::ProtobufError;
 use crate::event::{EventError, EventRef, TokenUsage, Violation};
 use crate::wire::{Frame, WireError};
 
-/// Where a decoder's events go: the order check, the conversation and the queue for the app, in one.
+/// The receiver of a decoder's events.
 pub trait Sink {
-    /// Takes one event.
+    /// Receives one event.
     ///
     /// # Errors
-    /// The event may not come at this point; the stream is over.
+    /// The event is not allowed here, and the stream ends.
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation>;
 
-    /// Takes note of something odd in the stream that does not stop it.
+    /// Receives a warning about an oddity that does not stop the stream.
     fn warning(&mut self, message: &str);
 
-    /// Whether the arguments of a call are whole as far as they have come: asked where the stream does not say. Who keeps
-    /// no arguments cannot tell, and takes them for whole.
+    /// Returns whether the arguments of a call are complete JSON so far. The decoder asks where the stream does not
+    /// tell. A sink that keeps no arguments returns `true`.
     fn is_whole(&self, tool_call_id: &str) -> bool {
         let _ = tool_call_id;
         true
     }
 }
 
-/// Turns the frames of one stream into events. Implementations are plain data: a snapshot in mid-stream is their serde.
+/// Decodes the frames of one stream into events. Implementations are plain data, so a snapshot during a stream is their
+/// serde form.
 pub trait Decode {
-    /// Decodes one frame. A frame that fails gives no event at all.
+    /// Decodes one frame. A frame that fails emits no event.
     ///
     /// # Errors
     /// The frame is not what the wire format allows, or its events come in an order that is not allowed.
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError>;
 
-    /// Whether the provider has said all that it will of the answer, though not the format's own end: the body may end
-    /// here. What the answer cost, say, may still come. Never in a format whose end alone is one.
+    /// Returns whether the answer is complete although the format's own end has not come, so that the body may end
+    /// here. The usage, for example, may still follow. It is always `false` for a format in which only the end
+    /// completes an answer.
     fn is_done(&self) -> bool;
 
-    /// What the answer has cost, as far as the provider has said by now: what counts of a stream that does not come to its
-    /// end.
+    /// Returns the usage that the provider has reported so far, which counts if the stream breaks off.
     fn usage(&self) -> Option<&TokenUsage> {
         None
     }
 
-    /// How the provider names the answer, if it has said so.
+    /// Returns the provider's id of the answer, if it has one.
     fn response_id(&self) -> Option<&str> {
         None
     }
@@ -51,19 +52,19 @@ pub trait Decode {
         None
     }
 
-    /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
-    /// done. A stream that was cut off gets no `RUN_FINISHED`.
+    /// Ends the body: closes what the format leaves open, and finishes the run if the provider completed the answer. A
+    /// stream that was cut off gets no `RUN_FINISHED`.
     ///
     /// # Errors
     /// As for [`frame`](Self::frame).
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError>;
 }
 
-/// Why a stream cannot be decoded any further: the peer's fault.
+/// The reason why a stream cannot be decoded any further.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum DecodeError {
-    /// The bytes cannot be cut into frames.
+    /// The bytes are not valid frames.
     #[error(transparent)]
     Wire(#[from] WireError),
     /// A frame is not JSON of the dialect's shape.
@@ -80,26 +81,26 @@ pub enum DecodeError {
     /// A frame is not an AG-UI event in protobuf.
     #[error(transparent)]
     Protobuf(#[from] ProtobufError),
-    /// The events come in an order that the protocol does not allow.
+    /// The events are in an order that the protocol does not allow.
     #[error(transparent)]
     Order(#[from] Violation),
-    /// A stream was opened again after it had broken off, and what comes does not go on with it.
+    /// A resumed stream does not continue where it broke off.
     #[error(
         "the stream that was opened again does not go on where it broke off: {reason}; see the endpoint's `resumption`"
     )]
     Resumed {
-        /// What differs.
+        /// The difference.
         reason: String,
     },
-    /// The answer goes beyond what one may bring.
+    /// The answer exceeds a limit.
     #[error(transparent)]
     Answer(#[from] AnswerLimit),
-    /// Something in the stream does not say what it belongs to.
+    /// An item in the stream does not name what it belongs to.
     #[error("{what} does not say what it belongs to: {reason}")]
     Unplaced {
-        /// What there is.
+        /// The item.
         what: &'static str,
-        /// Why it has no place.
+        /// The reason why the item has no place.
         reason: &'static str,
     },
 }

@@ -7,7 +7,7 @@ use crate::tool::schema::{Grammar, Rules, Spelling, fit, hold};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Whether a form of the answer may be asked for where tools are on offer.
+/// Returns whether a form of the answer may be asked for where tools are on offer.
 pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
     match endpoint.dialect {
         // <https://ai.google.dev/gemini-api/docs/structured-output#structured-outputs-with-tools>
@@ -97,9 +97,9 @@ const PLAIN_FORMATS: &[&str] = &[
     "uuid",
 ];
 
-/// Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>, keyword by keyword. That objects
-/// are closed, all members required, and a reference stands alone is also what OpenAI's SDK for Python makes of a schema
-/// (`openai/lib/_pydantic.py` in 3.57.0); it names no keywords.
+/// Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>, keyword by keyword. That
+/// objects are closed, all members required, and a reference stands alone is also what OpenAI's SDK for Python makes of
+/// a schema (`openai/lib/_pydantic.py` in 3.57.0); it names no keywords.
 pub(super) const OPENAI: Grammar = Grammar {
     words: &[
         "type",
@@ -133,9 +133,9 @@ pub(super) const OPENAI: Grammar = Grammar {
     },
 };
 
-/// Source: <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>. Anthropic's SDK
-/// for Python has the same formats and bound of `minItems` (`anthropic/lib/_parse/_transform.py` in 2.13.0); of what is here
-/// it says `default` in the description, which the documentation has among what is supported.
+/// Source: <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
+/// Anthropic's SDK for Python has the same formats and bound of `minItems` (`anthropic/lib/_parse/_transform.py` in
+/// 2.13.0); of what is here it says `default` in the description, which the documentation has among what is supported.
 const ANTHROPIC: Grammar = Grammar {
     words: &[
         "type",
@@ -204,8 +204,8 @@ const GEMINI: Grammar = Grammar {
     },
 };
 
-/// Source: <https://docs.cohere.com/v2/docs/structured-outputs#unsupported-schema-features>. Cohere's SDK takes any mapping and
-/// says nothing of it.
+/// Source: <https://docs.cohere.com/v2/docs/structured-outputs#unsupported-schema-features>. Cohere's SDK takes any
+/// mapping and says nothing of it.
 const COHERE: Grammar = Grammar {
     words: &[
         "type",

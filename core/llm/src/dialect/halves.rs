@@ -1,9 +1,9 @@
 //! Halves of surrogate pairs on their way through a decoder.
 //!
 //! What cuts a text into pieces by UTF-16 units, as JavaScript does, may cut an emoji in two: one delta ends with
-//! `\ud83d`, the next one begins with `\ude00`. No text in Rust can hold a half. So within a decoder a half is a mark and
-//! a character that says which: it is passed on, kept and put together as any text is. On the way out, halves that meet
-//! are the character that they are of, over two deltas of one message or call too, and any other half is U+FFFD.
+//! `\ud83d`, the next one begins with `\ude00`. No text in Rust can hold a half. So within a decoder a half is a mark
+//! and a character that says which: it is passed on, kept and put together as any text is. On the way out, halves that
+//! meet are the character that they are of, over two deltas of one message or call too, and any other half is U+FFFD.
 
 use super::Sink;
 use crate::event::{
@@ -21,12 +21,12 @@ const FIRST: u32 = 0xe000;
 const HIGH: std::ops::Range<u16> = 0xd800..0xdc00;
 const LOW: std::ops::Range<u16> = 0xdc00..0xe000;
 
-/// Whether a code unit is the first half of a pair.
+/// Returns whether a code unit is the first half of a pair.
 pub(super) fn is_high(unit: u16) -> bool {
     HIGH.contains(&unit)
 }
 
-/// Whether a code unit is the second half of a pair.
+/// Returns whether a code unit is the second half of a pair.
 pub(super) fn is_low(unit: u16) -> bool {
     LOW.contains(&unit)
 }
@@ -38,7 +38,7 @@ pub(super) fn written(unit: u16) -> Option<String> {
     Some([MARK, which].into_iter().collect())
 }
 
-/// Whether a text may hold a half.
+/// Returns whether a text may hold a half.
 pub(super) fn are_in(text: &str) -> bool {
     text.contains(MARK)
 }

@@ -1,35 +1,35 @@
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
-/// The ids of the hop whose stream is decoded, and the source of those that the provider does not give.
+/// The ids of the hop whose stream is decoded, and the source of ids that the provider does not give.
 ///
-/// Made ids come from the run id and a position, so they are unique in the thread and the same on every replay.
+/// Such an id consists of the run id and a position, so it is unique in the thread and the same on every replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HopIds {
     /// The conversation.
     pub thread_id: ThreadId,
     /// The hop's own run.
     pub run_id: RunId,
-    /// Who answers, as [`Endpoint::provider`](crate::provider::Endpoint::provider) has it: what only that provider can read is
-    /// marked with it.
+    /// The provider, as in [`Endpoint::provider`](crate::provider::Endpoint::provider). Data that only this provider
+    /// can read is marked with its name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
 }
 
 impl HopIds {
-    /// The id of the hop's message at `index`.
+    /// Returns the id of the hop's message at `index`.
     #[must_use]
     pub fn message(&self, index: usize) -> MessageId {
         format!("{}-message-{index}", self.run_id).into()
     }
 
-    /// The id of the hop's reasoning at `index`.
+    /// Returns the id of the hop's reasoning at `index`.
     #[must_use]
     pub fn reasoning(&self, index: usize) -> MessageId {
         format!("{}-reasoning-{index}", self.run_id).into()
     }
 
-    /// The id of the hop's media at `index`, which the model made.
+    /// Returns the id of the media at `index` that the model made in this hop.
     #[must_use]
     pub fn media(&self, index: usize) -> MessageId {
         format!("{}-media-{index}", self.run_id).into()
@@ -44,7 +44,7 @@ impl HopIds {
         matches!(kind, "message" | "reasoning" | "media").then_some(run)
     }
 
-    /// The id of the hop's tool call at `index`.
+    /// Returns the id of the hop's tool call at `index`.
     #[must_use]
     pub fn tool_call(&self, index: usize) -> ToolCallId {
         format!("{}-call-{index}", self.run_id).into()

@@ -13,7 +13,7 @@ use std::ops::Deref;
 /// A field of any kind: absent, or as it stands in the frame. `null` counts as absent.
 pub(super) type Raw<'a> = Option<&'a RawValue>;
 
-/// Whether the field is there and its JSON begins so: `[`, `{` or `"`.
+/// Returns whether the field is there and its JSON begins so: `[`, `{` or `"`.
 pub(super) fn starts_with(raw: Raw<'_>, first: char) -> bool {
     raw.is_some_and(|raw| raw.get().starts_with(first))
 }
@@ -71,7 +71,7 @@ pub(super) fn spelled<'a>(raw: Raw<'a>) -> Result<Option<Spelled<'a>>, Error> {
     Ok(text.zip(raw).map(|(text, raw)| Spelled { text, raw }))
 }
 
-/// Whether it is `true`.
+/// Returns whether it is `true`.
 pub(super) fn is_true(raw: Raw<'_>) -> bool {
     raw.is_some_and(|raw| raw.get() == "true")
 }

@@ -195,7 +195,7 @@ fn is_low(escape: Option<&[u8]>) -> bool {
     escape.and_then(code_unit).is_some_and(halves::is_low)
 }
 
-/// What `\uXXXX`, which the text begins with, names.
+/// Returns what `\uXXXX`, which the text begins with, names.
 fn code_unit(text: &[u8]) -> Option<u16> {
     let digits = text.strip_prefix(b"\\u")?.get(..4)?;
     digits.iter().try_fold(0, |unit, digit| {

@@ -1,8 +1,9 @@
-//! The wire formats: each decodes frames into AG-UI events and encodes a conversation into an HTTP request.
+//! The wire formats. Each encodes a conversation as an HTTP request, and decodes the frames of the response into AG-UI
+//! events.
 //!
-//! A dialect knows one format and nothing else; which provider speaks which, and where, is the table in
-//! [`provider`](crate::provider). To add one: a folder here with a type that implements `FrameReader` and one that
-//! implements [`Encode`], and a line for it in [`Dialect`] and in `decoder.rs`.
+//! A dialect knows one format and nothing else; the table in [`provider`](crate::provider) has the dialect and the
+//! address of each provider. A new dialect is a folder here with a type that implements `FrameReader` and one that
+//! implements [`Encode`], a variant of [`Dialect`], and a line in `decoder.rs`.
 
 mod ag_ui;
 mod answer;
@@ -68,7 +69,7 @@ use crate::event::protobuf;
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
 
 impl Dialect {
-    /// The framer for its streams.
+    /// Returns a framer for the dialect's streams.
     #[must_use]
     pub fn framer(self, limits: FrameLimits) -> Framer {
         match self {
@@ -77,8 +78,8 @@ impl Dialect {
         }
     }
 
-    /// The framer for a body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
-    /// more than one way. For a media type that the dialect does not know, its own.
+    /// Returns a framer for a body of this media type (`type/subtype` in lower case), because an AG-UI agent may send
+    /// its events in more than one encoding. For other media types it is the dialect's own framer.
     #[must_use]
     pub fn framer_of(self, media_type: &str, limits: FrameLimits) -> Framer {
         match (self, media_type) {
@@ -92,7 +93,7 @@ impl Dialect {
         }
     }
 
-    /// The encoder of its requests.
+    /// Returns the encoder of the dialect's requests.
     #[must_use]
     pub fn encoder(self) -> &'static dyn Encode {
         match self {

@@ -4,8 +4,9 @@ use crate::event::TokenUsage;
 use crate::provider::Dialect;
 
 impl Dialect {
-    /// Returns how many tokens of the next request the provider has already counted: those of the last request, and those
-    /// of its answer that are sent back. Returns `None` if the provider did not count the tokens of this conversation.
+    /// Returns how many tokens of the next request the provider has already counted: those of the last request, and
+    /// those of its answer that are sent back. Returns `None` if the provider did not count the tokens of this
+    /// conversation.
     #[must_use]
     pub fn context_tokens(self, usage: &TokenUsage) -> Option<u64> {
         let count = |count: Option<u64>| count.unwrap_or(0);

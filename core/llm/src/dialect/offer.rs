@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a run's requests have in common, made once for all of them.
+/// The part that all requests of a run share, built once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     /// The tools that the endpoint takes.
@@ -22,7 +22,7 @@ pub struct Offer {
     pub(crate) wish: Option<String>,
     /// The tool whose arguments are the typed answer, if that is how it is asked for.
     pub final_tool: Option<String>,
-    /// What was left out or loosened, for the app.
+    /// Warnings for the app about what was left out or loosened.
     pub warnings: Vec<String>,
     /// Of the tools whose arguments the model writes otherwise than they are.
     spellings: BTreeMap<String, Spelling>,
@@ -30,7 +30,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// With an `output`, the answer is asked for so.
+    /// Builds the offer. With an `output`, the requests ask for a typed answer.
     pub fn new(
         endpoint: &Endpoint,
         tools: &[ToolDefinition],
@@ -232,7 +232,7 @@ impl Offer {
     }
 }
 
-/// Whether the tool can be offered beside those that the app asks for in the provider's own words.
+/// Checks whether the tool can be offered beside those that the app asks for in the provider's own words.
 ///
 /// # Errors
 /// Why it cannot.
@@ -265,7 +265,7 @@ fn is_told_of_users(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// What the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.
+/// Returns what the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.
 fn rules(dialect: Dialect) -> Option<Rules> {
     let rules = Rules::default();
     match dialect {

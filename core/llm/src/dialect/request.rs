@@ -8,53 +8,53 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// Builds the HTTP request for the next hop.
+/// Encodes requests in a dialect.
 pub trait Encode: Sync {
-    /// The request.
+    /// Encodes the request.
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest;
 
-    /// Whether the format has a place for this part in what a user says. What it has none for goes in words.
+    /// Returns whether the format can carry this part in a user's message. Other parts are described in words.
     fn takes(&self, part: &ContentPart) -> bool;
 
-    /// Whether it has one in a tool's result.
+    /// Returns whether the format can carry this part in a tool's result.
     fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, model: &str) -> bool;
 }
 
-/// All that the next hop's request is made from.
+/// The input of one request to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRequest<'a> {
-    /// Where it goes.
+    /// The destination of the request.
     pub endpoint: &'a Endpoint,
-    /// The hop's ids.
+    /// The ids of the request's run.
     pub ids: &'a HopIds,
-    /// The run that this one continues.
+    /// The run that this run continues.
     pub parent_run_id: Option<&'a RunId>,
-    /// The app's own instructions: they go first, and are no part of the conversation.
+    /// The app's instructions, which come first and are not part of the conversation.
     pub instructions: Option<&'a str>,
     /// The conversation so far.
     pub messages: &'a [Message],
-    /// The tools on offer; none if empty.
+    /// The tools that the model may call.
     pub tools: &'a [ToolDefinition],
     /// The state shared with an AG-UI agent.
     pub state: &'a Value,
-    /// How the model is to answer.
+    /// The settings of the answer.
     pub settings: &'a GenerationSettings,
-    /// The answers to the interrupts of the hop before.
+    /// The answers to the interrupts of the previous run.
     pub resume: &'a [ResumeEntry],
-    /// When it is made: what has run out by then is not named in it.
+    /// The current time. The request names nothing that has expired by then.
     pub now: Timestamp,
 }
 
 /// An HTTP request, for the host to send.
 ///
-/// Its serde form is for comparing and for reading, never for sending: it holds no secret.
+/// The serde form is for comparing and reading only: it contains no secret, so it cannot be sent.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// The method: `POST` in every dialect so far.
     pub method: &'static str,
     /// The full address.
     pub url: String,
-    /// The headers, names in lower case. One of them may hold the API key: do not log them.
+    /// The headers, with names in lower case. One of them may hold the API key, so headers must not be logged.
     pub headers: Vec<(String, String)>,
     /// The body: JSON.
     pub body: Vec<u8>,
@@ -71,35 +71,34 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// How the model is to answer.
+/// The settings of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GenerationSettings {
-    /// Randomness; the provider's default if absent.
+    /// The temperature. If absent, the provider's default applies.
     pub temperature: Option<f64>,
-    /// The most tokens of an answer. Where a provider is given a budget for thinking apart, thinking has its own beside
-    /// them.
+    /// The maximum number of tokens in an answer. For providers with a separate budget for thinking, thinking is not
+    /// included.
     pub max_output_tokens: Option<u32>,
     /// Whether the model may, must or must not call tools.
     pub tool_choice: ToolChoice,
-    /// Whether it may ask for several tools at once; the provider's default if absent.
+    /// Whether the model may call several tools at once. If absent, the provider's default applies.
     pub parallel_tool_calls: Option<bool>,
-    /// What form the answer has.
+    /// The form of the answer.
     pub response_format: ResponseFormat,
-    /// How much the model thinks before it answers; as the provider does by default if absent.
+    /// The amount of thinking before the answer. If absent, the provider's default applies.
     pub reasoning: Option<ReasoningEffort>,
     /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
     /// the providers that want marks. A message or a part of one is marked by `cacheControl` in its own metadata.
     pub cache_prompt: bool,
-    /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not
-    /// the user's name or address. Where a provider's requests have no field for it, a
-    /// `RunEvent::Warning` says so.
+    /// The app's id of the end user, which providers use to detect misuse. It should not be the user's name or address.
+    /// If the provider's requests have no field for it, the app gets a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What an AG-UI agent is to know beside the conversation; other APIs are not sent it.
+    /// Context for an AG-UI agent in addition to the conversation. It is not sent to other APIs.
     pub context: Vec<Context>,
-    /// Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs
-    /// itself (`tools`) stand beside the app's, and of two of one name they win. An AG-UI agent gets these fields as
+    /// Additional fields of the request's body, which override Stepwell's. Tools that the provider runs itself
+    /// (`tools`) are added to the app's tools, and replace a tool of the same name. An AG-UI agent gets these fields as
     /// `forwardedProps`.
     pub extra: Metadata,
 }
@@ -108,34 +107,34 @@ pub struct GenerationSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolChoice {
-    /// As the model sees fit.
+    /// The model decides.
     #[default]
     Auto,
-    /// None, though tools may be on offer.
+    /// The model must not call tools.
     None,
-    /// At least one.
+    /// The model must call at least one tool.
     Required,
-    /// The tool of this name.
+    /// The model must call the tool with this name.
     Named(String),
 }
 
-/// What form the answer has.
+/// The form of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResponseFormat {
     /// Text.
     #[default]
     Text,
-    /// Some JSON object.
+    /// Any JSON object.
     Json,
-    /// JSON of this schema.
+    /// JSON that conforms to a schema.
     Schema {
-        /// What the form is called: letters, digits, `_` and `-`.
+        /// The schema's name: letters, digits, `_` and `-`.
         name: String,
         /// The JSON Schema.
         schema: Value,
-        /// Whether the provider must hold the model to it, where it can be asked to. A
-        /// `RunEvent::Warning` says what it does not hold.
+        /// Whether the provider must enforce the schema, where it can. The app gets a warning about what the provider
+        /// does not enforce.
         strict: bool,
     },
 }

@@ -47,7 +47,7 @@ pub(super) fn open<'a, T: Deserialize<'a>>(
         .flatten()
 }
 
-/// Whether something is sealed, and not by this provider.
+/// Returns whether something is sealed, and not by this provider.
 pub(super) fn is_foreign(sealed: Option<&str>, provider: &str, dialect: Dialect) -> bool {
     sealed.is_some() && open::<IgnoredAny>(sealed, provider, dialect).is_none()
 }

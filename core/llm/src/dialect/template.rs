@@ -44,8 +44,8 @@ pub(super) trait FrameReader {
     /// Whether an empty frame says nothing. It is a fault of an AG-UI agent.
     const PASSES_EMPTY: bool = true;
 
-    /// Whether a piece may be said as things are: the run has started and goes on, and the last frame left nothing
-    /// over.
+    /// Returns whether a piece may be said as things are: the run has started and goes on, and the last frame left
+    /// nothing over.
     fn takes_pieces(&self) -> bool;
 
     /// Says the piece that a frame brings, exactly as [`frame`](Self::frame) would. `false` where nothing was said,
@@ -59,7 +59,8 @@ pub(super) trait FrameReader {
         sink: &mut dyn Sink,
     ) -> Result<bool, DecodeError>;
 
-    /// Whether the answer is over: what comes behind it is not read. An AG-UI agent's is for the order check to judge.
+    /// Returns whether the answer is over: what comes behind it is not read. An AG-UI agent's is for the order check to
+    /// judge.
     fn is_over(&self) -> bool;
 
     /// The stream reports an error, or breaks off with one.
@@ -276,7 +277,7 @@ enum Filling {
 }
 
 impl<K> Templates<K> {
-    /// What a frame brings, if it fits a template.
+    /// Returns what a frame brings, if it fits a template.
     #[inline]
     fn find<'a>(&'a mut self, frame: Frame<'a>) -> Option<Fit<'a, K>> {
         self.fitted = false;
@@ -359,8 +360,8 @@ fn without_space(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Whether both are the same. Often both are empty, which `==` has `memcmp` find out: for an empty vector, which points
-/// nowhere, some processors take long over that.
+/// Returns whether both are the same. Often both are empty, which `==` has `memcmp` find out: for an empty vector,
+/// which points nowhere, some processors take long over that.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)

@@ -41,7 +41,7 @@ const POWERS: [u64; 8] = {
 };
 
 impl TextDigest {
-    /// Whether nothing was said.
+    /// Returns whether nothing was said.
     pub(super) fn is_nothing(self) -> bool {
         self.bytes == 0
     }

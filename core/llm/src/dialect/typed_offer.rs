@@ -137,8 +137,8 @@ impl Offer {
     }
 }
 
-/// Whether a plain typed answer is asked for by the provider's own schemas, without tools and beside them; else it is by a
-/// final tool.
+/// Returns whether a plain typed answer is asked for by the provider's own schemas, without tools and beside them; else
+/// it is by a final tool.
 pub(crate) fn asks_natively(endpoint: &Endpoint) -> [bool; 2] {
     let schema = serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}},
         "required": ["a"], "additionalProperties": false});

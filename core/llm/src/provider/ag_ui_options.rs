@@ -1,25 +1,25 @@
 use crate::event::{ExtraRules, Verification};
 use serde::{Deserialize, Serialize};
 
-/// How an AG-UI agent differs from what is expected of one.
+/// The differences between an AG-UI agent and the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgUiOptions {
-    /// The encodings of the event stream that it is offered. What it answers with decides.
+    /// The encodings of the event stream that the request offers. The agent's response decides which one is used.
     pub encoding: AgUiEncoding,
-    /// It is from before 1.0, and stumbles over a `protocolVersion`: none is sent.
+    /// Whether the agent is older than AG-UI 1.0 and fails on a `protocolVersion`. The request then has none.
     pub is_before_1_0: bool,
-    /// Whether the app is handed events and fields that AG-UI 1.0 does not know. The protocol has them dropped.
+    /// Whether events and fields that AG-UI 1.0 does not know are kept. The protocol drops them.
     pub keeps_unknown: bool,
-    /// What becomes of events that break the order that the protocol allows.
+    /// The handling of events that break the protocol's order.
     pub verification: Verification,
-    /// What becomes of breaches of the rules that the protocol's text has and the reference client does not check.
+    /// The handling of breaches of rules that are in the protocol's text but that the reference client does not check.
     pub extra_rules: ExtraRules,
 }
 
 impl AgUiOptions {
-    /// What is expected of an agent; the default.
+    /// The default options.
     pub const EXPECTED: Self = Self {
         encoding: AgUiEncoding::Json,
         is_before_1_0: false,
@@ -36,8 +36,8 @@ pub enum AgUiEncoding {
     /// Server-sent events of JSON.
     #[default]
     Json,
-    /// The same, or else protobuf.
+    /// Server-sent events of JSON, or protobuf as the second choice.
     JsonFirst,
-    /// Protobuf, or else server-sent events of JSON. Many servers send protobuf to whoever takes it at all.
+    /// Protobuf, or server-sent events of JSON as the second choice. Many servers send protobuf whenever it is offered.
     ProtobufFirst,
 }

@@ -9,21 +9,21 @@ use super::secret::Secret;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Someone who answers requests.
+/// A provider: a company or a server that answers requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Provider {
-    /// Its name, as the app and the command line have it.
+    /// The provider's name, as in configuration files and on the command line.
     pub name: Cow<'static, str>,
-    /// Its APIs; never empty.
+    /// The provider's APIs; never empty.
     pub apis: Cow<'static, [Api]>,
-    /// The name of the API that is used where none is asked for.
+    /// The name of the default API.
     pub default_api: Cow<'static, str>,
-    /// The environment variable that holds its key by custom. The core reads no environment: this is for the host.
+    /// The environment variable that holds the key by convention. This crate does not read it; a host may.
     pub key_variable: Cow<'static, str>,
-    /// Whether it refuses requests without a key.
+    /// Whether the provider refuses requests without a key.
     pub needs_key: bool,
-    /// Headers that each request carries besides the dialect's own, names in lower case.
+    /// Headers that each request has in addition to the dialect's own, with names in lower case.
     pub headers: Cow<'static, [(String, String)]>,
 }
 
@@ -31,61 +31,61 @@ pub struct Provider {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Api {
-    /// Its name, such as `chat`.
+    /// The API's name, such as `chat`.
     pub name: Cow<'static, str>,
-    /// The wire format it speaks.
+    /// The API's wire format.
     pub dialect: Dialect,
-    /// The address that the dialect's path is appended to; `None` where everyone runs their own.
+    /// The address that the dialect's path is appended to; `None` for software that everyone runs on their own server.
     pub base_url: Option<Cow<'static, str>>,
-    /// How the key is sent.
+    /// The header that carries the key.
     pub key_header: KeyHeader,
-    /// Where it differs from its dialect.
+    /// The differences between the API and its dialect.
     pub quirks: Quirks,
-    /// What it can do.
+    /// The API's capabilities.
     pub capabilities: Capabilities,
-    /// What its models take, where that is not in the table of models.
+    /// The rules of models that are not in the table of models.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub models: Cow<'static, [ModelFamily]>,
-    /// What its models cost, by how their names begin, where that is not in the table of prices.
+    /// The prices, by the prefix of a model's name, that are not in the table of prices.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub prices: Cow<'static, [(String, ModelPrice)]>,
 }
 
-/// What an API can do as far as it goes; a model behind it may do less.
+/// The capabilities of an API. A model may have fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// It streams its answers.
+    /// The API streams answers.
     pub streaming: bool,
-    /// It takes tools.
+    /// The API takes tools.
     pub tools: bool,
     /// The model may ask for several tools at once.
     pub parallel_tools: bool,
-    /// It gives each call an id. Where it does not, the core makes one.
+    /// The API gives each call an id. If not, the decoder makes one.
     pub call_ids: bool,
-    /// It shows what the model thinks.
+    /// The API shows the model's reasoning.
     pub reasoning: bool,
-    /// It takes that back with the next request, so that the model can go on with its thought.
+    /// The API takes reasoning back with the next request, so that the model can continue it.
     pub reasoning_return: bool,
-    /// It takes pictures.
+    /// The API takes images.
     pub images: bool,
-    /// It takes sound.
+    /// The API takes audio.
     pub audio: bool,
-    /// It takes documents, such as PDF files.
+    /// The API takes documents, such as PDF files.
     pub documents: bool,
-    /// It holds the answer to a JSON Schema.
+    /// The API makes the answer conform to a JSON Schema.
     pub structured_output: bool,
-    /// It takes marks for its prompt cache.
+    /// The API takes marks for its prompt cache.
     pub cache_marks: bool,
-    /// It counts tokens in the stream.
+    /// The stream contains token counts.
     pub usage: bool,
     /// Requests name a model.
     pub model: bool,
 }
 
 impl Capabilities {
-    /// The media that it takes.
+    /// Returns the media that the API takes.
     fn media(&self) -> Media {
         let mut media = Media::ALL;
         media.images = self.images;
@@ -113,17 +113,17 @@ pub(super) const COMPATIBLE_SERVER: Capabilities = Capabilities {
 };
 
 impl Default for Capabilities {
-    /// What most servers can do that are compatible with Chat Completions.
+    /// Returns the capabilities of most servers that are compatible with Chat Completions.
     fn default() -> Self {
         COMPATIBLE_SERVER
     }
 }
 
 impl Provider {
-    /// The API of this name, or the default one.
+    /// Returns the API with this name, or the default API.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// The provider has no API with this name.
     pub fn api(&self, name: Option<&str>) -> Result<&Api, UnknownApi> {
         let name = name.unwrap_or(&self.default_api);
         self.apis
@@ -136,11 +136,11 @@ impl Provider {
             })
     }
 
-    /// Where requests for `model` go. `base_url` replaces the provider's own address, and with it the need for a key:
+    /// Returns the endpoint for `model`. `base_url` replaces the provider's own address, and then no key is needed:
     /// a proxy may hold it.
     ///
     /// # Errors
-    /// Something that the provider needs is missing.
+    /// Something that the provider needs is missing or malformed.
     pub fn endpoint(
         &self,
         api: Option<&str>,
@@ -158,11 +158,10 @@ impl Provider {
         self.endpoint_for_host(api, model, base_url, key)
     }
 
-    /// The same for runs whose [host gives the key](crate::run::Credentials::Host) with each request: none is needed
-    /// here.
+    /// Returns the endpoint for `model`, for a host that supplies the key with each request. No key is needed here.
     ///
     /// # Errors
-    /// Something else that the provider needs is missing.
+    /// Something other than the key is missing or malformed.
     pub fn endpoint_for_host(
         &self,
         api: Option<&str>,

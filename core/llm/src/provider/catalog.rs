@@ -1,4 +1,4 @@
-//! Providers that an app adds itself, without code.
+//! Custom providers, which an app adds without code.
 
 use super::header::{is_base_url, is_header_name};
 use super::{
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The providers of the table, and the app's own.
+/// The providers of the table, and custom providers.
 ///
 /// ```
 /// use stepwell_llm::provider::{Catalog, Secret};
@@ -33,7 +33,7 @@ pub struct Catalog {
     own: Vec<Provider>,
 }
 
-/// The app's own providers, as a file has them: see [`Custom`] for what each has.
+/// Custom providers, as in a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomProviders {
@@ -41,69 +41,68 @@ pub struct CustomProviders {
     pub providers: Vec<Custom>,
 }
 
-/// A provider of the app's own, in its serde form: all that is needed to talk to a server that speaks one of the
-/// dialects.
+/// A custom provider in its serde form: everything that is needed to talk to a server that speaks one of the dialects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Custom {
-    /// Its name: what to ask for. No provider of the table may have it.
+    /// The provider's name. No provider of the table may have the same name.
     pub name: String,
-    /// The wire format it speaks, by its name: `openai-chat`.
+    /// The wire format, such as `openai-chat`.
     pub dialect: Dialect,
-    /// The address that the dialect's path is appended to; to be given with each endpoint if absent.
+    /// The address that the dialect's path is appended to. If absent, each endpoint needs a base URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The environment variable that holds its key. With one it is asked for, unless `needs_key` says otherwise.
+    /// The environment variable that holds the key. If set, a key is required unless `needs_key` is `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_variable: Option<String>,
-    /// Whether it refuses requests without a key.
+    /// Whether the provider refuses requests without a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_key: Option<bool>,
-    /// How the key is sent; as the dialect does if absent.
+    /// The header that carries the key. If absent, the dialect's own header is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_header: Option<KeyHeader>,
-    /// Headers that each request carries. They are stored in plain text: no place for a key.
+    /// Headers that each request has. They are stored in plain text, so a key must not be among them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Where it differs from its dialect, by the names of [`Quirks`]; what is absent is as with most servers that are
+    /// The differences from the dialect, by the names of [`Quirks`]. Absent fields are as for most servers that are
     /// compatible with Chat Completions.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub quirks: Map<String, Value>,
-    /// What it can do; what is absent is as with most such servers.
+    /// The capabilities. Absent fields are as for most such servers.
     #[serde(default)]
     pub capabilities: Capabilities,
-    /// What its models take, by how their names begin; of others the table of models knows.
+    /// The rules of the provider's models, by the prefix of their names. If absent, the table of models applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelFamily>,
-    /// What its models cost, by how their names begin; of several beginnings the longest counts.
+    /// The prices of the provider's models, by the prefix of their names. The longest prefix that matches applies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: BTreeMap<String, ModelPrice>,
 }
 
-/// What is wrong with an app's own providers, and where.
+/// The reason why custom providers cannot be used, and the place of the mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CatalogError {
-    /// The text is not such a list. The reason has the line and the column.
+    /// The text is not a list of providers. The reason has the line and the column.
     #[error("this is no list of providers: {reason}")]
     Malformed {
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
-    /// A provider cannot be used as it stands.
+    /// A provider cannot be used.
     #[error("providers[{index}] (`{name}`): {reason}")]
     Provider {
-        /// Which, from 0.
+        /// The provider's index, from 0.
         index: usize,
-        /// Its name.
+        /// The provider's name.
         name: String,
-        /// What is wrong with it.
+        /// The mistake.
         reason: String,
     },
 }
 
 impl Catalog {
-    /// A catalog with the providers of a JSON text: an object whose `providers` is a list of [`Custom`]s.
+    /// Creates a catalog with the providers of a JSON text: an object whose `providers` is a list of [`Custom`]s.
     ///
     /// # Errors
     /// The text is not such an object, or a provider in it cannot be used.
@@ -116,10 +115,10 @@ impl Catalog {
         Self::new(custom)
     }
 
-    /// A catalog with these providers.
+    /// Creates a catalog with these providers.
     ///
     /// # Errors
-    /// One of them cannot be used.
+    /// One of the providers cannot be used.
     pub fn new(custom: CustomProviders) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
         for (index, custom) in custom.providers.into_iter().enumerate() {
@@ -135,15 +134,15 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// All providers: those of the table, then the app's own.
+    /// Returns all providers: those of the table, then the custom ones.
     pub fn all(&self) -> impl Iterator<Item = &Provider> + Clone {
         all().iter().chain(&self.own)
     }
 
-    /// The provider of this name.
+    /// Returns the provider with this name.
     ///
     /// # Errors
-    /// There is none.
+    /// No provider has the name.
     pub fn find(&self, name: &str) -> Result<&Provider, UnknownProvider> {
         find_in(self.all(), name)
     }

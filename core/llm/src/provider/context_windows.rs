@@ -1,5 +1,5 @@
-//! The context windows of the models, from their vendors' pages. The table needs upkeep; an app overrides an entry in its
-//! run configuration (`ContextGuard::window` of `stepwell-core`).
+//! The context windows of the models, from their vendors' pages. The table needs upkeep; an app overrides an entry in
+//! its run configuration (`ContextGuard::window` of `stepwell-core`).
 //!
 //! Sources: <https://platform.openai.com/docs/models>, <https://docs.claude.com/en/docs/about-claude/models/overview>,
 //! <https://ai.google.dev/gemini-api/docs/models>, <https://docs.mistral.ai/getting-started/models>,
@@ -44,8 +44,8 @@ pub fn context_windows() -> impl Iterator<Item = (&'static str, &'static str, Co
     })
 }
 
-/// Whether the model is of the family: its name goes on with a sign, or not at all, and not with the number of another
-/// version. `gpt-4` is not the beginning of `gpt-4o`, nor of `gpt-4.1`, but of `gpt-4-0613`.
+/// Returns whether the model is of the family: its name goes on with a sign, or not at all, and not with the number of
+/// another version. `gpt-4` is not the beginning of `gpt-4o`, nor of `gpt-4.1`, but of `gpt-4-0613`.
 fn starts_with(model: &str, family: &str) -> bool {
     let rest = match (model.get(..family.len()), model.get(family.len()..)) {
         (Some(start), Some(rest)) if start.eq_ignore_ascii_case(family) => rest,

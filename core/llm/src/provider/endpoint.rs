@@ -11,16 +11,16 @@ use std::fmt;
 
 /// The destination of requests: a provider's API, a model, and the API key.
 ///
-/// The serde form contains no secret. It has only the presence of the key, the names of the headers, and the parts of the
-/// address that cannot be credentials. An ellipsis replaces what is left out, also after the form is read back.
+/// The serde form contains no secret. It has only the presence of the key, the names of the headers, and the parts of
+/// the address that cannot be credentials. An ellipsis replaces what is left out, also after the form is read back.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// The provider's name, as in the table of [`provider`](crate::provider).
     pub provider: String,
     /// The wire format of the API.
     pub dialect: Dialect,
-    /// The address that the dialect's path is appended to. For AG-UI it is the complete address, in which `{thread_id}` and
-    /// `{run_id}` are replaced with the ids of the request.
+    /// The address that the dialect's path is appended to. For AG-UI it is the complete address, in which `{thread_id}`
+    /// and `{run_id}` are replaced with the ids of the request.
     #[serde(serialize_with = "secret::serialize_address")]
     pub base_url: String,
     /// The model.

@@ -9,25 +9,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a model takes.
+/// The rules of a model: the parameters that its API accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ModelRules {
-    /// The least that it thinks.
+    /// The lowest effort that the model accepts.
     pub least_effort: LeastEffort,
-    /// When it takes a temperature.
+    /// The requests in which the model accepts a temperature.
     pub temperature: TakesTemperature,
 }
 
-/// The least that a model thinks.
+/// The lowest reasoning effort that a model accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LeastEffort {
-    /// It never thinks: it is not told how much to, and is sent no thoughts.
+    /// The model never thinks. Requests name no effort and contain no reasoning.
     NeverThinks,
-    /// It can do without.
+    /// The model can answer without thinking.
     #[default]
     None,
     /// Next to nothing.
@@ -36,21 +36,21 @@ pub enum LeastEffort {
     Low,
 }
 
-/// When a model takes a temperature.
+/// The requests in which a model accepts a temperature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TakesTemperature {
-    /// Always.
+    /// All requests.
     #[default]
     Always,
-    /// Where it is not asked to think.
+    /// Requests that do not ask the model to think.
     WithoutReasoning,
-    /// Never.
+    /// No request.
     Never,
 }
 
-/// How much the model thinks before it answers.
+/// The amount of thinking before an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasoningEffort {
@@ -64,18 +64,18 @@ pub enum ReasoningEffort {
     High,
 }
 
-/// The rules of models whose names begin alike.
+/// The rules of models whose names have the same prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFamily {
-    /// How the names begin. Of several families the one with the longest beginning counts.
+    /// The prefix of the names. The family with the longest prefix that matches applies.
     pub name: String,
-    /// What they take.
+    /// The rules of these models.
     #[serde(flatten)]
     pub rules: ModelRules,
 }
 
 impl ModelRules {
-    /// How much it is told to think, in the word of OpenAI's APIs; nothing if it is not to be told.
+    /// Returns the effort in the words of OpenAI's APIs, or `None` if the request should not name one.
     pub(crate) fn effort(self, effort: ReasoningEffort) -> Option<&'static str> {
         Some(match (effort, self.least_effort) {
             (_, LeastEffort::NeverThinks) => return None,
@@ -87,12 +87,12 @@ impl ModelRules {
         })
     }
 
-    /// Whether it may think.
+    /// Returns whether the model may think.
     pub(crate) fn may_think(self) -> bool {
         self.least_effort != LeastEffort::NeverThinks
     }
 
-    /// Whether it takes a temperature beside this.
+    /// Returns whether the model accepts a temperature together with this effort.
     pub(crate) fn takes_temperature(self, effort: Option<ReasoningEffort>) -> bool {
         match self.temperature {
             TakesTemperature::Always => true,
@@ -109,7 +109,7 @@ pub(super) fn of_table(model: &str) -> ModelRules {
     longest(MODELS.iter().copied(), short_name(model)).unwrap_or_default()
 }
 
-/// The rules of the family among these that the model is of.
+/// Returns the rules of the family that the model belongs to.
 pub(super) fn of_families(families: &[ModelFamily], model: &str) -> Option<ModelRules> {
     let families = families.iter();
     longest(
@@ -127,7 +127,7 @@ fn longest<'a>(
     family.map(|(_, rules)| rules)
 }
 
-/// The model's name without what a gateway or a fine-tuning puts in front.
+/// Returns the model's name without the prefix of a gateway or a fine-tuned model.
 fn short_name(model: &str) -> &str {
     model
         .rsplit_once('/')

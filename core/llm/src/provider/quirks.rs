@@ -27,8 +27,8 @@ pub struct Quirks {
     pub no_format_with_tools: bool,
     /// The provider takes a refusal back as the message's `refusal`. To other providers it is sent as text.
     pub refusals: bool,
-    /// The media that the provider takes, among those that its format can carry. It follows from the [`Capabilities`] of
-    /// the API.
+    /// The media that the provider takes, among those that its format can carry. It follows from the [`Capabilities`]
+    /// of the API.
     ///
     /// [`Capabilities`]: crate::provider::Capabilities
     #[serde(skip_serializing_if = "Media::is_all")]
@@ -87,8 +87,8 @@ impl Default for Media {
     }
 }
 
-/// The way to resume a stream that breaks off. The same request is sent again, as often as the run's retry policy allows;
-/// a response that brings new events resets the count.
+/// The way to resume a stream that breaks off. The same request is sent again, as often as the run's retry policy
+/// allows; a response that brings new events resets the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -98,11 +98,12 @@ pub enum Resumption {
     Never,
     /// The backend gives each event an id, and continues after the one that the request names in `Last-Event-ID`.
     LastEventId,
-    /// The backend sends all events of the run from the first one, and then continues. Events that were already received
-    /// are dropped, even if the text is cut into other deltas than before. A response with other content ends the turn.
+    /// The backend sends all events of the run from the first one, and then continues. Events that were already
+    /// received are dropped, even if the text is cut into other deltas than before. A response with other content ends
+    /// the turn.
     Replay,
-    /// The backend sends a `MESSAGES_SNAPSHOT`, and a `STATE_SNAPSHOT` if there is a state, and then continues. The start
-    /// and end events that were missed are added.
+    /// The backend sends a `MESSAGES_SNAPSHOT`, and a `STATE_SNAPSHOT` if there is a state, and then continues. The
+    /// start and end events that were missed are added.
     Snapshot,
 }
 
@@ -114,8 +115,8 @@ pub enum ReasoningReturn {
     /// The reasoning is not sent back: the provider ignores or refuses it.
     #[default]
     Never,
-    /// The text is sent as `reasoning_content` (DeepSeek, Kimi). These providers refuse a message without the field, so it
-    /// is empty where a message has no reasoning of the provider's.
+    /// The text is sent as `reasoning_content` (DeepSeek, Kimi). These providers refuse a message without the field, so
+    /// it is empty where a message has no reasoning of the provider's.
     Content,
     /// The provider's own `reasoning_details` are sent unchanged (OpenRouter).
     Details,
@@ -135,7 +136,8 @@ pub enum EffortField {
     Never,
 }
 
-/// The field that names the end user of a request, for providers that are compatible with Chat Completions or Responses.
+/// The field that names the end user of a request, for providers that are compatible with Chat Completions or
+/// Responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]

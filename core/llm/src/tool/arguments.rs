@@ -2,17 +2,17 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The arguments of a call: as the model wrote them, and parsed.
+/// The arguments of a call, as the model's text and parsed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arguments {
     /// The model's own text.
     pub raw: String,
-    /// The parsed value: always an object or whatever the tool's schema allows.
+    /// The parsed value: an object, or any other value that the tool's schema allows.
     pub value: Value,
 }
 
-/// Parses a tool call's arguments: the ways of saying "none" (nothing at all, blanks, `null`) are `{}`. Half of a surrogate
-/// pair (`"\ud83d"`), which no text can hold, is U+FFFD.
+/// Parses a tool call's arguments. Empty text, blanks and `null` all mean `{}`. Half of a surrogate pair (`"\ud83d"`),
+/// which no Rust string can hold, becomes U+FFFD.
 ///
 /// # Errors
 /// The text is not JSON.
@@ -24,7 +24,7 @@ pub fn parse_arguments(raw: &str) -> Result<Value, serde_json::Error> {
     from_json(trimmed)
 }
 
-/// What the JSON says, with U+FFFD for half of a surrogate pair.
+/// Returns what the JSON says, with U+FFFD for half of a surrogate pair.
 pub(super) fn from_json<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(json).or_else(|error| match repair_surrogates(json) {
         Some(whole) => serde_json::from_str(&whole),
@@ -71,16 +71,16 @@ pub fn repair_surrogates(json: &str) -> Option<String> {
     (copied > 0).then_some(out)
 }
 
-/// Why a call is not run; the text is for the model, which can ask better the next time.
+/// The reason why a call is not run. The message is for the model, so that it can correct the call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Rejection {
     /// No tool has this name.
     #[error("there is no tool named `{name}`; the tools are: {available}")]
     UnknownTool {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names of all tools.
         available: String,
     },
     /// The arguments are not JSON.
@@ -88,7 +88,7 @@ pub enum Rejection {
     NotJson {
         /// The tool.
         name: String,
-        /// What the parser found, and where.
+        /// The parser's message, with the position.
         reason: String,
     },
     /// The arguments break the tool's JSON Schema.
@@ -96,7 +96,7 @@ pub enum Rejection {
     Schema {
         /// The tool.
         name: String,
-        /// What does not fit, and where.
+        /// The mismatch, with its path.
         reason: String,
     },
 }

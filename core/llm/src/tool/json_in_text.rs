@@ -6,8 +6,8 @@ use serde_json::{Deserializer, Value};
 /// With more places than this where JSON may begin, the rest is not tried: each costs what is behind it.
 const MOST_TRIED: usize = 32;
 
-/// What may be the answer's JSON, the likeliest first: all of the text; else what stands in its code fences; else what
-/// stands between its words, none inside another.
+/// Returns what may be the answer's JSON, the likeliest first: all of the text; else what stands in its code fences;
+/// else what stands between its words, none inside another.
 ///
 /// # Errors
 /// There is none, in words for the model.
@@ -33,7 +33,7 @@ pub(super) fn json_in_text(text: &str) -> Result<Vec<Value>, String> {
     })
 }
 
-/// What stands in the code fences, without the name of the language.
+/// Returns what stands in the code fences, without the name of the language.
 fn fenced(text: &str) -> impl Iterator<Item = &str> {
     let inside = text.split("```").skip(1).step_by(2);
     inside.take(MOST_TRIED).map(|code| {

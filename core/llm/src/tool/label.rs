@@ -2,19 +2,21 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// The most characters of a label.
+/// The maximum number of characters in a label.
 pub(super) const LONGEST: usize = 120;
 
 type LabelOf = dyn Fn(&Value) -> Option<String> + Send + Sync;
 
-/// What the user is shown of a call: a function of its arguments, or nothing, for the tool's name.
+/// The text that the user sees for a call: a function of its arguments, or nothing, in which case it is the tool's
+/// name.
 ///
-/// It is code, so it is not stored, and all are equal.
+/// A label is code, so it is not stored, and all labels are equal.
 #[derive(Clone, Default)]
 pub struct ToolLabel(Option<Arc<LabelOf>>);
 
 impl ToolLabel {
-    /// A label that is made of a call's arguments: the path, the city. Where it gives nothing, the tool's name stands.
+    /// Creates a label from a function of a call's arguments. Where the function returns `None`, the tool's name is
+    /// shown.
     pub fn new(label: impl Fn(&Value) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(label)))
     }
@@ -23,7 +25,7 @@ impl ToolLabel {
         self.0.is_none()
     }
 
-    /// The label for these arguments: one line of no more than 120 characters.
+    /// Returns the label for these arguments: one line of up to 120 characters.
     #[must_use]
     pub fn of(&self, arguments: &Value) -> Option<String> {
         let label = self.0.as_ref()?(arguments)?;
@@ -46,7 +48,7 @@ impl PartialEq for ToolLabel {
     }
 }
 
-/// A text as one line of at most `longest` characters, to be shown: runs of blanks and control characters are one
+/// Returns a text as one line of up to `longest` characters, to be shown: runs of blanks and control characters are one
 /// space, what turns the direction of text or hides is left out, and what is cut ends in an ellipsis, at a word's end
 /// if one is near.
 pub fn one_line(text: &str, longest: usize) -> String {

@@ -1,6 +1,7 @@
-//! Tools: what the model may ask for, and whether it asked well.
+//! The tools that a model may call, and the checks of its calls.
 //!
-//! The core holds what a tool is called, what it takes and how it may be run; the code of a tool stays with the host.
+//! This crate has a tool's name, its parameters and the conditions under which it may run. The tool's code stays with
+//! the host.
 //!
 //! ```
 //! use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a turn's answer is to be, where it is more than text: JSON that fits a schema.
+//! Typed answers: JSON that fits a schema.
 
 use super::arguments::parse_arguments;
 use super::json_in_text::json_in_text;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 /// A typed answer: the turn ends with JSON that fits this schema, or it has failed.
 ///
-/// The model is held to it as its provider can: by the provider's own schemas, by a final tool whose arguments are the
-/// answer, or in words ([`OutputMode`]). Whatever comes is checked against the schema here, and if
-/// [`decoded_by_host`](Self::decoded_by_host) says so by the host's own decoder; what does not fit goes back to the model
-/// with the path and the reason, so often as [`retries`](Self::retries) says.
+/// The request asks for the type by the provider's own schemas, by a final tool whose arguments are the answer, or in
+/// words ([`OutputMode`]). Every answer is checked against the schema here, and also by the host's own decoder if
+/// [`decoded_by_host`](Self::decoded_by_host) is set. An answer that does not fit is returned to the model with the
+/// path and the reason, up to [`retries`](Self::retries) times.
 ///
-/// The schema's root may be anything: a list, a union, a number. The model is asked for an object around it where the
-/// provider wants one, which the value does not have.
+/// The schema's root may be of any type, such as a list, a union or a number. Where the provider wants an object, the
+/// model is asked for one that contains the value, and the value is taken out of it.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,24 +67,24 @@ fn usual_retries() -> u32 {
     OutputType::RETRIES
 }
 
-/// How the model is held to a typed answer.
+/// The way in which the model is made to give a typed answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum OutputMode {
-    /// By the provider's own schemas where it takes this one in full, beside tools if there are tools; else by a final tool;
-    /// else in words.
+    /// The provider's own schemas, if the provider takes this schema in full and, if there are tools, together with
+    /// tools; else a final tool; else words.
     #[default]
     Auto,
-    /// By the provider's own schemas. What the provider has no words for is checked here alone.
+    /// The provider's own schemas. What the provider cannot express is only checked here.
     Native,
-    /// By a final tool, whose arguments are the answer. It is never run.
+    /// A final tool, whose arguments are the answer. The tool is never run.
     Tool,
-    /// In words, in the instructions.
+    /// Words in the instructions.
     Prompt,
 }
 
-/// Why something is no type of an answer: the app's fault.
+/// The reason why an output type cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum OutputTypeError {
@@ -96,26 +96,27 @@ pub enum OutputTypeError {
         /// The name.
         name: String,
     },
-    /// The schema is none.
+    /// The schema is not a JSON Schema.
     #[error(
         "the schema of `{name}` is not a JSON Schema: {reason}; give an object such as {{\"type\": \"object\", …}}"
     )]
     Schema {
         /// The type.
         name: String,
-        /// What is wrong with it, and where.
+        /// The mistake, with its path.
         reason: String,
     },
 }
 
 impl OutputType {
-    /// How often an answer that does not fit is asked for again, if the app does not say otherwise.
+    /// The default number of times that an answer that does not fit is requested again.
     pub const RETRIES: u32 = 2;
 
-    /// The type of this name and JSON Schema. The name is told to the model: letters, digits, `_` and `-`.
+    /// Creates a type with this name and JSON Schema. The model sees the name, which may have letters, digits, `_` and
+    /// `-`.
     ///
     /// # Errors
-    /// The name is none, or the schema is no JSON Schema, refers to what is not in it, or allows nothing.
+    /// The name is not valid, or the schema is not a JSON Schema, refers to a schema outside of it, or allows nothing.
     pub fn new(name: impl Into<String>, schema: Value) -> Result<Self, OutputTypeError> {
         Written {
             name: name.into(),
@@ -128,73 +129,72 @@ impl OutputType {
         .try_into()
     }
 
-    /// Says to the model what it is, beside what the schema says.
+    /// Sets a description for the model, in addition to the schema.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.written.description = Some(description.into());
         self
     }
 
-    /// Sets how the model is held to it. Where the provider cannot do that, the next best is taken, and a
-    /// `RunEvent::Warning` says so.
+    /// Sets the mode. Where the provider does not support the mode, the next best is used, and the app gets a warning.
     #[must_use]
     pub fn mode(mut self, mode: OutputMode) -> Self {
         self.written.mode = mode;
         self
     }
 
-    /// Sets how often a turn asks again for an answer that does not fit.
+    /// Sets the maximum number of retries after an answer that does not fit.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.written.retries = retries;
         self
     }
 
-    /// Says whether the host decodes the answer too, after the schema was checked: it is asked with
-    /// `Effect::DecodeOutput`.
+    /// Sets whether the host also decodes the answer, after the check against the schema. The run then asks the host
+    /// with an effect.
     #[must_use]
     pub fn decoded_by_host(mut self, decodes: bool) -> Self {
         self.written.decoded_by_host = decodes;
         self
     }
 
-    /// Its name.
+    /// Returns the type's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.written.name
     }
 
-    /// The JSON Schema, as it was given.
+    /// Returns the JSON Schema that was given.
     #[must_use]
     pub fn schema(&self) -> &Value {
         &self.written.schema
     }
 
-    /// How the model is held to it.
+    /// Returns the mode.
     #[must_use]
     pub fn wanted_mode(&self) -> OutputMode {
         self.written.mode
     }
 
-    /// How often a turn asks again.
+    /// Returns the maximum number of retries.
     #[must_use]
     pub fn most_retries(&self) -> u32 {
         self.written.retries
     }
 
-    /// Whether the host decodes the answer too.
+    /// Returns whether the host also decodes the answer.
     #[must_use]
     pub fn is_decoded_by_host(&self) -> bool {
         self.written.decoded_by_host
     }
 
-    /// What the model is told that it is, if anything.
+    /// Returns the description for the model, if there is one.
     #[must_use]
     pub fn told(&self) -> Option<&str> {
         self.written.description.as_deref()
     }
 
-    /// Whether the value fits the schema. Without the feature `json-schema` every value does.
+    /// Checks whether the value fits the schema. Without the feature `json-schema` every value does.
     ///
     /// # Errors
     /// What does not fit, each fault with its path, in words for the model.
@@ -213,26 +213,27 @@ impl OutputType {
         asked
     }
 
-    /// How the model writes the value, if not as it is.
+    /// Returns the form in which the model writes the value, if it differs from the value.
     pub fn spelling(&self) -> Option<&Spelling> {
         self.checked.spelling.as_ref()
     }
 
-    /// The value in the arguments of the final tool.
+    /// Reads the value from the arguments of the final tool.
     ///
     /// # Errors
-    /// They are no JSON, or do not fit.
+    /// The arguments are not JSON, or do not fit the schema.
     pub fn read_arguments(&self, raw: &str) -> Result<Value, String> {
         let value = parse_arguments(raw);
         let value = value.map_err(|error| format!("the arguments are no JSON: {error}"))?;
         self.fitting(value, &mut CheckSteps::default())
     }
 
-    /// The value in an answer's text: all of it, or what stands in a code fence or between other words. Of several the
-    /// first that fits. If none fits and the type includes plain text, the text itself is the value.
+    /// Reads the value from an answer's text: all of the text, or JSON in a code fence or between other words. If there
+    /// are several values, the first that fits is used. If none fits and the type includes plain text, the text itself
+    /// is the value.
     ///
     /// # Errors
-    /// There is none, or it does not fit.
+    /// The text has no value, or the value does not fit the schema.
     pub fn read_text(&self, text: &str) -> Result<Value, String> {
         let found = json_in_text(text);
         let mut misfit = None;
@@ -250,8 +251,8 @@ impl OutputType {
         Err(misfit.unwrap_or_else(|| "there is no JSON in the answer".to_owned()))
     }
 
-    /// The text as a value, if the type includes plain text. What begins like JSON is no plain text: the model meant the
-    /// type's other form, and made a mistake in it.
+    /// The text as a value, if the type includes plain text. What begins like JSON is no plain text: the model meant
+    /// the type's other form, and made a mistake in it.
     fn plain_text(&self, text: &str) -> Option<Value> {
         let text = text.trim();
         if !self.takes_plain_text() || text.is_empty() || text.starts_with(['{', '[', '`']) {
@@ -261,7 +262,8 @@ impl OutputType {
         self.check(&value).is_ok().then_some(value)
     }
 
-    /// Whether the model may answer in plain text: the schema is that of a string, or of a string or something else.
+    /// Returns whether the model may answer in plain text: the schema is that of a string, or of a string or something
+    /// else.
     pub(crate) fn takes_plain_text(&self) -> bool {
         takes_string(self.schema())
     }
@@ -276,7 +278,7 @@ impl OutputType {
     }
 }
 
-/// Whether a schema says of itself or of one of its alternatives that it is a string.
+/// Returns whether a schema says of itself or of one of its alternatives that it is a string.
 fn takes_string(schema: &Value) -> bool {
     let is_string = match &schema["type"] {
         Value::String(kind) => kind == "string",

@@ -8,31 +8,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A tool: how the model sees it, and how it may be run.
+/// A tool: its definition for the model, and the conditions under which it may run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// How the model sees it.
+    /// The definition that the model sees.
     pub definition: ToolDefinition,
-    /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+    /// Whether running the tool twice has the same effect as running it once. Only such a tool is run again after a
+    /// crash.
     #[serde(default)]
     pub idempotent: bool,
     /// Whether the user must allow each call.
     #[serde(default)]
     pub requires_approval: bool,
-    /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
-    /// Else the model is told when it goes in a circle: `RepeatLimit`.
+    /// Whether repeating a call with the same arguments makes sense, as for a tool that reports progress.
+    /// Repeated calls of other tools are limited.
     #[serde(default)]
     pub repeatable: bool,
-    /// The longest it may take; the run's own limit if absent.
+    /// The maximum duration of a call. If absent, the run's limit applies.
     #[serde(default)]
     pub timeout: Option<Duration>,
-    /// What the user is shown of a call; the tool's name if it says nothing. Not stored: it is code.
+    /// The text that the user sees for a call; by default the tool's name. It is code and therefore not stored.
     #[serde(skip)]
     pub label: ToolLabel,
 }
 
 impl Tool {
-    /// A tool that takes no arguments, needs no approval and is not idempotent.
+    /// Creates a tool that takes no arguments, needs no approval and is not idempotent.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
@@ -50,43 +51,43 @@ impl Tool {
         }
     }
 
-    /// Sets the JSON Schema of its arguments. A provider is sent it in words that it takes; if there are none, the tool
-    /// is left out of the run's requests, and a `RunEvent::Warning` says so.
+    /// Sets the JSON Schema of the tool's arguments. Requests contain the schema in a form that the provider takes. If
+    /// there is no such form, the tool is left out of the requests, and the app gets a warning.
     #[must_use]
     pub fn parameters(mut self, schema: Value) -> Self {
         self.definition.parameters = Some(schema);
         self
     }
 
-    /// Says that running it twice does no more than running it once.
+    /// Declares that running the tool twice has the same effect as running it once.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
         self
     }
 
-    /// Says that the user must allow each call.
+    /// Requires the user's approval for each call.
     #[must_use]
     pub fn requires_approval(mut self) -> Self {
         self.requires_approval = true;
         self
     }
 
-    /// Says that asking again with the same arguments makes sense.
+    /// Declares that repeating a call with the same arguments makes sense.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }
 
-    /// Sets the longest that a call may take.
+    /// Sets the maximum duration of a call.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets what the user is shown of a call, by its arguments: a path, a city.
+    /// Sets the text that the user sees for a call, computed from its arguments.
     ///
     /// ```
     /// use stepwell_llm::tool::{Tool, ToolRegistry};
@@ -107,14 +108,14 @@ impl Tool {
         self
     }
 
-    /// Its name.
+    /// Returns the tool's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.definition.name
     }
 }
 
-/// Why a tool cannot be registered: the app's fault.
+/// The reason why a tool cannot be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ToolError {
@@ -145,18 +146,18 @@ pub enum ToolError {
     Schema {
         /// The tool.
         name: String,
-        /// What is wrong with them.
+        /// The mistake.
         reason: String,
     },
-    /// They are a JSON Schema, and a check of a call against it could take too long or too much memory. What a schema
-    /// unfolds to, its size and its patterns are bounded.
+    /// A check of a call against the schema could take too long or too much memory. The size of a schema, of what it
+    /// unfolds to, and of its patterns is limited.
     #[error("the parameters of `{name}` cost too much to check: {reason} (at `{path}`)")]
     Costly {
         /// The tool.
         name: String,
         /// Where in the parameters, as a JSON Pointer.
         path: String,
-        /// Which bound was reached.
+        /// The limit that was reached.
         reason: String,
     },
 }
@@ -173,8 +174,8 @@ impl ToolError {
     }
 }
 
-/// The tools of a run. A run keeps those it began with: [`register`](Self::register) gives a new registry, and
-/// [`add`](Self::add) changes no clone. Cloning is cheap.
+/// The tools of a run. A registry is cheap to clone, and clones are independent: [`register`](Self::register) returns a
+/// new registry, and [`add`](Self::add) changes no clone.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
     inner: Arc<Inner>,
@@ -208,24 +209,24 @@ struct Entry {
 }
 
 impl ToolRegistry {
-    /// A registry without tools.
+    /// Creates a registry without tools.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A registry with `tool` added at the end.
+    /// Returns a registry with `tool` added at the end.
     ///
     /// # Errors
-    /// The name is taken or no tool name, or the parameters are not a JSON Schema, or one that costs too much to check.
+    /// The name is taken or not a tool name, or the parameters are not a JSON Schema or cost too much to check.
     pub fn register(&self, tool: Tool) -> Result<Self, ToolError> {
         let mut registry = self.clone();
         registry.add(tool)?;
         Ok(registry)
     }
 
-    /// Adds `tool` at the end of this registry; its clones stay as they are. What many tools take grows with their size
-    /// alone, which [`register`](Self::register) cannot do: it copies all that there are.
+    /// Adds `tool` at the end of this registry. Use it for many tools, because [`register`](Self::register) copies all
+    /// tools that are already registered.
     ///
     /// ```
     /// use stepwell_llm::tool::{Tool, ToolRegistry};
@@ -239,7 +240,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// The name is taken or no tool name, or the parameters are not a JSON Schema, or one that costs too much to check.
+    /// The name is taken or not a tool name, or the parameters are not a JSON Schema or cost too much to check.
     /// The registry is as it was.
     pub fn add(&mut self, tool: Tool) -> Result<(), ToolError> {
         let name = tool.definition.name.clone();
@@ -271,7 +272,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// A registry without the tool of that name; the same if there is none.
+    /// Returns a registry without the tool of that name.
     #[must_use]
     pub fn without(&self, name: &str) -> Self {
         self.only(|other| other != name)
@@ -300,20 +301,20 @@ impl ToolRegistry {
         self
     }
 
-    /// The tool of that name.
+    /// Returns the tool with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.entry(name).map(|entry| &entry.tool)
     }
 
-    /// What the user is shown of a call with these arguments, as the model wrote them: the tool's label, or its name.
+    /// Returns the text that the user sees for a call with these arguments: the tool's label, or its name.
     #[must_use]
     pub fn label(&self, name: &str, raw: &str) -> String {
         let label = self.own_label(name, raw);
         label.unwrap_or_else(|| one_line(name, LONGEST))
     }
 
-    /// The tool's label for these arguments, if it has one.
+    /// Returns the tool's label for these arguments, if it has one.
     #[doc(hidden)]
     #[must_use]
     pub fn own_label(&self, name: &str, raw: &str) -> Option<String> {
@@ -324,22 +325,22 @@ impl ToolRegistry {
         label.of(&self.parse(name, raw).ok()?)
     }
 
-    /// The tools as the model sees them, in the order in which they were registered.
+    /// Returns the definitions that the model sees, in the order of registration.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.inner.definitions
     }
 
-    /// Whether there is no tool.
+    /// Returns whether the registry is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.tools.is_empty()
     }
 
-    /// Checks a call: that the tool exists, and that the arguments are JSON and fit its schema.
+    /// Checks that the called tool exists, and that the arguments are JSON and fit its schema.
     ///
     /// # Errors
-    /// What is wrong with the call, in words for the model.
+    /// The mistake in the call, in words for the model.
     pub fn check(&self, name: &str, raw: &str) -> Result<(&Tool, Arguments), Rejection> {
         self.check_within(name, raw, &mut CheckSteps::default())
     }
@@ -347,7 +348,7 @@ impl ToolRegistry {
     /// Checks a call like [`check`](Self::check), and subtracts the steps of the check from `left`.
     ///
     /// # Errors
-    /// What is wrong with the call, in words for the model.
+    /// The mistake in the call, in words for the model.
     #[doc(hidden)]
     pub fn check_within(
         &self,
@@ -392,8 +393,8 @@ impl ToolRegistry {
         ))
     }
 
-    /// The arguments of a call, as the tool is given them. Where a provider does not take the tool's schema as it is,
-    /// the model writes them in another way.
+    /// Parses the arguments of a call into the form that the tool expects. Where a provider does not take the tool's
+    /// schema, the model writes the arguments in another form.
     ///
     /// # Errors
     /// The text is not JSON.
@@ -432,7 +433,7 @@ impl PartialEq for ToolRegistry {
 }
 
 impl Serialize for ToolRegistry {
-    /// The tools, in the order in which they were registered.
+    /// Serialises the tools in the order of registration.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.inner.tools.iter().map(|entry| &entry.tool))
     }

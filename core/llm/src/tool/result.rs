@@ -2,14 +2,14 @@ use crate::event::{ContentPart, MessageContent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What came of a tool call.
+/// The result of a tool call.
 pub type ToolResult = Result<ToolOutput, ToolFailure>;
 
-/// What a tool gave back.
+/// The output of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolOutput {
-    /// The result, as the model is to see it.
+    /// The result for the model.
     pub content: MessageContent,
 }
 
@@ -48,7 +48,7 @@ impl From<Vec<ContentPart>> for ToolOutput {
 }
 
 impl From<Value> for ToolOutput {
-    /// A JSON string is its text; any other value is written as JSON.
+    /// Uses the text of a JSON string, and the JSON of any other value.
     fn from(value: Value) -> Self {
         match value {
             Value::String(text) => text.into(),
@@ -57,13 +57,13 @@ impl From<Value> for ToolOutput {
     }
 }
 
-/// Why a tool call gave nothing back. The message is shown to the model.
+/// The failure of a tool call. The model sees the message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolFailure {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: ToolFailureKind,
-    /// What went wrong, for the model to read.
+    /// The description of the failure, for the model.
     pub message: String,
 }
 
@@ -72,7 +72,7 @@ pub struct ToolFailure {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ToolFailureKind {
-    /// The tool ran and gave an error.
+    /// The tool ran and returned an error.
     Error,
     /// The tool's code broke off (a panic, an exception that it does not declare).
     Panicked,
@@ -80,20 +80,20 @@ pub enum ToolFailureKind {
     TimedOut,
     /// The call was not run: no such tool, or arguments that do not fit.
     Rejected,
-    /// The user said no.
+    /// The user denied the call.
     Denied,
     /// The turn, or this call, was cancelled.
     Cancelled,
-    /// The host died while the tool ran: whether it did its work is not known.
+    /// The host stopped while the tool ran, so it is unknown whether the tool did its work.
     OutcomeUnknown,
-    /// The call was not run since a limit of the turn was reached.
+    /// The call was not run because a limit of the turn was reached.
     LimitReached,
-    /// The call was not run since the model had asked for the same again and again.
+    /// The call was not run because the model had repeated the same call too often.
     Repeated,
 }
 
 impl ToolFailure {
-    /// A failure of `kind`.
+    /// Creates a failure of this kind.
     #[must_use]
     pub fn new(kind: ToolFailureKind, message: impl Into<String>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl ToolFailure {
         }
     }
 
-    /// The tool ran and gave an error.
+    /// The tool ran and returned an error.
     #[must_use]
     pub fn error(message: impl Into<String>) -> Self {
         Self::new(ToolFailureKind::Error, message)

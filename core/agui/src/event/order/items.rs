@@ -20,7 +20,7 @@ pub(super) struct Item {
     pub(super) owner: Owner,
 }
 
-/// Whether an event with `tag` may concern something of `owner`'s: an absent tag always may.
+/// Returns whether an event with `tag` may concern something of `owner`'s: an absent tag always may.
 pub(super) fn agrees(tag: Option<&str>, owner: Option<&str>) -> bool {
     tag.is_none() || tag == owner
 }

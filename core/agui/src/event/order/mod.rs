@@ -62,14 +62,14 @@ pub struct Order {
     last_piece: LastPiece,
 }
 
-/// Where a stream stands.
+/// The phase of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// No event yet.
     #[default]
     Fresh,
-    /// A run is going on.
+    /// A run is active.
     Active,
     /// The run has finished.
     Finished,
@@ -77,19 +77,19 @@ pub enum Phase {
     Errored,
 }
 
-/// How a stream ended (rule O24).
+/// The end of a stream (rule O24).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// With `RUN_FINISHED`.
+    /// The stream ended with `RUN_FINISHED`.
     Finished,
-    /// With `RUN_ERROR`.
+    /// The stream ended with `RUN_ERROR`.
     Errored,
-    /// In the middle of a run, or before one began: not a success.
+    /// The stream ended during a run, or before a run started. This is not a success.
     Truncated(OpenItems),
 }
 
 impl End {
-    /// The broken rule, if the stream ended where it may not.
+    /// Returns the violation, if the stream ended where it must not.
     #[must_use]
     pub fn violation(&self) -> Option<Violation> {
         match self {
@@ -103,13 +103,14 @@ impl End {
 }
 
 impl Order {
-    /// Where the stream stands.
+    /// Returns where the stream stands.
     #[must_use]
+    #[inline]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// What the run has begun and not ended.
+    /// Returns the items that the run has started and not ended.
     #[must_use]
     pub fn open_items(&self) -> OpenItems {
         let steps: BTreeSet<_> = self.steps.iter().collect();
@@ -186,7 +187,7 @@ impl Order {
         self.phase = Phase::Active;
     }
 
-    /// How the stream ended, if it ends here.
+    /// Returns the end of the stream, if it ends here.
     #[must_use]
     pub fn end(&self) -> End {
         match self.phase {

@@ -2,7 +2,7 @@ use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a run has begun and not ended, each list sorted.
+/// The items that a run has started and not ended. Each list is sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenItems {
     /// Text messages.
@@ -22,14 +22,14 @@ pub struct OpenItems {
 /// A step that has begun and not ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OpenStep {
-    /// Whose step it is; absent for the parent agent's.
+    /// The subagent that the step belongs to; absent for the parent agent.
     pub subagent_run_id: Option<String>,
     /// The step.
     pub name: String,
 }
 
 impl OpenItems {
-    /// Whether nothing is open.
+    /// Returns whether nothing is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self == &Self::default()

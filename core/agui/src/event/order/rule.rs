@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A rule about the order of events, by the numbers of Stepwell's AG-UI notes; it prints and serialises as `O1` to `O24`.
+/// A rule about the order of events, by the numbers of Stepwell's AG-UI notes; it prints and serialises as `O1` to
+/// `O24`.
 ///
 /// `S1` to `S5` are of the protocol's text alone: the reference client does not check them. See
 /// [`ExtraRules`](super::ExtraRules).
@@ -68,13 +69,13 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether the reference client does not check the rule.
+    /// Returns whether the reference client does not check the rule.
     #[must_use]
     pub fn is_extra(self) -> bool {
         matches!(self, Self::S1 | Self::S2 | Self::S3 | Self::S4 | Self::S5)
     }
 
-    /// What the agent has to do to keep the rule.
+    /// Returns what the agent has to do to keep the rule.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -141,7 +142,7 @@ impl fmt::Display for Rule {
 pub struct Violation {
     /// The rule that was broken.
     pub rule: Rule,
-    /// What was broken, with the ids, and what the agent should have sent.
+    /// The description of the violation, with the ids, and what the agent should have sent.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of events that break the order: the table itself knows only right and wrong.
+//! The handling of events that break the order. [`Order`] itself only distinguishes valid from invalid.
 
 use super::{End, Order, Phase, Rule, Violation};
 use crate::event::{
@@ -8,19 +8,19 @@ use crate::{RunId, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How strictly the order of events is held to.
+/// The strictness of the order check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verification {
-    /// As the protocol has it: every breach ends the stream.
+    /// Strict, as in the protocol: every breach ends the stream.
     #[default]
     Protocol,
-    /// An event that breaks a rule is dropped, or taken where that is harmless, and the run goes on. A stream without
-    /// an end is no success all the same.
+    /// Lenient: an event that breaks a rule is dropped, or accepted where that is harmless, and the run continues. A
+    /// stream without an end is still not a success.
     Lenient,
 }
 
-/// What a verifier is for.
+/// The source of the events that a verifier checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Hold {
@@ -31,7 +31,7 @@ enum Hold {
     Translated,
     /// An agent's stream.
     Protocol,
-    /// The same, leniently.
+    /// An agent's stream, checked leniently.
     Lenient,
 }
 
@@ -44,42 +44,43 @@ impl From<Verification> for Hold {
     }
 }
 
-/// What becomes of breaches of the rules that the text of the protocol has and the reference client does not check
+/// The handling of breaches of rules that are in the protocol's text but that the reference client does not check
 /// ([`Rule::S1`] to [`Rule::S5`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtraRules {
-    /// They are not looked for.
+    /// The rules are not checked.
     Off,
-    /// They are said, and the event is taken.
+    /// A breach is reported, and the event is accepted.
     #[default]
     Warn,
-    /// They end the stream.
+    /// A breach ends the stream.
     Fatal,
 }
 
-/// What a breach of a rule costs.
+/// The effect of a broken rule on the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Nothing: the event is taken.
+    /// The event is accepted.
     Warned,
-    /// The event.
+    /// The event is dropped.
     Dropped,
-    /// The stream.
+    /// The stream ends.
     Fatal,
 }
 
-/// One breach of a rule.
+/// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// What it costs.
+    /// The effect on the stream.
     pub severity: Severity,
-    /// The event, from 1, chunks counted as what they stand for; for the end of the stream one more than there are.
+    /// The number of the event, from 1, with chunks counted as the events that they stand for. For the end of the
+    /// stream it is the number of events plus one.
     pub event: u64,
-    /// What was broken, with the ids, and what the agent should have sent.
+    /// The description of the violation, with the ids, and what the agent should have sent.
     pub message: String,
 }
 
@@ -96,17 +97,17 @@ impl Finding {
     }
 }
 
-/// What is to be done with an event.
+/// The decision about an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// It is taken.
+    /// The event is accepted.
     Take,
-    /// It is dropped.
+    /// The event is dropped.
     Drop,
 }
 
-/// Judges the events of a stream by the table ([`Order`]) and by how strictly it is to be held.
+/// Checks the events of a stream against [`Order`], with a configurable strictness.
 ///
 /// Plain data: a snapshot in mid-stream is its serde.
 ///
@@ -170,7 +171,7 @@ fn is_off(rules: &ExtraRules) -> bool {
 }
 
 impl Verifier {
-    /// A verifier at the start of a stream.
+    /// Creates a verifier for a new stream.
     #[must_use]
     pub fn new(verification: Verification, extra_rules: ExtraRules) -> Self {
         Self {
@@ -180,8 +181,8 @@ impl Verifier {
         }
     }
 
-    /// A verifier for events that are made here of a model's stream. Two mistakes of a model do not end it: a piece of a
-    /// tool call that is not open is dropped, and what a finished run left open is closed.
+    /// Creates a verifier for events that a decoder builds from a model's stream. Two mistakes of a model do not end
+    /// the stream: a delta of a tool call that is not open is dropped, and what a finished run left open is closed.
     #[doc(hidden)]
     #[must_use]
     pub fn of_translation() -> Self {
@@ -192,23 +193,24 @@ impl Verifier {
         }
     }
 
-    /// The same for the answer to a request with these ids.
+    /// Sets the ids of the request that the stream answers.
     #[must_use]
     pub fn requested(mut self, thread_id: ThreadId, run_id: RunId) -> Self {
         self.seen.requested = Some((thread_id, run_id));
         self
     }
 
-    /// What the table knows of the stream.
+    /// Returns the order check's state.
     #[must_use]
+    #[inline]
     pub fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Judges one event, and takes note of it. What is wrong with it and does not end the stream is handed to `found`.
+    /// Checks one event and records it. Findings that do not end the stream are passed to `found`.
     ///
     /// # Errors
-    /// The event may not come now, and ends the stream.
+    /// The event is not allowed here, and ends the stream.
     #[inline]
     pub fn check(
         &mut self,
@@ -228,7 +230,7 @@ impl Verifier {
         Ok(Verdict::Take)
     }
 
-    /// Judges the end of the stream.
+    /// Checks the end of the stream.
     ///
     /// # Errors
     /// The stream breaks an extra rule that is fatal. That it has no end is no error here: see [`End::Truncated`].

@@ -1,8 +1,8 @@
 //! The binary encoding of events: `application/vnd.ag-ui.event+proto`.
 //!
 //! A stream is a row of frames ([`LengthPrefixedFramer`](crate::wire::LengthPrefixedFramer)): the length as four bytes,
-//! the most significant first, and one message. JSON values ride as `google.protobuf.Value`, which knows no integers: one
-//! beyond ±2^53 loses its last digits. Fields that AG-UI 1.0 does not know have no place in it and are left out.
+//! the most significant first, and one message. JSON values ride as `google.protobuf.Value`, which knows no integers:
+//! one beyond ±2^53 loses its last digits. Fields that AG-UI 1.0 does not know have no place in it and are left out.
 //!
 //! ```
 //! use stepwell_agui::event::{Event, protobuf};
@@ -28,17 +28,17 @@ use super::{Event, EventError, EventRef};
 /// The media type of a stream of events in protobuf.
 pub const MEDIA_TYPE: &str = "application/vnd.ag-ui.event+proto";
 
-/// Why bytes are not an event.
+/// The reason why bytes are not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ProtobufError {
-    /// They are no protobuf message of the envelope's form.
+    /// The bytes are not a protobuf message of the envelope's form.
     #[error("not an AG-UI event in protobuf: {reason}")]
     Malformed {
         /// What is wrong.
         reason: String,
     },
-    /// They are an event that this version does not know; protobuf does not carry its name.
+    /// The event is of a type that this version does not know. Protobuf does not carry the type's name.
     #[error("an AG-UI event in protobuf of a kind that this version does not know")]
     UnknownEvent,
     /// The event's fields are not what the protocol has.
@@ -46,17 +46,17 @@ pub enum ProtobufError {
     Event(#[from] EventError),
 }
 
-/// Why an event cannot be written.
+/// The reason why an event cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EncodeError {
-    /// It is of a type that this version does not know, and protobuf has no place for it.
+    /// The event is of a type that this version does not know, and protobuf cannot carry it.
     #[error("{kind} has no form in protobuf: AG-UI 1.0 does not know it; send JSON to carry it")]
     Unknown {
         /// The event's `type`.
         kind: String,
     },
-    /// It is too large for the length of a frame.
+    /// The event is too large for a frame.
     #[error("an event of {length} bytes is too large for a frame; a frame holds at most 4 GiB")]
     TooLarge {
         /// The length of its message, in bytes.
@@ -64,7 +64,7 @@ pub enum EncodeError {
     },
 }
 
-/// One event as a protobuf message, without the length before it.
+/// Encodes an event as a protobuf message, without the length prefix.
 ///
 /// # Errors
 /// The event is of a type that this version does not know.
@@ -74,10 +74,10 @@ pub fn encode(event: EventRef<'_>) -> Result<Vec<u8>, EncodeError> {
     Ok(message)
 }
 
-/// Puts one event behind `out` as a frame: its length and its message.
+/// Appends an event to `out` as a frame: the length and the message.
 ///
 /// # Errors
-/// The event is of a type that this version does not know, or too large. `out` is as it was.
+/// The event is of a type that this version does not know, or too large. `out` is then unchanged.
 pub fn encode_frame(event: EventRef<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -97,10 +97,10 @@ pub fn encode_frame(event: EventRef<'_>, out: &mut Vec<u8>) -> Result<(), Encode
     }
 }
 
-/// Reads one message, without the length before it.
+/// Decodes an event from a protobuf message without the length prefix.
 ///
 /// # Errors
-/// The bytes are no event, or one that this version does not know.
+/// The bytes are not an event, or an event that this version does not know.
 pub fn decode(message: &[u8]) -> Result<Event, ProtobufError> {
     match read(message)? {
         Envelope::Known { event, .. } => Ok(Event::from_object(event)?),

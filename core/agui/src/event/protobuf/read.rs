@@ -9,7 +9,7 @@ use crate::event::{DEEPEST, EventRef, Metadata};
 use quick_protobuf::BytesReader;
 use serde_json::{Map, Number, Value, json};
 
-/// What an envelope holds.
+/// The content of an envelope.
 pub enum Envelope {
     /// An event, as the JSON object that it stands for.
     Known {
@@ -181,7 +181,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What a field of wire type [`LENGTH`] holds.
+    /// Returns what a field of wire type [`LENGTH`] holds.
     fn bytes(&mut self) -> Result<&'a [u8], ProtobufError> {
         // Asked before it is read: on small machines the reader's own sum of the two might overflow.
         let mut ahead = self.reader.clone();
@@ -205,7 +205,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether bytes are a message at all.
+/// Checks whether bytes are a message at all.
 fn walk(bytes: &[u8]) -> Result<(), ProtobufError> {
     let mut fields = Fields::new(bytes);
     while fields.next()?.is_some() {
@@ -425,8 +425,8 @@ fn content(object: &mut Map<String, Value>, is_message: bool) -> Result<(), Prot
     Ok(())
 }
 
-/// The outcome's kind and its lists as one object. Lists that the kind does not have stay in it, for what comes after to
-/// find them.
+/// The outcome's kind and its lists as one object. Lists that the kind does not have stay in it, for what comes after
+/// to find them.
 fn outcome(object: &mut Map<String, Value>, lists: &[&str], needs_list: &str) {
     let kind = match object.shift_remove("outcome") {
         Some(Value::String(kind)) if !kind.is_empty() => kind,

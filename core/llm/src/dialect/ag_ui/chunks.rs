@@ -1,7 +1,7 @@
 //! Chunks, the short form of start, content and end in one event, put into the long form.
 //!
-//! A continuing chunk may leave out what it continues, so at most one item is open in each lane: the parent agent's, and
-//! one for each subagent.
+//! A continuing chunk may leave out what it continues, so at most one item is open in each lane: the parent agent's,
+//! and one for each subagent.
 //!
 //! Source: AG-UI 1.0 (streaming), and the chunk stage of the reference client `@ag-ui/client` 1.0.0.
 
@@ -146,7 +146,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Whose lane a chunk belongs to.
+    /// Returns whose lane a chunk belongs to.
     fn owner(&self, chunk: &Chunk) -> Result<Option<String>, EventError> {
         let tag = &chunk.common.subagent_run_id;
         let of_kind = || self.0.iter().filter(|lane| lane.kind == chunk.kind);
@@ -209,7 +209,7 @@ impl Chunk {
         }
     }
 
-    /// What this chunk opens, if it may.
+    /// Returns what this chunk opens, if it may.
     fn opening(&self) -> Result<Opening, EventError> {
         let missing =
             |field| self.malformed(format!("it begins an item, so it must have a {field}"));
@@ -230,7 +230,7 @@ impl Chunk {
         })
     }
 
-    /// What a continuing chunk repeats must be what the first one said.
+    /// Checks that a continuing chunk repeats the values of the first one.
     fn agrees(&self, opening: &Opening) -> Result<(), EventError> {
         let role = self.role.is_none() || self.role == opening.role;
         let name = self.name.is_none() || self.name == opening.name;

@@ -1,7 +1,7 @@
 //! What a client is sent by the version that it declared.
 //!
-//! Source: the schemas of `@ag-ui/core` 0.0.47, 0.0.53 and 0.0.59, which refuse the whole run for one event that they do
-//! not know.
+//! Source: the schemas of `@ag-ui/core` 0.0.47, 0.0.53 and 0.0.59, which refuse the whole run for one event that they
+//! do not know.
 
 use super::enforcement::version_number;
 use crate::event::{ContentPart, Event, Message, MessageContent, RunError, RunOutcome, Source};
@@ -31,9 +31,9 @@ impl ClientVersion {
         if is_old { Self::Before1_0 } else { Self::V1_0 }
     }
 
-    /// The event as such a client takes it; nothing if it has no place for it. A client from before 1.0 finds calls that
-    /// are left to it by their having no result. It knows no cancelled run, and would take one for a whole answer: it is
-    /// sent an error with the code `cancelled`.
+    /// The event as such a client takes it; nothing if it has no place for it. A client from before 1.0 finds calls
+    /// that are left to it by their having no result. It knows no cancelled run, and would take one for a whole answer:
+    /// it is sent an error with the code `cancelled`.
     #[must_use]
     pub fn adapt(self, event: &Event) -> Option<Cow<'_, Event>> {
         match self {
@@ -110,7 +110,7 @@ fn adapt_message(message: &mut Message) {
     }
 }
 
-/// Whether the part is a handle of a file, which only 1.0 has.
+/// Returns whether the part is a handle of a file, which only 1.0 has.
 fn is_file(part: &ContentPart) -> bool {
     match part {
         ContentPart::Text(_) => false,

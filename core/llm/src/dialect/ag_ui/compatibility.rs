@@ -250,7 +250,7 @@ impl<'a> MediaParts<'a> {
         all
     }
 
-    /// Whether there is such a part, of this file if it has a name.
+    /// Returns whether there is such a part, of this file if it has a name.
     fn has(&self, media: Media<'_>, filename: Option<&str>) -> bool {
         let files = self.0.get(&media);
         files.is_some_and(|files| filename.is_none() || files.contains(&filename))

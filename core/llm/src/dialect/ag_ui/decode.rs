@@ -18,8 +18,8 @@ use std::fmt::Display;
 ///
 /// An error object that is no event, as gateways send it, comes out as `RUN_ERROR`, with a warning.
 ///
-/// Where what is unknown is kept, an event of an unknown type comes out as [`Event::Unknown`]. It does not judge the order of events, and ends
-/// nothing at the end of the stream: a stream that was cut off is for the order check to see.
+/// Where what is unknown is kept, an event of an unknown type comes out as [`Event::Unknown`]. It does not judge the
+/// order of events, and ends nothing at the end of the stream: a stream that was cut off is for the order check to see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     ids: HopIds,

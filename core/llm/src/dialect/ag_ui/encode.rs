@@ -56,8 +56,8 @@ impl Serialize for Messages<'_> {
     }
 }
 
-/// A message without what AG-UI 1.0 does not know of it. Arguments that say nothing are an empty object, as the tool got
-/// them: some agents take no other.
+/// A message without what AG-UI 1.0 does not know of it. Arguments that say nothing are an empty object, as the tool
+/// got them: some agents take no other.
 struct CleanMessage<'a>(&'a Message);
 
 impl Serialize for CleanMessage<'_> {
@@ -145,7 +145,7 @@ impl Serialize for Tool<'_> {
     }
 }
 
-/// What is forwarded, and the answers to interrupts; those to LangGraph's are forwarded.
+/// Returns what is forwarded, and the answers to interrupts; those to LangGraph's are forwarded.
 fn answered<'a>(request: &ModelRequest<'a>) -> (Cow<'a, Metadata>, &'a [ResumeEntry]) {
     let mut forwarded = Cow::Borrowed(&request.settings.extra);
     let Some(said) = on_interrupt::command(request.resume) else {

@@ -34,7 +34,7 @@ pub(super) fn find(mut input: Metadata) -> Option<(String, String)> {
     Some((path, reason))
 }
 
-/// Why a value cannot be read, if so.
+/// The reason why a value cannot be read, if so.
 type Read = fn(Value) -> Option<String>;
 
 fn read<T: DeserializeOwned>(value: Value) -> Option<String> {

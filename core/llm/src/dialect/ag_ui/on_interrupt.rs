@@ -72,7 +72,7 @@ pub(super) fn read(
     Some((id, Value::Object(there.collect())))
 }
 
-/// What an interrupt, or an answer, carries if it is LangGraph's.
+/// Returns what an interrupt, or an answer, carries if it is LangGraph's.
 fn mark(metadata: Option<&Metadata>) -> Option<&Map<String, Value>> {
     let mark = metadata?.get("langgraph")?.as_object()?;
     (text(mark, "event") == Some(ON_INTERRUPT)).then_some(mark)
@@ -93,8 +93,8 @@ pub fn mark_answers(answers: &mut [ResumeEntry], interrupts: &[Interrupt]) {
     }
 }
 
-/// What `command.resume` is to say, if the answers are to such interrupts: by the ids where LangGraph gave them, else the
-/// first answer alone; the agent asks for the others again.
+/// Returns what `command.resume` is to say, if the answers are to such interrupts: by the ids where LangGraph gave
+/// them, else the first answer alone; the agent asks for the others again.
 pub(super) fn command(answers: &[ResumeEntry]) -> Option<Value> {
     let marked = answers
         .iter()
@@ -115,8 +115,8 @@ pub(super) fn command(answers: &[ResumeEntry]) -> Option<Value> {
     })
 }
 
-/// An answer as the graph gets it: null would be none, and an interrupt that is waved away is told as the adapter itself
-/// tells it.
+/// An answer as the graph gets it: null would be none, and an interrupt that is waved away is told as the adapter
+/// itself tells it.
 fn said(answer: &ResumeEntry) -> Value {
     match (answer.status, &answer.payload) {
         (ResumeStatus::Cancelled, _) => {

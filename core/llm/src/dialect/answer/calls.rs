@@ -19,7 +19,7 @@ pub(in super::super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
 }
 
 impl AnswerWriter {
-    /// Whether so many more calls may begin: for frames with several, which must give all their events or none.
+    /// Checks whether so many more calls may begin: for frames with several, which must give all their events or none.
     pub(in super::super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
         Ok(check_calls(self.calls.len().saturating_add(more))?)
     }
@@ -115,13 +115,13 @@ impl AnswerWriter {
         )
     }
 
-    /// Whether the provider gives `reason` as why the model stopped, which means that it asked for tools, and no call
-    /// came.
+    /// Returns whether the provider gives `reason` as why the model stopped, which means that it asked for tools, and
+    /// no call came.
     pub(in super::super) fn lacks_calls(&self, reason: &str) -> bool {
         self.calls.is_empty() && self.stop_reason.as_deref() == Some(reason)
     }
 
-    /// How many calls there are.
+    /// Returns how many calls there are.
     pub(in super::super) fn calls(&self) -> usize {
         self.calls.len()
     }
@@ -148,7 +148,7 @@ impl AnswerWriter {
         )
     }
 
-    /// Whether what has come of a call's arguments is whole.
+    /// Returns whether what has come of a call's arguments is whole.
     pub(in super::super) fn is_whole(&self, slot: usize, sink: &dyn Sink) -> bool {
         self.calls
             .get(slot)

@@ -7,8 +7,8 @@ use crate::provider::Dialect;
 use serde::Serialize;
 
 impl AnswerWriter {
-    /// What the provider wants back with the open or last stretch of reasoning; one without text begins if there is
-    /// none.
+    /// Emits what the provider wants back with the open or last stretch of reasoning; one without text begins if there
+    /// is none.
     pub(in super::super) fn seal_reasoning<T: Serialize + ?Sized>(
         &mut self,
         dialect: Dialect,
@@ -27,7 +27,7 @@ impl AnswerWriter {
         self.reasonings.checked_sub(1)
     }
 
-    /// What the provider wants back with a stretch of reasoning that need not be the last.
+    /// Emits what the provider wants back with a given stretch of reasoning.
     pub(in super::super) fn seal_reasoning_at<T: Serialize + ?Sized>(
         &self,
         index: usize,
@@ -39,7 +39,7 @@ impl AnswerWriter {
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
     }
 
-    /// What the provider wants back with the message that text goes on in. A message without text begins if none has.
+    /// Emits what the provider wants back with the current message. A message without text begins if there is none.
     pub(in super::super) fn seal_message<T: Serialize + ?Sized>(
         &mut self,
         dialect: Dialect,
@@ -53,7 +53,7 @@ impl AnswerWriter {
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
     }
 
-    /// What the provider wants back with a call.
+    /// Emits what the provider wants back with a call.
     pub(in super::super) fn seal_call<T: Serialize + ?Sized>(
         &mut self,
         slot: usize,

@@ -84,7 +84,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Where a mark may be: not on thinking, nor on what is sent as it came.
+    /// Returns where a mark may be: not on thinking, nor on what is sent as it came.
     pub(super) fn mark(&mut self) -> Option<&mut Option<Mark>> {
         match self {
             Self::Text { cache_control, .. }
@@ -115,7 +115,7 @@ impl<'a> Block<'a> {
         matches!(self, Self::ToolResult { .. })
     }
 
-    /// Whether another model takes over here from one that declined.
+    /// Returns whether another model takes over here from one that declined.
     pub(super) fn is_fallback(&self) -> bool {
         matches!(self, Self::Kept(block) if block["type"] == "fallback")
     }
@@ -145,7 +145,7 @@ pub(super) enum MediaSource<'a> {
     },
 }
 
-/// Whether a block names a file of the provider's store.
+/// Returns whether a block names a file of the provider's store.
 pub(super) fn is_file(block: &Block<'_>) -> bool {
     match block {
         Block::Image { source, .. } | Block::Document { source, .. } => {

@@ -165,7 +165,8 @@ impl<'a> Body<'a> {
         tools::choice(&settings.tool_choice, settings.parallel_tool_calls)
     }
 
-    /// Where the provider is to run its tools: where it ran them last, unless that is gone or the app says otherwise.
+    /// Returns where the provider is to run its tools: where it ran them last, unless that is gone or the app says
+    /// otherwise.
     fn container(&self) -> Option<&str> {
         let used = self.prompt.container.as_ref()?;
         if used.is_gone(self.request.now) {

@@ -67,7 +67,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether text that comes now belongs to a new message.
+    /// Returns whether text that comes now belongs to a new message.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.full

@@ -232,22 +232,22 @@ impl<'a> Prompt<'a> {
         names
     }
 
-    /// Where the answers to what the user said last begin: with their results they are one turn of the model's.
+    /// Returns where the answers to what the user said last begin: with their results they are one turn of the model's.
     fn last_said(&self) -> usize {
         let is_said =
             |turn: &Turn<'_>| turn.role == Role::User && !turn.content.iter().any(Block::is_result);
         self.turns.iter().rposition(is_said).map_or(0, |at| at + 1)
     }
 
-    /// Whether a turn of tools is going on that began without thinking: then it goes on without.
+    /// Returns whether a turn of tools is going on that began without thinking: then it goes on without.
     pub(super) fn goes_on_without_thinking(&self) -> bool {
         let first = self.turns.get(self.last_said());
         let first = first.and_then(|turn| turn.content.first());
         first.is_some_and(|block| !block.is_thinking())
     }
 
-    /// Leaves the thinking out of the turn that goes on, for a request without: the API refuses it there, and reads none
-    /// of that of earlier turns.
+    /// Leaves the thinking out of the turn that goes on, for a request without: the API refuses it there, and reads
+    /// none of that of earlier turns.
     pub(super) fn forget_thinking(&mut self) {
         let since = self.last_said();
         for turn in self.turns.iter_mut().skip(since) {
@@ -306,7 +306,7 @@ fn reasoning<'a>(message: &'a ReasoningMessage, provider: &str) -> Option<Block<
     })
 }
 
-/// Whether the answer ends within the provider's own tools: then it is sent back to be gone on with.
+/// Returns whether the answer ends within the provider's own tools: then it is sent back to be gone on with.
 pub(in super::super) fn goes_on(message: &AssistantMessage, provider: &str) -> bool {
     let value = message.encrypted_value.as_deref();
     let segments: Option<Vec<Segment>> = sealed::open(value, provider, Dialect::Anthropic);

@@ -32,7 +32,7 @@ fn version(model: &str) -> Option<(u32, u32)> {
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
-/// Whether a model of this name thinks if nothing is said of it.
+/// Returns whether a model of this name thinks if nothing is said of it.
 fn thinks_by_default(model: &str) -> bool {
     version(model).is_some_and(|version| version >= (5, 0))
 }
@@ -41,8 +41,8 @@ fn thinks_by_default(model: &str) -> bool {
 const LEAST_BUDGET: u32 = 1024;
 
 impl Thinking {
-    /// `may_think` is whether the history allows for it where a budget is said; `room` are the tokens that the model has
-    /// beside those of the answer.
+    /// `may_think` is whether the history allows for it where a budget is said; `room` are the tokens that the model
+    /// has beside those of the answer.
     pub(super) fn new(
         model: &str,
         settings: &GenerationSettings,

@@ -177,7 +177,7 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
-/// Whether there is a part for it.
+/// Returns whether there is a part for it.
 pub(super) fn takes(part: &ContentPart) -> bool {
     match part {
         ContentPart::Text(_) => true,

@@ -21,15 +21,15 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// What is written in another way within a segment of an address: all but what RFC 3986 calls unreserved.
+/// The characters that are percent-encoded in a path segment: all except those that RFC 3986 calls unreserved.
 pub const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, half of a surrogate
-/// pair is U+FFFD, and what is not an object goes as the field `raw` of one.
+/// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, half of a
+/// surrogate pair is U+FFFD, and what is not an object goes as the field `raw` of one.
 pub(super) fn arguments(raw: &str) -> Cow<'_, str> {
     let trimmed = raw.trim();
     if matches!(trimmed, "" | "null") {

@@ -9,7 +9,7 @@ pub(in super::super) fn own_tools(settings: &GenerationSettings) -> &[Value] {
     own.map_or(&[], Vec::as_slice)
 }
 
-/// What an entry calls the tools in it.
+/// Returns what an entry calls the tools in it.
 pub(in super::super) fn names(own: &Value) -> impl Iterator<Item = &str> {
     let declared = own["functionDeclarations"].as_array();
     let each = declared.map_or(&[][..], Vec::as_slice).iter();

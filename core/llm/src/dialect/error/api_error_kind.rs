@@ -27,7 +27,7 @@ pub enum ApiErrorKind {
 }
 
 impl ApiErrorKind {
-    /// Whether errors of this kind pass by themselves.
+    /// Returns whether errors of this kind pass by themselves.
     pub(crate) fn is_transient(self) -> bool {
         matches!(
             self,
@@ -35,7 +35,7 @@ impl ApiErrorKind {
         )
     }
 
-    /// Its name, as it is stored.
+    /// Returns the kind's name in stored data.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl ApiErrorKind {
         }
     }
 
-    /// The kind with this name.
+    /// Returns the kind with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         serde_json::from_value(name.into()).ok()

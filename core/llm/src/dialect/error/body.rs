@@ -149,8 +149,8 @@ fn inner(body: &Value) -> &Value {
         .unwrap_or(body)
 }
 
-/// What the provider behind a gateway answered (OpenRouter's `metadata.raw`), if it is JSON. Only one gateway deep: an
-/// upstream's own `metadata` is left out.
+/// Returns what the provider behind a gateway answered (OpenRouter's `metadata.raw`), if it is JSON. Only one gateway
+/// deep: an upstream's own `metadata` is left out.
 fn upstream(error: &Value) -> Option<Value> {
     let mut upstream: Value = serde_json::from_str(error["metadata"]["raw"].as_str()?).ok()?;
     for object in [Some("/error/metadata"), Some("/metadata")] {

@@ -149,7 +149,7 @@ const OF_SERVER: &[&str] = &[
     "no healthy upstream",
 ];
 
-/// Whether plain words are those of a server or a proxy that fails.
+/// Returns whether plain words are those of a server or a proxy that fails.
 pub(super) fn is_of_server(message: &str) -> bool {
     let message = message.to_lowercase();
     OF_SERVER.iter().any(|start| message.starts_with(start))

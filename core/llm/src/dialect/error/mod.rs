@@ -16,19 +16,19 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use used_up::is_used_up;
 
-/// What a provider answered instead of a stream: an HTTP error.
+/// The HTTP error that a provider sent instead of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("the provider answered {status}: {message}")]
 pub struct ApiError {
-    /// What kind of error it is, so that an app can act on it.
+    /// The kind of error.
     pub kind: ApiErrorKind,
     /// The HTTP status.
     pub status: u16,
-    /// The provider's own words.
+    /// The provider's message.
     pub message: String,
-    /// The provider's own code or type for it.
+    /// The provider's code or type of the error.
     pub code: Option<String>,
-    /// The wait that the body asks for before the next try; most providers say it in a header instead.
+    /// The delay before a retry that the body asks for. Most providers send it in a header instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
 }
@@ -48,8 +48,8 @@ impl ApiError {
         }
     }
 
-    /// Whether trying again may help: the provider has too much to do or is at fault, and it is not that the account's
-    /// quota or credit is used up.
+    /// Returns whether trying again may help: the provider has too much to do or is at fault, and it is not that the
+    /// account's quota or credit is used up.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.kind.is_transient()
@@ -71,7 +71,7 @@ pub fn wait_in_words(message: &str) -> Option<Duration> {
     wait::in_words(message)
 }
 
-/// Whether a failure that a stream reported may pass by itself.
+/// Returns whether a failure that a stream reported may pass by itself.
 pub fn is_transient_in_stream(
     kind: Option<ApiErrorKind>,
     code: Option<&str>,

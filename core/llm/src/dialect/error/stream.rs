@@ -74,8 +74,8 @@ impl StreamError {
         says_error(frame).then(|| Self::read(json!(frame).to_string().as_bytes()))
     }
 
-    /// The error that lines report which are no server-sent event: llama.cpp's field `error`, bare JSON, a proxy's page,
-    /// a proxy's words.
+    /// The error that lines report which are no server-sent event: llama.cpp's field `error`, bare JSON, a proxy's
+    /// page, a proxy's words.
     pub(in crate::dialect) fn stray(data: &[u8]) -> Option<Self> {
         let data = data.trim_ascii();
         if let Some(error) = data.strip_prefix(b"error:") {
@@ -211,7 +211,7 @@ fn says_error(frame: &Map<String, Value>) -> bool {
                 .any(|name| is_failure(field(name)))
 }
 
-/// Whether a code is not one of success.
+/// Returns whether a code is not one of success.
 fn is_failure(code: &Value) -> bool {
     match code {
         Value::Number(code) => !matches!(code.as_u64(), Some(0 | 200..300)),

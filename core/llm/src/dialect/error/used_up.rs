@@ -1,4 +1,4 @@
-/// Whether the account has nothing left: waiting does not help, paying does.
+/// Returns whether the account has nothing left: waiting does not help, paying does.
 pub(super) fn is_used_up(code: Option<&str>, message: &str) -> bool {
     let message = message.to_lowercase();
     matches!(

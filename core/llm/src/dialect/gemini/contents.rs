@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 /// Source: <https://ai.google.dev/gemini-api/docs/thought-signatures>, "FAQs".
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// What stands in front of the conversation: the app's instructions wherever they are, since a content is either the
-/// user's or the model's.
+/// Returns what stands in front of the conversation: the app's instructions wherever they are, since a content is
+/// either the user's or the model's.
 pub(super) fn system<'a>(request: &ModelRequest<'a>) -> Vec<Part<'a>> {
     let own = request.messages.iter().filter_map(|message| match message {
         Message::Developer(message) | Message::System(message) => Some(message.content.as_str()),
@@ -212,7 +212,7 @@ fn args(call: &ToolCall) -> Box<RawValue> {
     RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// What tools gave back, in the order of the calls. A result of no call is left out.
+/// Returns what tools gave back, in the order of the calls. A result of no call is left out.
 fn responses<'a>(
     results: &[&'a ToolMessage],
     calls: &BTreeMap<&'a str, Made<'a>>,
@@ -246,8 +246,8 @@ fn responses<'a>(
     ordered.into_values().collect()
 }
 
-/// A response is an object: the tool's own if it gave one, else its words under `result`, or under `error`. Media may go
-/// beside it.
+/// A response is an object: the tool's own if it gave one, else its words under `result`, or under `error`. Media may
+/// go beside it.
 ///
 /// Source: <https://ai.google.dev/api/caching#FunctionResponse>.
 fn response(result: &ToolMessage, takes_media: bool) -> Box<RawValue> {

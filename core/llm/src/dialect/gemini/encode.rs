@@ -56,7 +56,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// What stands beside tools of the app's.
+/// Returns what stands beside tools of the app's.
 fn tool_config(request: &ModelRequest<'_>) -> Map<String, Value> {
     let settings = request.settings;
     let calling = match &settings.tool_choice {
@@ -74,8 +74,8 @@ fn tool_config(request: &ModelRequest<'_>) -> Map<String, Value> {
     config
 }
 
-/// A tool. Its arguments are described by `parametersJsonSchema`, not by `parameters`: that takes a JSON Schema as it is,
-/// with references, unions and bounds, of which the older field refuses all that OpenAPI's subset lacks.
+/// A tool. Its arguments are described by `parametersJsonSchema`, not by `parameters`: that takes a JSON Schema as it
+/// is, with references, unions and bounds, of which the older field refuses all that OpenAPI's subset lacks.
 fn declaration(tool: &ToolDefinition) -> Value {
     let mut declaration = json!({"name": tool.name});
     if !tool.description.is_empty() {

@@ -21,8 +21,8 @@ pub(super) fn path(model: &str) -> String {
     path
 }
 
-/// Whether the model is of the third generation or a later one: these check signatures, take levels of thinking, and
-/// take media in tools' results. A name that follows the newest model (`gemini-flash-latest`) counts.
+/// Returns whether the model is of the third generation or a later one: these check signatures, take levels of
+/// thinking, and take media in tools' results. A name that follows the newest model (`gemini-flash-latest`) counts.
 pub(in super::super) fn is_third_generation(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let Some(version) = name.strip_prefix("gemini-") else {
@@ -35,18 +35,18 @@ pub(in super::super) fn is_third_generation(model: &str) -> bool {
     }
 }
 
-/// Whether an entry of a request's `tools` has a tool that Gemini runs itself.
+/// Returns whether an entry of a request's `tools` has a tool that Gemini runs itself.
 pub(in super::super) fn is_built_in(tool: &Value) -> bool {
     let kinds = tool.as_object().into_iter().flat_map(Map::keys);
     kinds.into_iter().any(|kind| kind != "functionDeclarations")
 }
 
-/// Whether the endpoint is Vertex AI's, which does not tell of the tools that it runs.
+/// Returns whether the endpoint is Vertex AI's, which does not tell of the tools that it runs.
 pub(super) fn is_vertex(endpoint: &Endpoint) -> bool {
     endpoint.base_url.contains("aiplatform.googleapis.com")
 }
 
-/// How much the model is to think. Its thoughts are asked for, unless it should have none.
+/// Returns how much the model is to think. Its thoughts are asked for, unless it should have none.
 ///
 /// Source: <https://ai.google.dev/gemini-api/docs/thinking>, "Thinking levels" and "Thinking budgets".
 pub(super) fn thinking(model: &str, effort: ReasoningEffort) -> Value {

@@ -146,7 +146,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What a user says, without empty texts, which are refused.
+/// Returns what a user says, without empty texts, which are refused.
 pub(super) fn said<'a>(content: &'a MessageContent, endpoint: &Endpoint) -> Vec<Part<'a>> {
     match content {
         MessageContent::Text(text) if text.is_empty() => Vec::new(),

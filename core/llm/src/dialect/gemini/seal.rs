@@ -24,7 +24,7 @@ pub(super) struct Seal<'a> {
 }
 
 impl Seal<'_> {
-    /// Whether nothing goes back.
+    /// Returns whether nothing goes back.
     pub(super) fn is_empty(&self) -> bool {
         self.id.is_none() && self.thought_signature.is_none() && self.trailing.is_none()
     }

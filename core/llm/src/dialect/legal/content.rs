@@ -42,7 +42,7 @@ pub(super) fn clean(history: &mut History<'_>, rules: &Rules<'_>) {
     });
 }
 
-/// Whether the message says anything.
+/// Returns whether the message says anything.
 fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
     let Message::Assistant(said) = &**message else {
         return true;
@@ -75,7 +75,7 @@ fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
     true
 }
 
-/// What the model said when it would not answer, where the stream told it apart from text.
+/// Returns what the model said when it would not answer, where the stream told it apart from text.
 fn refusal(said: &AssistantMessage) -> Option<&str> {
     said.metadata.as_ref()?.get("refusal")?.as_str()
 }
@@ -106,7 +106,7 @@ fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
     }
 }
 
-/// Whether arguments are a JSON object, or say in one of the usual ways that there are none.
+/// Returns whether arguments are a JSON object, or say in one of the usual ways that there are none.
 fn is_object(arguments: &str) -> bool {
     let arguments = arguments.trim();
     matches!(arguments, "" | "null")

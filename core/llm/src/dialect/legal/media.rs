@@ -12,18 +12,18 @@ use std::borrow::Cow;
 /// What the model says between results and the user's words where it must say something.
 const SEEN: &str = "(The results have come.)";
 
-/// Whether a user's message can have the part as it is.
+/// Returns whether a user's message can have the part as it is.
 pub(super) fn is_taken(part: &ContentPart, rules: &Rules<'_>) -> bool {
     may_have(part, rules) && rules.dialect.encoder().takes(part)
 }
 
-/// Whether the result can.
+/// Returns whether the result can.
 fn is_taken_in_result(part: &ContentPart, result: &ToolMessage, rules: &Rules<'_>) -> bool {
     let encoder = rules.dialect.encoder();
     may_have(part, rules) && encoder.takes_in_result(part, result, rules.model)
 }
 
-/// Whether the model can see the part of a result, in it or behind it.
+/// Returns whether the model can see the part of a result, in it or behind it.
 pub(super) fn is_shown(part: &ContentPart, result: &ToolMessage, rules: &Rules<'_>) -> bool {
     is_taken_in_result(part, result, rules) || is_taken(part, rules)
 }
@@ -32,18 +32,18 @@ fn may_have(part: &ContentPart, rules: &Rules<'_>) -> bool {
     rules.media.has(part) && !is_foreign(part, rules.provider)
 }
 
-/// Whether the part is a file in the store of another provider.
+/// Returns whether the part is a file in the store of another provider.
 fn is_foreign(part: &ContentPart, own: &str) -> bool {
     let source = part.media().map(|(_, part)| &part.source);
     matches!(source, Some(Source::File { provider: Some(provider), .. }) if provider != own)
 }
 
-/// What a part is called.
+/// Returns what a part is called.
 fn kind(part: &ContentPart) -> &'static str {
     part.media().map_or("text", |(kind, _)| kind.as_str())
 }
 
-/// What the provider takes of a user, in words: `image (data, url), document (data, file)`.
+/// Returns what the provider takes of a user, in words: `image (data, url), document (data, file)`.
 pub fn taken(rules: &Rules<'_>) -> String {
     let kinds = [
         (MediaKind::Image, "image/png"),
@@ -98,7 +98,7 @@ pub fn garbled(message: &Message) -> Vec<&'static str> {
     parts.iter().filter(is_garbled).map(kind).collect()
 }
 
-/// Whether it is in one of base64's alphabets, with line breaks or without, as far as its characters tell.
+/// Returns whether it is in one of base64's alphabets, with line breaks or without, as far as its characters tell.
 fn is_base64(value: &str) -> bool {
     let digits = value.trim_ascii().trim_end_matches('=');
     let is_digit = |byte: u8| {
@@ -129,8 +129,8 @@ pub fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str> {
     parts.iter().filter(is_told).map(kind).collect()
 }
 
-/// Shows the model what another made, and what its provider has no form of its own for: in a message before the user's next.
-/// What is sealed for the provider behind it goes back as that.
+/// Shows the model what another made, and what its provider has no form of its own for: in a message before the user's
+/// next. What is sealed for the provider behind it goes back as that.
 pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
     if !history
         .iter()
@@ -188,8 +188,8 @@ pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
     }
 }
 
-/// Puts what tools gave back, and their results have no place for, behind the results: into a message of the user's that
-/// names the calls.
+/// Puts what tools gave back, and their results have no place for, behind the results: into a message of the user's
+/// that names the calls.
 pub(super) fn show_results(history: &mut History<'_>, rules: &Rules<'_>) {
     let moves = |message: &Message| match message {
         Message::Tool(result) => has_to_move(result, rules),

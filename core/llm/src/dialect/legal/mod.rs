@@ -1,10 +1,10 @@
-//! Makes any history legal for any provider: after a cancel, a crash, or a switch of provider in the middle of a
-//! conversation.
+//! Normalises any history so that any provider accepts it: after a cancellation, a crash, or a switch of provider
+//! during a conversation.
 //!
 //! The work is shared with the encoders. The encoders bring a history into their format's form: they make one message
 //! of neighbours of one role, put system messages where the format has them, send signatures only to whose they are and
-//! what the format has for those that are missing (Gemini), and leave activities out. The legaliser sees to what must hold of the history itself, for which [`Rules`] has each
-//! provider's word:
+//! what the format has for those that are missing (Gemini), and leave activities out. The legaliser sees to what must
+//! hold of the history itself, for which [`Rules`] has each provider's word:
 //!
 //! - every call is answered once, behind the answer that asked for it, in the order of the calls. A result that comes
 //!   late moves there; one that is missing is made, as an error that says so; of two the first counts; one without a
@@ -45,9 +45,8 @@ use super::{HttpRequest, ModelRequest, Offer};
 use crate::event::Message;
 use std::borrow::Cow;
 
-/// The history as the provider accepts it: as it is, if it is legal already.
-///
-/// It is its own result: what is legal stays as it is.
+/// Returns the history in a form that the provider accepts. A valid history is returned unchanged, so the function is
+/// idempotent.
 #[must_use]
 pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Message]> {
     let mut history: History<'a> = messages.iter().map(Cow::Borrowed).collect();
@@ -78,10 +77,11 @@ pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Mess
 type History<'a> = Vec<Cow<'a, Message>>;
 
 impl ModelRequest<'_> {
-    /// The HTTP request for it, with the history made legal for the endpoint, and the tools and the form of the answer
-    /// in words that it takes. A tool that cannot be said so is left out.
+    /// Builds the HTTP request. The history is normalised for the endpoint, and the tools and the form of the answer
+    /// are expressed as the provider takes them. A tool that cannot be expressed is left out.
     ///
-    /// A run makes its requests itself. This is for those without one, such as the lines of a provider's batch API:
+    /// A run of `stepwell-core` builds its requests itself. This method is for programs without a run, for example for
+    /// the lines of a provider's batch API:
     ///
     /// ```
     /// use serde_json::Value;

@@ -1,28 +1,28 @@
 use crate::provider::{Dialect, Endpoint, Media};
 
-/// What one provider's API accepts of a history.
+/// The rules of a provider's API for the history in a request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rules<'a> {
-    /// Whose signatures and files may be sent.
+    /// The provider whose signatures and files may be sent.
     pub provider: &'a str,
     /// The wire format.
     pub dialect: Dialect,
     /// The model.
     pub model: &'a str,
-    /// The media that it takes, of those that its format has a place for.
+    /// The media that the API takes, among those that its format can carry.
     pub media: Media,
-    /// It is an agent, which has rules of its own: the history goes as it is, with a result for every call.
+    /// The API is an agent's: the history is sent unchanged, with a result for every call.
     pub is_agent: bool,
     /// Calls may stay open: the request answers an agent's interrupt.
     pub may_leave_calls_open: bool,
-    /// What the ids of calls look like.
+    /// The form of call ids.
     pub call_ids: CallIds,
-    /// What the names of tools look like.
+    /// The form of tool names.
     pub tool_names: ToolNames,
     /// A call's arguments must be a JSON object.
     pub arguments_are_objects: bool,
-    /// What the model thought of an answer may come behind it: the format has no order of the two, or takes any.
+    /// Reasoning may come after the answer that it belongs to.
     pub takes_late_reasoning: bool,
     /// Text may not be blank.
     pub refuses_blank_text: bool,
@@ -36,7 +36,7 @@ pub struct Rules<'a> {
     pub answers_results: bool,
 }
 
-/// What the ids of calls look like. None may be empty, and none may come twice.
+/// The form of call ids. They must be unique and not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallIds {
@@ -44,11 +44,11 @@ pub struct CallIds {
     pub least: usize,
     /// The most characters.
     pub most: usize,
-    /// What they are made of.
+    /// The allowed characters.
     pub charset: Charset,
 }
 
-/// What ids and names are made of.
+/// The characters that are allowed in ids and names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Charset {
@@ -62,13 +62,13 @@ pub enum Charset {
     Dotted,
 }
 
-/// What the names of tools look like. None may be empty.
+/// The form of tool names. They must not be empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolNames {
     /// The most characters.
     pub most: usize,
-    /// What they are made of.
+    /// The allowed characters.
     pub charset: Charset,
 }
 
@@ -102,7 +102,8 @@ const WORDS: ToolNames = ToolNames {
     charset: Charset::Word,
 };
 
-/// Whether the endpoint is OpenAI's own, not another server under its name: its models are shown what they wrote as it was.
+/// Returns whether the endpoint is OpenAI's own, not another server under its name: its models are shown what they
+/// wrote as it was.
 fn is_openais_own(endpoint: &Endpoint) -> bool {
     endpoint.provider == "openai" && endpoint.base_url.starts_with("https://api.openai.com/")
 }

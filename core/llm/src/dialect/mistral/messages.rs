@@ -205,7 +205,7 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
-/// Whether there is a part for it.
+/// Returns whether there is a part for it.
 pub(super) fn takes(part: &ContentPart) -> bool {
     !matches!(part, ContentPart::Video(_))
 }
@@ -240,7 +240,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where a part's bytes are, or they themselves as an address.
+/// Returns where a part's bytes are, or they themselves as an address.
 fn address(part: &MediaPart) -> Option<Cow<'_, str>> {
     match &part.source {
         Source::Url { value, .. } => Some(value.into()),

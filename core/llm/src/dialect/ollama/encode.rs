@@ -60,7 +60,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// Whether the model thinks. Only gpt-oss knows how much, and it cannot do without; the others refuse a word.
+/// Returns whether the model thinks. Only gpt-oss knows how much, and it cannot do without; the others refuse a word.
 ///
 /// Source: <https://docs.ollama.com/capabilities/thinking>.
 fn think(request: &ModelRequest<'_>, effort: ReasoningEffort) -> Value {

@@ -92,7 +92,7 @@ fn system(text: &str) -> ChatMessage<'_> {
     }
 }
 
-/// What the model said until someone else spoke, in one message; `None` if that is nothing.
+/// Returns what the model said until someone else spoke, in one message; `None` if that is nothing.
 fn answer<'a>(said: &[&'a Message]) -> Option<ChatMessage<'a>> {
     let mut answer = ChatMessage {
         role: "assistant",
@@ -173,7 +173,7 @@ fn said(content: &MessageContent) -> (Cow<'_, str>, Vec<&str>) {
     }
 }
 
-/// Whether there is a place for it.
+/// Returns whether there is a place for it.
 pub(super) fn takes(part: &ContentPart) -> bool {
     matches!(part, ContentPart::Text(_)) || picture(part).is_some()
 }

@@ -138,7 +138,7 @@ fn tool_choice(choice: &ToolChoice, tools: &[ToolDefinition]) -> Option<Value> {
     })
 }
 
-/// How much the model is to think. Its thoughts are asked for, unless it should have none.
+/// Returns how much the model is to think. Its thoughts are asked for, unless it should have none.
 fn reasoning(effort: ReasoningEffort, rules: ModelRules) -> Option<Value> {
     let word = rules.effort(effort)?;
     Some(match effort {

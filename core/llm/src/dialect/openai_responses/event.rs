@@ -100,7 +100,7 @@ pub(super) struct Tools<'a> {
 }
 
 impl Tools<'_> {
-    /// Whether an item calls a tool that is not the app's, so that it must be one of the provider's own.
+    /// Returns whether an item calls a tool that is not the app's, so that it must be one of the provider's own.
     pub(super) fn are_without(&self, item: &WireItem<'_>) -> bool {
         match &item.content {
             ItemContent::Call {

@@ -35,8 +35,8 @@ pub(super) enum ItemContent<'a> {
     },
     Other {
         item: Value,
-        /// Whether it goes back with the next request. One with a call id waits for an answer that only the app has, and
-        /// one that was cut off would be refused.
+        /// Whether it goes back with the next request. One with a call id waits for an answer that only the app has,
+        /// and one that was cut off would be refused.
         goes_back: bool,
     },
 }
@@ -76,14 +76,16 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Whether a custom tool's call is one that the provider runs itself, as xAI marks those of its search on X.
+    /// Returns whether a custom tool's call is one that the provider runs itself, as xAI marks those of its search on
+    /// X.
     fn is_own_call(&self) -> Result<bool, Error> {
         Ok([self.call_id, self.id]
             .into_iter()
             .any(|id| matches!(text(id), Ok(Some(id)) if id.starts_with("xs_call") || id.contains("_xs_call"))))
     }
 
-    /// Whether an item of this kind that the provider ran is done. A picture that is there says at times that it is not.
+    /// Returns whether an item of this kind that the provider ran is done. A picture that is there says at times that
+    /// it is not.
     fn is_finished(&self, kind: &str) -> Result<bool, Error> {
         if kind == "image_generation_call" {
             return Ok(text(self.result)?.is_some());

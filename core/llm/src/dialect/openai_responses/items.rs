@@ -81,7 +81,7 @@ impl Parts {
         self.heard & (1 << part.min(63)) != 0
     }
 
-    /// Whether this part is the one that was said last.
+    /// Returns whether this part is the one that was said last.
     #[inline]
     pub(super) fn is_last(&self, part: u64) -> bool {
         self.said.is_some() && self.last == part
@@ -204,7 +204,7 @@ impl State {
 }
 
 impl Item {
-    /// Whether both are surely the same: the same kind, with the same call id or id.
+    /// Returns whether both are surely the same: the same kind, with the same call id or id.
     fn is_surely(&self, wire: &WireItem<'_>) -> bool {
         if !self.state.is_of(&wire.content) {
             return false;
@@ -218,7 +218,7 @@ impl Item {
         self.id.is_some() && self.id.as_deref() == wire.id.as_deref()
     }
 
-    /// Whether both may be the same: ids may change, but not those of calls.
+    /// Returns whether both may be the same: ids may change, but not those of calls.
     fn may_be(&self, wire: &WireItem<'_>) -> bool {
         self.state.is_of(&wire.content)
             && match (&self.state, &wire.content) {

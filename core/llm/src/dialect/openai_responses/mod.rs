@@ -22,13 +22,14 @@
 //!   incomplete, else its status;
 //! - an `error` event, `response.failed` and `response.cancelled` are a `RUN_ERROR`, and what comes after is not read.
 //!
-//! Items are told apart by `output_index`: gateways change their ids between events. What the event says that ends a part
-//! or an item counts: what no delta said of it is said then, and never twice. Where the deltas said something else, a
-//! `CUSTOM` event with the name [`REPLACED`](crate::event::REPLACED) says what counts, and there is a warning. Text that
-//! comes behind the end of its item is shown, with a warning; arguments that do are left out.
+//! Items are told apart by `output_index`: gateways change their ids between events. What the event says that ends a
+//! part or an item counts: what no delta said of it is said then, and never twice. Where the deltas said something
+//! else, a `CUSTOM` event with the name [`REPLACED`](crate::event::REPLACED) says what counts, and there is a warning.
+//! Text that comes behind the end of its item is shown, with a warning; arguments that do are left out.
 //!
-//! Custom tools' calls that xAI marks as its own are such an item of the provider's. So are those of tools that the last
-//! event does not list, where it lists some that the provider runs: they have begun, and get a result that says so.
+//! Custom tools' calls that xAI marks as its own are such an item of the provider's. So are those of tools that the
+//! last event does not list, where it lists some that the provider runs: they have begun, and get a result that says
+//! so.
 
 mod decode;
 mod encode;

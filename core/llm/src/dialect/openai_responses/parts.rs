@@ -76,7 +76,7 @@ impl<'a> Part<'a> {
         Some(media)
     }
 
-    /// Whether there is a part for it.
+    /// Returns whether there is a part for it.
     pub(super) fn takes(part: &ContentPart) -> bool {
         match part {
             ContentPart::Text(_) | ContentPart::Image(_) | ContentPart::Document(_) => true,
@@ -112,7 +112,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Whether a tool's output can only hold it as a part: it is no text, and output takes no sound.
+    /// Returns whether a tool's output can only hold it as a part: it is no text, and output takes no sound.
     pub(super) fn is_media_of_output(part: &ContentPart) -> bool {
         matches!(part, ContentPart::Image(_) | ContentPart::Document(_))
     }

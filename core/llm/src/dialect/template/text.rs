@@ -10,7 +10,7 @@ pub(super) struct RawText<'a> {
 }
 
 impl<'a> RawText<'a> {
-    /// Whether nothing stands between the quotes.
+    /// Returns whether nothing stands between the quotes.
     pub(super) fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
@@ -52,8 +52,8 @@ impl<'a> RawText<'a> {
     }
 }
 
-/// Where the first backslash is. Eight bytes at a time: the pieces of a stream are short, so a call to a library's search
-/// costs more than this.
+/// Returns where the first backslash is. Eight bytes at a time: the pieces of a stream are short, so a call to a
+/// library's search costs more than this.
 #[inline]
 fn backslash(bytes: &[u8]) -> Option<usize> {
     let (words, last) = bytes.as_chunks::<8>();

@@ -50,7 +50,8 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// All tokens of the request, those from a cache or into one with them, however a provider of this dialect counts them.
+    /// All tokens of the request, those from a cache or into one with them, however a provider of this dialect counts
+    /// them.
     #[must_use]
     pub fn request_tokens(self, usage: &TokenUsage) -> Option<u64> {
         let cached = match self {
@@ -81,8 +82,8 @@ impl Billed {
         self.input.saturating_add(cached)
     }
 
-    /// What they cost at these prices for a million, in the order of the fields: rounded once, to the nearest billionth of
-    /// a dollar.
+    /// Returns what they cost at these prices for a million, in the order of the fields: rounded once, to the nearest
+    /// billionth of a dollar.
     pub(super) fn cost(&self, prices: [Usd; 4]) -> Usd {
         const MILLION: u128 = 1_000_000;
         let tokens = [self.input, self.cached, self.written, self.output];

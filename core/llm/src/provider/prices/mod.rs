@@ -9,10 +9,10 @@ use crate::Usd;
 use crate::event::TokenUsage;
 use serde::{Deserialize, Serialize};
 
-/// What a model costs: US dollars for a million tokens.
+/// The price of a model, in US dollars for a million tokens.
 ///
-/// The table has the vendors' list prices for text. An [endpoint](super::Provider::endpoint) has that of its model from the
-/// beginning, in [`Quirks::price`](super::Quirks::price), and a journal with it: what a turn cost does not change
+/// The table has the vendors' list prices for text. An [endpoint](super::Provider::endpoint) has that of its model from
+/// the beginning, in [`Quirks::price`](super::Quirks::price), and a journal with it: what a turn cost does not change
 /// with the table. An app that pays another price, or runs the model itself, puts its own there, or gives it with its
 /// providers in a [`Catalog`](super::Catalog).
 ///
@@ -43,11 +43,12 @@ pub struct ModelPrice {
     pub long_context: Option<LongContextPrice>,
 }
 
-/// What a request costs in all its tokens, and its answer, if it is longer than so many tokens.
+/// The price of a request that is longer than a given number of tokens, and of its answer. It applies to all their
+/// tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongContextPrice {
-    /// The most tokens of a request that is not long, cached ones with them.
+    /// The number of tokens above which a request is long, including cached tokens.
     pub above: u64,
     /// Tokens of the request.
     pub input: Usd,
@@ -61,7 +62,7 @@ pub struct LongContextPrice {
     pub cache_write_input: Option<Usd>,
 }
 
-/// There is a limit on what a turn may cost, and nobody knows what its model costs.
+/// The cost of a turn is limited, but the price of its model is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`max_cost` cannot be kept: no price is known for the model `{model}` of {provider}; give its price, or leave out \
@@ -74,8 +75,8 @@ pub struct UnknownPrice {
     pub model: String,
 }
 
-/// The list price of the model, if the table has it: of the very model, in whichever version. Models of a family are not
-/// taken for each other, since a wrong price is worse than none.
+/// Returns the list price of a model in any version, if the table has it. The price of another model of the family is
+/// not used, since a wrong price is worse than none.
 #[must_use]
 pub fn model_price(provider: &str, model: &str) -> Option<ModelPrice> {
     let (provider, model) = vendor_and_model(provider, model);
@@ -85,7 +86,7 @@ pub fn model_price(provider: &str, model: &str) -> Option<ModelPrice> {
     Some(ModelPrice::of_row(row))
 }
 
-/// All prices of the table: the provider, the model, and what it costs. For showing.
+/// Returns all entries of the table: the provider, the model, and its price.
 pub fn model_prices() -> impl Iterator<Item = (&'static str, &'static str, ModelPrice)> {
     table::PRICES.iter().flat_map(|(provider, models)| {
         let priced = |row: &'static Row| (*provider, row.0, ModelPrice::of_row(row));
@@ -100,8 +101,8 @@ pub(super) fn own(prices: &[(String, ModelPrice)], model: &str) -> Option<ModelP
         .map(|(_, price)| *price)
 }
 
-/// Whether the name is the model's own, with nothing behind it but a date, a number with three digits or more, or a word
-/// for how ready it is.
+/// Returns whether the name is the model's own, with nothing behind it but a date, a number with three digits or more,
+/// or a word for how ready it is.
 fn is_version_of(name: &str, model: &str) -> bool {
     let rest = match (name.get(..model.len()), name.get(model.len()..)) {
         (Some(start), Some(rest)) if start.eq_ignore_ascii_case(model) => rest,
@@ -124,7 +125,7 @@ fn is_version_of(name: &str, model: &str) -> bool {
 type Row = (&'static str, [u32; 4], Option<(u32, [u32; 4])>);
 
 impl ModelPrice {
-    /// A price that is the same for cached and for long requests.
+    /// Creates a price that is the same for cached and for long requests.
     #[must_use]
     pub const fn new(input: Usd, output: Usd) -> Self {
         Self {
@@ -158,7 +159,7 @@ impl ModelPrice {
         }
     }
 
-    /// What the tokens of one answer cost, as a provider of this dialect counts them; nothing if it has not counted.
+    /// Returns the cost of one answer, whose tokens a provider of this dialect counted; `None` if it counted none.
     #[must_use]
     pub fn cost(&self, dialect: Dialect, usage: &TokenUsage) -> Option<Usd> {
         let billed = dialect.billed_tokens(usage)?;

@@ -150,8 +150,8 @@ fn an_endpoint_has_the_price_of_its_model() {
 }
 
 proptest! {
-    /// More tokens never cost less, nothing is lost to rounding but less than a billionth of a dollar an answer, and two
-    /// answers cost what both cost.
+    /// More tokens never cost less, nothing is lost to rounding but less than a billionth of a dollar an answer, and
+    /// two answers cost what both cost.
     #[test]
     fn what_more_tokens_cost_is_more(
         input in 0..2_000_000_u64, output in 0..200_000_u64, more in 0..1_000_000_u64, row in 0..100_usize,

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a piece of text changed in the value of partial arguments.
+/// A change of the value of partial arguments.
 ///
 /// `path` is a JSON Pointer (RFC 6901), `""` for the whole. [`Add`](Self::Add) and [`Replace`](Self::Replace) mean what
 /// they mean in JSON Patch (RFC 6902), and are written like it: `{"op":"add","path":"/city","value":""}`.
@@ -9,31 +9,31 @@ use serde_json::Value;
 #[serde(tag = "op", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Change<'a> {
-    /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is whole; a string,
+    /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is complete; a string,
     /// array or object is empty, and grows until its [`End`](Self::End).
     Add {
-        /// Where.
+        /// The path of the new value.
         path: &'a str,
-        /// The value it begins with.
+        /// The initial value.
         value: &'a Value,
     },
     /// A string grows.
     Append {
-        /// Which.
+        /// The path of the value.
         path: &'a str,
-        /// By this; never empty.
+        /// The text to append; never empty.
         text: &'a str,
     },
-    /// A string, array or object is whole.
+    /// A string, array or object is complete.
     End {
-        /// Which.
+        /// The path of the value.
         path: &'a str,
     },
-    /// The arguments are complete, and a key that came twice has another value than was said.
+    /// The arguments are complete, and a repeated key has another value than was reported.
     Replace {
-        /// The member, or the innermost thing around what differs.
+        /// The path of the member, or of the innermost value that contains the difference.
         path: &'a str,
-        /// The value it has.
+        /// The final value.
         value: &'a Value,
     },
 }
@@ -42,12 +42,12 @@ pub enum Change<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is nothing at `{path}` to change: apply every change in order, to `null` at first")]
 pub struct MisplacedChange {
-    /// Where the change belongs.
+    /// The path of the change.
     pub path: String,
 }
 
 impl Change<'_> {
-    /// Makes the change in `value`: costs the length of the path and of what is new. Begin with `null`.
+    /// Applies the change to `value`, at the cost of the length of the path and of the new text. Begin with `null`.
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -62,7 +62,7 @@ impl Change<'_> {
     /// ```
     ///
     /// # Errors
-    /// The place is not there: a change was left out, or `value` is another's.
+    /// The path does not exist: a change was left out, or `value` belongs to other arguments.
     pub fn apply(&self, value: &mut Value) -> Result<(), MisplacedChange> {
         let (path, done) = match *self {
             Self::Add { path, value: new } => (path, add(value, path, new)),
@@ -107,7 +107,7 @@ fn add(value: &mut Value, path: &str, new: &Value) -> Option<()> {
     Some(())
 }
 
-/// Who hears of changes, if anyone does.
+/// The receiver of changes, if there is one.
 pub(super) struct Feed<'f>(Option<&'f mut dyn FnMut(Change<'_>)>);
 
 impl<'f> Feed<'f> {

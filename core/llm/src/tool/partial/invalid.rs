@@ -1,11 +1,11 @@
-/// Why and where partial arguments are not JSON.
+/// The mistake that makes partial arguments invalid JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the arguments are not JSON at byte {at}: {reason}")]
 #[non_exhaustive]
 pub struct InvalidArguments {
     /// The byte of the text, from 0: the one that cannot stand there, or the first of a number or key that is refused.
     pub at: usize,
-    /// What is wrong there.
+    /// The description of the mistake.
     pub reason: &'static str,
 }
 
@@ -23,7 +23,7 @@ impl Stop {
         Self::from(text, at, at, reason)
     }
 
-    /// What begins at `from` is refused, as the character at `at` shows.
+    /// Returns what begins at `from` is refused, as the character at `at` shows.
     pub(super) fn from(text: &str, from: usize, at: usize, reason: &'static str) -> Self {
         let character = text.get(at..).and_then(|rest| rest.chars().next());
         Self {

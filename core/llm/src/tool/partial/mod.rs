@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use spelled::Spelled;
 
-/// Reads a tool call's JSON arguments while they stream: what is certain of them so far.
+/// Reads a tool call's JSON arguments while they stream, and has the part of the value that is certain so far.
 ///
 /// **What is certain.** Members and elements that have ended, and of the string that is being written the characters
 /// that have. A number or literal shows once it has ended (`12` may become `123`), an escape or a surrogate pair once
@@ -45,17 +45,18 @@ use spelled::Spelled;
 /// the feed says it with [`Change::Replace`], which comes for nothing else.
 ///
 /// Where a provider does not take the tool's schema as it is, the model writes the arguments in another way. A run's
-/// partial arguments are the tool's own all the same; [`text`](Self::text) and [`closed_text`](Self::closed_text) are the
-/// model's.
+/// partial arguments are the tool's own all the same; [`text`](Self::text) and [`closed_text`](Self::closed_text) are
+/// the model's.
 ///
 /// Two limits are `serde_json`'s: values nest at most 127 deep, and an object may not begin with one of the keys that
-/// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else). A third is
-/// its own: a path is at most 1,024 bytes long, so that a change never costs much more than what it is about.
+/// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else). A third
+/// is its own: a path is at most 1,024 bytes long, so that a change never costs much more than what it is about.
 ///
-/// **Costs.** [`push`](Self::push) is linear in the fragment, whatever came before: each byte is scanned once (keys
-/// and numbers once more when they end). Kept are the text, the path, and a few words for each container that is
-/// open, for each key of an open object and for each repeated key. [`value`](Self::value) and [`closed_text`](Self::closed_text) are linear in the whole
-/// text so far; for a view that follows each fragment, take the changes from [`push_with`](Self::push_with).
+/// **Costs.** [`push`](Self::push) is linear in the fragment, whatever came before: each byte is scanned once (keys and
+/// numbers once more when they end). Kept are the text, the path, and a few words for each container that is open, for
+/// each key of an open object and for each repeated key. [`value`](Self::value) and [`closed_text`](Self::closed_text)
+/// are linear in the whole text so far; for a view that follows each fragment, take the changes from
+/// [`push_with`](Self::push_with).
 ///
 /// It is written as its text, and read by reading that again: linear, and what is restored is always sound.
 ///
@@ -89,7 +90,7 @@ pub struct PartialArguments {
 }
 
 impl PartialArguments {
-    /// Arguments of which nothing has come.
+    /// Creates empty arguments.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -128,17 +129,17 @@ impl PartialArguments {
         *self = self.again();
     }
 
-    /// Reads the next piece of the text. Nothing happens after a mistake or after [`finish`](Self::finish).
+    /// Reads the next fragment of the text. After a mistake or after [`finish`](Self::finish) it does nothing.
     pub fn push(&mut self, fragment: &str) {
         self.read(fragment, &mut Feed::none());
     }
 
-    /// Like [`push`](Self::push), and says what the piece changed: applied in order, the changes turn the value before
-    /// it into the value after it.
+    /// Reads the next fragment like [`push`](Self::push), and reports the changes: applied in order, they turn the
+    /// value before the fragment into the value after it.
     ///
-    /// A change costs as much as its own text; the characters that one fragment adds to a string come as one change.
-    /// Changes are not stored. Who comes later, or after a restore, begins with [`value`](Self::value) or with
-    /// [`replay`](Self::replay).
+    /// A change costs as much as its own text; the characters that one fragment adds to a string are one change.
+    /// Changes are not stored. A view that is created later, or after a restore, begins with [`value`](Self::value) or
+    /// with [`replay`](Self::replay).
     ///
     /// ```
     /// use stepwell_llm::tool::{Change, PartialArguments};
@@ -157,18 +158,18 @@ impl PartialArguments {
         self.read(fragment, &mut Feed::to(&mut on_change));
     }
 
-    /// The text has ended: a number that nothing encloses ends with it, nothing at all is `{}`, and anything that is
-    /// still open is a mistake. Pieces that come later change nothing.
+    /// Ends the text. A number at the top level ends with it, an empty text is `{}`, and a value that is still open is
+    /// a mistake. Later fragments change nothing.
     pub fn finish(&mut self) {
         self.end(&mut Feed::none());
     }
 
-    /// Like [`finish`](Self::finish), and says what that changed.
+    /// Ends the text like [`finish`](Self::finish), and reports the changes.
     pub fn finish_with(&mut self, mut on_change: impl FnMut(Change<'_>)) {
         self.end(&mut Feed::to(&mut on_change));
     }
 
-    /// All changes so far, for a view that begins with nothing (`null`). Linear in the text.
+    /// Reports all changes so far, for a view that begins with `null`. Linear in the text.
     pub fn replay(&self, mut on_change: impl FnMut(Change<'_>)) {
         let mut feed = Feed::to(&mut on_change);
         let mut again = self.again();
@@ -178,7 +179,7 @@ impl PartialArguments {
         }
     }
 
-    /// What is certain so far; `null` while nothing is. Linear in the text so far.
+    /// Returns the part of the value that is certain so far, or `null`. Linear in the text so far.
     #[must_use]
     pub fn value(&self) -> Value {
         // A closed text always parses; the tests hold it to that.
@@ -189,8 +190,8 @@ impl PartialArguments {
         }
     }
 
-    /// What is certain so far as JSON text: the model's own, with what is open closed, and U+FFFD for half of a surrogate
-    /// pair. Linear in the text so far.
+    /// Returns what is certain so far as JSON text: the model's own, with what is open closed, and U+FFFD for half of a
+    /// surrogate pair. Linear in the text so far.
     ///
     /// ```
     /// # use stepwell_llm::tool::PartialArguments;
@@ -204,19 +205,19 @@ impl PartialArguments {
         repair_surrogates(&closed).unwrap_or(closed)
     }
 
-    /// The model's own text so far. After a mistake it ends with the character that was one.
+    /// Returns the model's own text so far. After a mistake the text ends with the character that caused it.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the arguments stand.
+    /// Returns the state of the arguments.
     #[must_use]
     pub fn state(&self) -> PartialState {
         self.reader.state
     }
 
-    /// Whether a key came twice in an object, so that the complete value may differ from what was said before.
+    /// Returns whether a key came twice in an object, so that the complete value may differ from what was said before.
     #[must_use]
     pub fn has_repeated_keys(&self) -> bool {
         self.reader.has_repeated_keys()

@@ -37,7 +37,7 @@ impl Number {
         }
     }
 
-    /// Whether it may end here.
+    /// Returns whether it may end here.
     pub(super) fn is_whole(self) -> bool {
         matches!(
             self,

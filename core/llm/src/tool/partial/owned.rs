@@ -3,7 +3,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A [`Change`] that is kept or sent: with its path and value its own, and written the same.
+/// An owned [`Change`], with the same serde form.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -25,34 +25,34 @@ use serde_json::Value;
 pub enum OwnedChange {
     /// See [`Change::Add`].
     Add {
-        /// Where. Most paths are short enough to stand here by themselves, without an allocation.
+        /// The path of the new value. Most paths are short enough to be stored inline, without an allocation.
         path: CompactString,
-        /// The value it begins with.
+        /// The initial value.
         value: Value,
     },
     /// See [`Change::Append`].
     Append {
-        /// Which.
+        /// The path of the value.
         path: CompactString,
-        /// By this; never empty.
+        /// The text to append; never empty.
         text: CompactString,
     },
     /// See [`Change::End`].
     End {
-        /// Which.
+        /// The path of the value.
         path: CompactString,
     },
     /// See [`Change::Replace`].
     Replace {
-        /// The member, or the innermost thing around what differs.
+        /// The path of the member, or of the innermost value that contains the difference.
         path: CompactString,
-        /// The value it has.
+        /// The final value.
         value: Value,
     },
 }
 
 impl OwnedChange {
-    /// The change, borrowed.
+    /// Returns the change, borrowed.
     #[must_use]
     pub fn as_change(&self) -> Change<'_> {
         match self {
@@ -63,10 +63,10 @@ impl OwnedChange {
         }
     }
 
-    /// Makes the change in `value`; see [`Change::apply`].
+    /// Applies the change to `value`, like [`Change::apply`].
     ///
     /// # Errors
-    /// The place is not there: a change was left out, or `value` is another's.
+    /// The path does not exist: a change was left out, or `value` belongs to other arguments.
     pub fn apply(&self, value: &mut Value) -> Result<(), MisplacedChange> {
         self.as_change().apply(value)
     }

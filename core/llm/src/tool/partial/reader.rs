@@ -127,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// What was said, as JSON text.
+    /// Returns what was said, as JSON text.
     pub(super) fn closed(&self, text: &str) -> String {
         if matches!(self.expect, Expect::Nothing) {
             let whole = text[..self.said].trim();
@@ -167,7 +167,8 @@ impl Reader {
         closed.trim_start().to_owned()
     }
 
-    /// How many bytes of white space are at `at`. Around the whole value it is Unicode's, as for `parse_arguments`.
+    /// Returns how many bytes of white space are at `at`. Around the whole value it is Unicode's, as for
+    /// `parse_arguments`.
     fn blank(&self, text: &str, at: usize) -> usize {
         match text.as_bytes()[at] {
             b' ' | b'\t' | b'\n' | b'\r' => 1,

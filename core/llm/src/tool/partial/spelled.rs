@@ -62,8 +62,8 @@ impl Spelled {
     }
 }
 
-/// Whether the model uses the wrapper of this name, as far as the change tells. If it does not, the object that was held
-/// back begins.
+/// Returns whether the model uses the wrapper of this name, as far as the change tells. If it does not, the object that
+/// was held back begins.
 fn begins(change: Change<'_>, name: &str, feed: &mut Feed<'_>) -> Option<bool> {
     let root = json!({});
     match change {

@@ -1,9 +1,9 @@
 //! JSON Schema validation, by the `jsonschema` crate, at a bounded cost.
 //!
-//! Many schemas are not the app's own: those of a client's tools, of MCP servers, of questions. What a schema unfolds to
-//! for one value, its size and its patterns are bounded when it is taken ([`Plan`]), and what a value costs is counted
-//! before it is checked ([`cost`]). Both counts are the same on every host, so that a replay comes to the same answer,
-//! which a deadline would not.
+//! Many schemas are not the app's own: those of a client's tools, of MCP servers, of questions. What a schema unfolds
+//! to for one value, its size and its patterns are bounded when it is taken ([`Plan`]), and what a value costs is
+//! counted before it is checked ([`cost`]). Both counts are the same on every host, so that a replay comes to the same
+//! answer, which a deadline would not.
 
 use super::SchemaFault;
 use serde_json::Value;

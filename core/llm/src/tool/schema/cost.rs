@@ -178,7 +178,7 @@ impl Counter<'_> {
     }
 }
 
-/// How much there is to compare in a value, counted no further than `limit`.
+/// Returns how much there is to compare in a value, counted no further than `limit`.
 fn weight(value: &Value, limit: u64) -> u64 {
     let mut weight = 0_u64;
     let mut waiting = vec![value];

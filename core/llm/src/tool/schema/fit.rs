@@ -6,8 +6,8 @@ use super::spelling::Spelling;
 use super::words::{has_type, pointer, refs, subschemas};
 use serde_json::{Map, Value, json};
 
-/// What a provider takes of JSON Schema in a tool's arguments, beyond what they all want: a root of type `object` without
-/// unions, `properties` in an object, `items` in an array.
+/// What a provider takes of JSON Schema in a tool's arguments, beyond what they all want: a root of type `object`
+/// without unions, `properties` in an object, `items` in an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rules {
     /// The root's properties have names of `^[a-zA-Z0-9_.-]{1,64}$`.

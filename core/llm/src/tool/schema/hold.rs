@@ -281,7 +281,7 @@ fn or_null(schema: &mut Value) {
     }
 }
 
-/// Whether no value fits two of the schemas, as far as their types and one constant of each tell.
+/// Returns whether no value fits two of the schemas, as far as their types and one constant of each tell.
 fn are_apart(choices: &[Value]) -> bool {
     let pairs = || {
         let all = choices.iter().enumerate();

@@ -29,7 +29,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// What a match with a text of so many bytes costs at most.
+    /// Returns what a match with a text of so many bytes costs at most.
     pub(super) fn cost(&self, length: usize) -> u64 {
         let length = length as u64;
         if self.is_hard {
@@ -75,7 +75,7 @@ impl Patterns {
     }
 }
 
-/// How large a pattern is, by the smallest limit that it compiles within.
+/// Returns how large a pattern is, by the smallest limit that it compiles within.
 fn measured(text: &str) -> Option<Pattern> {
     let schema = json!({ "pattern": text });
     let is_linear = |bytes| {

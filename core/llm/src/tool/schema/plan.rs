@@ -391,7 +391,8 @@ impl<'s> Document<'s> {
         }
     }
 
-    /// All that the reference may mean. Of addresses only the last segments are compared, so that it is rather too much.
+    /// All that the reference may mean. Of addresses only the last segments are compared, so that it is rather too
+    /// much.
     fn targets(&self, target: &str) -> Vec<(String, &'s Value)> {
         let (address, fragment) = target.split_once('#').unwrap_or((target, ""));
         if let Some(pointer) = pointer(&format!("#{fragment}")) {
@@ -422,7 +423,7 @@ fn last_segment(address: &str) -> &str {
     address.rsplit('/').next().unwrap_or_default()
 }
 
-/// How many JSON values it has.
+/// Returns how many JSON values it has.
 fn count(value: &Value) -> u64 {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(count).sum::<u64>(),

@@ -5,7 +5,7 @@ use super::words::{has_type, pointer, property_names, refs};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// How the model writes a tool's arguments, where that differs from what the tool is given.
+/// The form in which the model writes a tool's arguments, where it differs from the form that the tool expects.
 ///
 /// It follows from the schema alone, so that a call is read the same whoever asked for it, also years later.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +35,8 @@ const PLAIN: [&str; 13] = [
 ];
 
 /// What no provider takes in the root. Source: OpenAI's own words when it refuses one, "schema must have type 'object'
-/// and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", and Anthropic's, "`input_schema` does not support
-/// oneOf, allOf, or anyOf at the top level".
+/// and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", and Anthropic's, "`input_schema` does not
+/// support oneOf, allOf, or anyOf at the top level".
 const NOT_IN_ROOT: [&str; 7] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "$ref"];
 
 impl Spelling {
@@ -95,7 +95,7 @@ impl Spelling {
         }
     }
 
-    /// What the model is to write for the tool's own arguments. What is written so already stays.
+    /// Returns what the model is to write for the tool's own arguments. What is written so already stays.
     pub(crate) fn write(&self, own: Value) -> Value {
         match (self, self.read(own)) {
             (Self::Wrapped(name), own) => json!({name: own}),
@@ -121,7 +121,7 @@ impl Spelling {
     }
 }
 
-/// Whether a reference in the schema names one of these places of it.
+/// Returns whether a reference in the schema names one of these places of it.
 fn names_itself(root: &Map<String, Value>, is_place: impl Fn(&str) -> bool) -> bool {
     let mut names_itself = false;
     refs(&mut Value::Object(root.clone()), &mut |target| {
@@ -144,7 +144,8 @@ fn renamed<'n>(members: Map<String, Value>, other: impl Fn(&str) -> Option<&'n S
         .into()
 }
 
-/// Whether Anthropic takes the name for a property: `^[a-zA-Z0-9_.-]{1,64}$`. It looks at those of the root alone.
+/// Returns whether Anthropic takes the name for a property: `^[a-zA-Z0-9_.-]{1,64}$`. It looks at those of the root
+/// alone.
 pub(super) fn is_plain(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain_byte)
 }

@@ -69,7 +69,7 @@ pub(super) fn property_names(schema: &mut Value, into: &mut BTreeSet<String>) {
     subschemas(words, &mut |_, schema| property_names(schema, into));
 }
 
-/// Whether the schema's `type` is this one, or this one among others.
+/// Returns whether the schema's `type` is this one, or this one among others.
 pub(super) fn has_type(schema: &Map<String, Value>, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(one)) => one == kind,
@@ -78,7 +78,7 @@ pub(super) fn has_type(schema: &Map<String, Value>, kind: &str) -> bool {
     }
 }
 
-/// What says something of a schema, and checks nothing.
+/// Returns whether the keyword is an annotation, which checks nothing.
 pub(super) fn is_annotation(word: &str) -> bool {
     matches!(
         word,

@@ -1,5 +1,5 @@
-//! Pieces of items: of texts, refusals, thoughts and arguments. What is said whole counts: what its pieces lacked is said
-//! then, and where they said something else the app is told.
+//! Pieces of items: of texts, refusals, thoughts and arguments. What is said whole counts: what its pieces lacked is
+//! said then, and where they said something else the app is told.
 
 use super::super::super::text_digest::Whole;
 use super::super::event::{DeltaKind, ItemRef, Piece, Thought};
