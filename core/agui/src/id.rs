@@ -9,13 +9,13 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// The id as it stands on the wire.
+            /// Returns the id.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// The id as an owned string.
+            /// Returns the id as an owned string.
             #[must_use]
             pub fn into_string(self) -> String {
                 self.0
@@ -69,19 +69,19 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Names one conversation.
+    /// The id of a conversation.
     ThreadId
-    /// Names one hop: one stream from the model.
+    /// The id of a hop, which is one stream from the model.
     RunId
-    /// Names one message of a conversation.
+    /// The id of a message in a conversation.
     MessageId
-    /// Names one tool call, as the provider or the decoder gave it.
+    /// The id of a tool call, from the provider or the decoder.
     ToolCallId
 }
 
-/// A tool call's place: the hop that asked for it and its position among that hop's calls, from 0.
+/// The position of a tool call: its hop, and its index among that hop's calls.
 ///
-/// Unique within a run even where a provider repeats its own ids or sends none.
+/// A key is unique within a run, even if a provider repeats its ids or sends none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallKey {
     /// The hop, from 0.
@@ -97,7 +97,7 @@ impl fmt::Display for CallKey {
 }
 
 impl MessageId {
-    /// The id of the message with the result of a hop's call, which is at `index` among the hop's calls.
+    /// Returns the id of the message with the result of the call at `index` among a hop's calls.
     #[must_use]
     pub fn of_result(run_id: &RunId, index: usize) -> Self {
         format!("{run_id}-result-{index}").into()

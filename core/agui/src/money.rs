@@ -1,4 +1,4 @@
-//! Money: what a model's answers cost, in whole billionths of a US dollar.
+//! Amounts of money, for the cost of a model's answers.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -9,7 +9,7 @@ const DIGITS: usize = 9;
 
 /// An amount of US dollars, counted in whole billionths (nano-dollars), so that sums are exact.
 ///
-/// In JSON it is a number of dollars: `0.0125`. As text it is that number too, with a `$` before it or without.
+/// In JSON an amount is a number of dollars: `0.0125`. As text it is the same number, with or without a `$` before it.
 ///
 /// ```
 /// use stepwell_agui::Usd;
@@ -32,22 +32,22 @@ impl Usd {
     /// Zero dollars.
     pub const ZERO: Self = Self(0);
 
-    /// So many billionths of a dollar.
+    /// Creates an amount of billionths of a dollar.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Returns how many billionths of a dollar it is.
+    /// Returns the amount in billionths of a dollar.
     #[must_use]
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
-    /// So many dollars, to the nearest billionth.
+    /// Creates an amount of dollars, rounded to the nearest billionth.
     ///
     /// # Errors
-    /// The number is negative, not finite or too great.
+    /// The number is negative, not finite or too large.
     pub fn from_dollars(dollars: f64) -> Result<Self, NotUsd> {
         let nanos = (dollars * 1e9).round();
         // The bound is a power of two, which a float has exactly.
@@ -62,20 +62,21 @@ impl Usd {
         Ok(Self(nanos as u64))
     }
 
-    /// The number of dollars that is nearest to it. Up to a million dollars it is read back to the same amount.
+    /// Returns the nearest number of dollars. Up to a million dollars, [`from_dollars`](Self::from_dollars) returns the
+    /// same amount.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a float is what was asked for")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Both together; the greatest amount instead of more than that.
+    /// Returns the sum, or the largest amount if the sum is too large.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Returns what is left of it without the other; nothing if that is more.
+    /// Returns the difference, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A moment: milliseconds since the Unix epoch.
+/// A point in time, in milliseconds since the Unix epoch.
 ///
-/// The host gives the time with each input. It is monotone by contract; a step back is clamped to the latest time seen.
+/// The host passes the time with each input. By contract the time is monotonic; a step back is clamped to the latest
+/// time seen.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -11,14 +12,14 @@ use std::time::Duration;
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// The moment `duration` later; stays at the largest timestamp instead of overflowing.
+    /// Returns the time after `duration`, or the largest timestamp instead of overflowing.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(millis))
     }
 
-    /// Returns how long it is from `earlier` to `self`; zero if `earlier` is later.
+    /// Returns the duration from `earlier` to `self`, or zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

@@ -59,7 +59,7 @@ macro_rules! events {
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Event {
             $( $(#[$doc])* $name($name), )*
-            /// An event of a type that this version does not know, kept as it came.
+            /// An event of a type that this version does not know, kept unchanged.
             Unknown(UnknownEvent),
         }
 
@@ -73,7 +73,7 @@ macro_rules! events {
                 }
             }
 
-            /// Returns what it carries besides its own fields.
+            /// Returns the fields that all events share; `None` for an unknown event.
             #[must_use]
             pub fn common(&self) -> Option<&Common> {
                 match self {
@@ -197,7 +197,7 @@ pub enum EncryptedValueSubtype {
 }
 
 events! {
-    /// A run begins.
+    /// A run starts.
     RunStarted = "RUN_STARTED" {
         /// The conversation.
         required thread_id: ThreadId = "threadId",
@@ -205,76 +205,76 @@ events! {
         required run_id: RunId = "runId",
         /// The agent's protocol version; absent before 1.0.
         optional protocol_version: String = "protocolVersion",
-        /// The run that this one continues.
+        /// The run that this run continues.
         optional parent_run_id: RunId = "parentRunId",
-        /// The request, where the agent repeats it.
+        /// The request, if the agent repeats it.
         optional input: Box<RunAgentInput> = "input",
     }
-    /// A run ended as it should.
+    /// A run finished.
     RunFinished = "RUN_FINISHED" {
         /// The conversation.
         required thread_id: ThreadId = "threadId",
         /// The run.
         required run_id: RunId = "runId",
-        /// What the run gives back: any JSON.
+        /// The run's result: any JSON.
         json result: Value = "result",
-        /// How it ended; absent is success.
+        /// The outcome; absent means success.
         optional outcome: RunOutcome = "outcome",
-        /// What it cost, one entry a model.
+        /// The token usage, with one entry for each model.
         optional usage: Vec<TokenUsage> = "usage",
     }
     /// A run failed.
     RunError = "RUN_ERROR" {
-        /// What went wrong.
+        /// The error message.
         required message: String = "message",
-        /// The agent's code for it.
+        /// The agent's error code.
         optional code: String = "code",
-        /// What it cost, one entry a model.
+        /// The token usage, with one entry for each model.
         optional usage: Vec<TokenUsage> = "usage",
     }
-    /// A step of the agent begins.
+    /// A step of the agent starts.
     StepStarted = "STEP_STARTED" {
         /// The step.
         required step_name: String = "stepName",
     }
-    /// A step of the agent ended.
+    /// A step of the agent finished.
     StepFinished = "STEP_FINISHED" {
         /// The step.
         required step_name: String = "stepName",
     }
-    /// A text message begins, or goes on after its end.
+    /// A text message starts, or continues after its end.
     TextMessageStart = "TEXT_MESSAGE_START" {
         /// The message.
         required message_id: MessageId = "messageId",
-        /// Who speaks; absent is the assistant.
+        /// The role of the speaker; absent means the assistant.
         optional role: TextMessageRole = "role",
-        /// Who of several speaks.
+        /// The name of the speaker, where there are several.
         optional name: String = "name",
     }
-    /// A piece of a text message.
+    /// A delta of a text message.
     TextMessageContent = "TEXT_MESSAGE_CONTENT" {
         /// The message.
         required message_id: MessageId = "messageId",
-        /// The piece; may be empty.
+        /// The delta; may be empty.
         required delta: String = "delta",
     }
-    /// A text message is whole.
+    /// A text message ends.
     TextMessageEnd = "TEXT_MESSAGE_END" {
         /// The message.
         required message_id: MessageId = "messageId",
     }
-    /// A text message in one event: start, piece and end as needed.
+    /// A text message in one event: start, delta and end as needed.
     TextMessageChunk = "TEXT_MESSAGE_CHUNK" {
-        /// The message; absent continues the one before.
+        /// The message. If absent, the chunk continues the previous message.
         optional message_id: MessageId = "messageId",
-        /// Who speaks.
+        /// The role of the speaker.
         optional role: TextMessageRole = "role",
-        /// The piece.
+        /// The delta.
         optional delta: String = "delta",
-        /// Who of several speaks.
+        /// The name of the speaker, where there are several.
         optional name: String = "name",
     }
-    /// A tool call begins.
+    /// A tool call starts.
     ToolCallStart = "TOOL_CALL_START" {
         /// The call.
         required tool_call_id: ToolCallId = "toolCallId",
@@ -283,43 +283,43 @@ events! {
         /// The assistant message that the call belongs to.
         optional parent_message_id: MessageId = "parentMessageId",
     }
-    /// A piece of a tool call's arguments.
+    /// A delta of a tool call's arguments.
     ToolCallArgs = "TOOL_CALL_ARGS" {
         /// The call.
         required tool_call_id: ToolCallId = "toolCallId",
-        /// A piece of JSON text.
+        /// A fragment of JSON text.
         required delta: String = "delta",
     }
-    /// A tool call's arguments are whole.
+    /// A tool call's arguments end.
     ToolCallEnd = "TOOL_CALL_END" {
         /// The call.
         required tool_call_id: ToolCallId = "toolCallId",
     }
-    /// A tool call in one event: start, piece and end as needed.
+    /// A tool call in one event: start, delta and end as needed.
     ToolCallChunk = "TOOL_CALL_CHUNK" {
-        /// The call; absent continues the one before.
+        /// The call. If absent, the chunk continues the previous call.
         optional tool_call_id: ToolCallId = "toolCallId",
         /// The tool.
         optional tool_call_name: String = "toolCallName",
         /// The assistant message that the call belongs to.
         optional parent_message_id: MessageId = "parentMessageId",
-        /// A piece of JSON text.
+        /// A fragment of JSON text.
         optional delta: String = "delta",
     }
-    /// A tool call was answered.
+    /// A tool call has a result.
     ToolCallResult = "TOOL_CALL_RESULT" {
-        /// The tool message that holds the answer.
+        /// The tool message with the result.
         required message_id: MessageId = "messageId",
         /// The call.
         required tool_call_id: ToolCallId = "toolCallId",
-        /// The answer.
+        /// The result.
         required content: MessageContent = "content",
         /// Always `tool`.
         optional role: ToolRole = "role",
     }
-    /// The shared state, whole.
+    /// The complete shared state.
     StateSnapshot = "STATE_SNAPSHOT" {
-        /// The state: any JSON, null too.
+        /// The state: any JSON, including null.
         required snapshot: Value = "snapshot",
     }
     /// A change of the shared state.
@@ -327,7 +327,7 @@ events! {
         /// The change: operations of JSON Patch (RFC 6902).
         patch delta: Vec<Value> = "delta",
     }
-    /// The conversation, whole.
+    /// The complete conversation.
     MessagesSnapshot = "MESSAGES_SNAPSHOT" {
         /// The messages.
         required messages: Vec<Message> = "messages",
@@ -340,7 +340,7 @@ events! {
         required activity_type: String = "activityType",
         /// What to show.
         required content: Metadata = "content",
-        /// Whether an earlier one is replaced; absent is yes.
+        /// Whether an earlier snapshot is replaced; absent means yes.
         optional replace: bool = "replace",
     }
     /// A change of an activity.
@@ -352,96 +352,96 @@ events! {
         /// The change: operations of JSON Patch (RFC 6902).
         patch patch: Vec<Value> = "patch",
     }
-    /// The model begins to think.
+    /// A span of reasoning starts.
     ReasoningStart = "REASONING_START" {
-        /// The span of thinking.
+        /// The span.
         required message_id: MessageId = "messageId",
     }
-    /// The model stops thinking.
+    /// A span of reasoning ends.
     ReasoningEnd = "REASONING_END" {
-        /// The span of thinking.
+        /// The span.
         required message_id: MessageId = "messageId",
     }
-    /// A reasoning message begins, or goes on after its end.
+    /// A reasoning message starts, or continues after its end.
     ReasoningMessageStart = "REASONING_MESSAGE_START" {
         /// The message.
         required message_id: MessageId = "messageId",
         /// Always `reasoning`.
         required role: ReasoningRole = "role",
     }
-    /// A piece of a reasoning message.
+    /// A delta of a reasoning message.
     ReasoningMessageContent = "REASONING_MESSAGE_CONTENT" {
         /// The message.
         required message_id: MessageId = "messageId",
-        /// The piece; may be empty.
+        /// The delta; may be empty.
         required delta: String = "delta",
     }
-    /// A reasoning message is whole.
+    /// A reasoning message ends.
     ReasoningMessageEnd = "REASONING_MESSAGE_END" {
         /// The message.
         required message_id: MessageId = "messageId",
     }
-    /// A reasoning message in one event: start, piece and end as needed.
+    /// A reasoning message in one event: start, delta and end as needed.
     ReasoningMessageChunk = "REASONING_MESSAGE_CHUNK" {
-        /// The message; absent continues the one before.
+        /// The message. If absent, the chunk continues the previous message.
         optional message_id: MessageId = "messageId",
-        /// The piece.
+        /// The delta.
         optional delta: String = "delta",
     }
-    /// What the provider wants back unchanged with a message or a tool call.
+    /// Data that the provider wants back unchanged with a message or a tool call.
     ReasoningEncryptedValue = "REASONING_ENCRYPTED_VALUE" {
-        /// What it belongs to.
+        /// The kind of item that the value belongs to.
         required subtype: EncryptedValueSubtype = "subtype",
         /// The id of the message or tool call.
         required entity_id: String = "entityId",
         /// The value.
         required encrypted_value: String = "encryptedValue",
     }
-    /// A subagent begins.
+    /// A subagent starts.
     SubagentStarted = "SUBAGENT_STARTED" {
         /// The subagent's run.
         required subagent_run_id: String = "subagentRunId",
-        /// Its name.
+        /// The name.
         required name: String = "name",
-        /// What it is for.
+        /// The subagent's purpose.
         optional description: String = "description",
-        /// The subagent that started it.
+        /// The subagent that started this subagent.
         optional parent_subagent_run_id: String = "parentSubagentRunId",
-        /// The tool call that started it.
+        /// The tool call that started the subagent.
         optional parent_tool_call_id: ToolCallId = "parentToolCallId",
-        /// The message that started it.
+        /// The message that started the subagent.
         optional parent_message_id: MessageId = "parentMessageId",
     }
-    /// A subagent ended as it should.
+    /// A subagent finished.
     SubagentFinished = "SUBAGENT_FINISHED" {
         /// The subagent's run.
         required subagent_run_id: String = "subagentRunId",
-        /// What it gives back: any JSON.
+        /// The subagent's result: any JSON.
         json result: Value = "result",
-        /// How it ended; absent is success.
+        /// The outcome; absent means success.
         optional outcome: SubagentOutcome = "outcome",
     }
     /// A subagent failed.
     SubagentError = "SUBAGENT_ERROR" {
         /// The subagent's run.
         required subagent_run_id: String = "subagentRunId",
-        /// What went wrong.
+        /// The error message.
         required message: String = "message",
-        /// The agent's code for it.
+        /// The agent's error code.
         optional code: String = "code",
     }
     /// A provider's own event, passed through.
     Raw = "RAW" {
         /// The event: any JSON.
         required event: Value = "event",
-        /// Where it is from.
+        /// The source of the event.
         optional source: String = "source",
     }
     /// An event that agent and app agreed on.
     Custom = "CUSTOM" {
-        /// Its name.
+        /// The name.
         required name: String = "name",
-        /// Its value: any JSON, null too.
+        /// The value: any JSON, including null.
         required value: Value = "value",
     }
 }

@@ -2,7 +2,7 @@ use super::{Frame, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A framer of any kind, for callers that learn the kind at run time.
+/// A framer of any kind, for callers that only know the kind at run time.
 ///
 /// ```
 /// use stepwell_agui::wire::{FrameLimits, Framer, JsonLinesFramer, WireError};
@@ -28,7 +28,7 @@ pub enum Framer {
 }
 
 impl Framer {
-    /// Takes the next bytes of the body and hands out each frame they complete.
+    /// Receives the next bytes of the body, and passes on each frame that they complete.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::mem;
 
-/// Cuts a body of one JSON text a line (<https://jsonlines.org>, <https://github.com/ndjson/ndjson-spec>).
+/// A framer for JSON lines (<https://jsonlines.org>, <https://github.com/ndjson/ndjson-spec>).
 ///
 /// A line ends with LF or CRLF; a line of nothing but white space is skipped, and so is a byte order mark at the start.
 /// Whether a line is JSON is for the decoder to check. A frame has no name and no id.
@@ -16,7 +16,7 @@ use std::mem;
 pub struct JsonLinesFramer {
     limits: FrameLimits,
     start: Start,
-    /// A line whose end has not come yet.
+    /// An incomplete line.
     line: Buffer,
     error: Option<WireError>,
 }
@@ -79,7 +79,7 @@ impl JsonLinesFramer {
 
     /// Ends the body, and passes on a last line that lacks its LF.
     ///
-    /// The framer then stands at the start of a new body.
+    /// The framer is then ready for a new body.
     ///
     /// # Errors
     ///

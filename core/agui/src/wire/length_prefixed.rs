@@ -5,25 +5,25 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::mem;
 
-/// Cuts a body of binary frames: each is its length as four bytes, the most significant first, and so many bytes.
+/// A framer for length-prefixed binary frames: each has its length as four bytes, the most significant first, and then
+/// its bytes.
 ///
 /// Source: AG-UI 1.0 (transports), `application/vnd.ag-ui.event+proto`. A frame has no name and no id.
 ///
-/// The length must not be more than [`FrameLimits::event`]; that is checked when the length has come, before anything
-/// is held for it.
+/// The length must not exceed [`FrameLimits::event`], which is checked before any byte of the frame is held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LengthPrefixedFramer {
     limits: FrameLimits,
-    /// What has come of a length, and then of its frame.
+    /// The incomplete length, and then the incomplete frame.
     held: Buffer,
     error: Option<WireError>,
 }
 
-/// The bytes of a length.
+/// The number of bytes in a length.
 const HEADER: usize = 4;
 
 impl LengthPrefixedFramer {
-    /// A framer at the start of a body.
+    /// Creates a framer for a new body.
     #[must_use]
     pub fn new(limits: FrameLimits) -> Self {
         Self {
@@ -39,12 +39,12 @@ impl LengthPrefixedFramer {
         self.held.is_empty()
     }
 
-    /// The connection broke: half a frame is dropped, and the next bytes are those of a new body. An error stays.
+    /// Drops an incomplete frame, after the connection broke. The next bytes are those of a new body. An error stays.
     pub fn restart(&mut self) {
         self.held.clear();
     }
 
-    /// Takes the next bytes of the body and hands out each frame they complete.
+    /// Receives the next bytes of the body, and passes on each frame that they complete.
     ///
     /// # Errors
     ///
@@ -81,10 +81,10 @@ impl LengthPrefixedFramer {
         Ok(())
     }
 
-    /// Takes the end of the body. A frame that lacks its end is dropped: [`is_between_frames`](Self::is_between_frames)
-    /// tells before.
+    /// Ends the body, and drops an incomplete frame. [`is_between_frames`](Self::is_between_frames) tells beforehand
+    /// whether there is one.
     ///
-    /// The framer then stands at the start of a new body.
+    /// The framer is then ready for a new body.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl LengthPrefixedFramer {
         self.check_length(header)
     }
 
-    /// The length that stands at the beginning of `bytes`, if it has come.
+    /// Returns the length at the beginning of `bytes`, if it is complete.
     #[inline]
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, WireError> {
         self.check_length(bytes.first_chunk().copied())
@@ -120,7 +120,7 @@ impl LengthPrefixedFramer {
         }
     }
 
-    /// Keeps bytes until so many are held; gives the rest.
+    /// Keeps bytes until the wanted number is held, and returns the rest.
     fn keep_up_to<'c>(&mut self, bytes: &'c [u8], wanted: usize) -> Result<&'c [u8], WireError> {
         let missing = wanted.saturating_sub(self.held.len()).min(bytes.len());
         let (more, rest) = bytes.split_at(missing);

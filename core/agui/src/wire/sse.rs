@@ -7,21 +7,22 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::{mem, time::Duration};
 
-/// Cuts a body of server-sent events, as the WHATWG text has it
+/// A framer for server-sent events, as specified by WHATWG
 /// (<https://html.spec.whatwg.org/multipage/server-sent-events.html>, sections 9.2.5 and 9.2.6).
 ///
 /// Lines end with LF, CRLF or CR; a byte order mark is dropped at the start only; several `data` lines are joined by
 /// LF; one space after the colon is dropped; a field without a colon has an empty value; comments and unknown fields
-/// are skipped. A block without a `data` line gives no frame, but its `id` and `retry` count.
+/// are skipped. A block without a `data` line is no frame, but its `id` and `retry` count.
 ///
-/// Three things differ from the text, on purpose:
+/// Three things intentionally differ from the specification:
 /// - [`finish`](Self::finish) hands out a last block that lacks its blank line, since providers end a body so.
 /// - Bytes that are not UTF-8 are handed on as they are, where the text puts U+FFFD: the decoder tells of them.
 /// - Lines that are no field at all, and a field `error`, are handed out at the end of their block as a frame that
 ///   [is stray](Frame::is_stray): servers and proxies that fail in mid-stream report their error so. A body that is nothing
 ///   but a page or a JSON text gives no frame.
 ///
-/// And where it leaves room: an empty `retry` is ignored, one beyond 64 bits counts as the largest number.
+/// The specification leaves two cases open: an empty `retry` is ignored, and one beyond 64 bits counts as the largest
+/// number.
 ///
 /// ```
 /// use stepwell_agui::wire::{FrameLimits, SseFramer, WireError};
@@ -43,9 +44,9 @@ pub struct SseFramer {
     start: Start,
     /// The last byte was a CR: an LF that follows belongs to it.
     after_cr: bool,
-    /// A line whose end has not come yet.
+    /// An incomplete line.
     line: Buffer,
-    /// What earlier chunks brought of the block under way.
+    /// The parts of the current block that earlier chunks contained.
     event: Buffer,
     data: Buffer,
     has_data: bool,
@@ -54,19 +55,19 @@ pub struct SseFramer {
     id: Buffer,
     /// In milliseconds.
     retry: Option<u64>,
-    /// The lines from outside the format that have come since the last frame.
+    /// The lines from outside the format since the last frame.
     #[serde(default, skip_serializing_if = "Buffer::is_unused")]
     stray: Buffer,
-    /// Whether any frame was handed out.
+    /// Whether any frame was passed on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_begun: bool,
     error: Option<WireError>,
 }
 
-/// The most text from outside the format that is held, in bytes. What comes behind it is dropped.
+/// The maximum number of bytes from outside the format that are held. Further bytes are dropped.
 const MAX_STRAY_BYTES: usize = 64 * 1024;
 
-/// What the chunk at hand brought of the block under way, not copied yet.
+/// The parts of the current block in the current chunk, which are not copied yet.
 #[derive(Default)]
 struct Block<'c> {
     event: Option<&'c [u8]>,
@@ -75,7 +76,7 @@ struct Block<'c> {
 }
 
 impl SseFramer {
-    /// A framer at the start of a body.
+    /// Creates a framer for a new body.
     #[must_use]
     pub fn new(limits: FrameLimits) -> Self {
         Self {
@@ -84,16 +85,16 @@ impl SseFramer {
         }
     }
 
-    /// The id of the last block that was ended by its blank line, for the `Last-Event-ID` header of a new attempt.
+    /// Returns the id of the last complete block, for the `Last-Event-ID` header of a reconnect.
     ///
-    /// Empty when the server gave none, or took it back.
+    /// It is empty if the server sent none, or reset it.
     #[must_use]
     #[inline]
     pub fn last_event_id(&self) -> &[u8] {
         &self.id
     }
 
-    /// Returns how long the server asks to wait before a new attempt, if it did.
+    /// Returns the delay that the server asks for before a reconnect.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry.map(Duration::from_millis)
@@ -106,8 +107,8 @@ impl SseFramer {
         self.line.is_empty() && !self.has_data
     }
 
-    /// The connection broke: half an event is dropped, and the next bytes are those of a new body. The last event id,
-    /// the wait before a new attempt and an error stay.
+    /// Drops an incomplete event, after the connection broke. The next bytes are those of a new body. The last event
+    /// id, the reconnect delay and an error stay.
     pub fn restart(&mut self) {
         *self = Self {
             limits: self.limits,
@@ -118,7 +119,7 @@ impl SseFramer {
         };
     }
 
-    /// Takes the next bytes of the body and hands out each event they complete.
+    /// Receives the next bytes of the body, and passes on each event that they complete.
     ///
     /// # Errors
     ///
@@ -160,12 +161,12 @@ impl SseFramer {
         Ok(())
     }
 
-    /// Takes the end of the body and hands out a last block that lacks its blank line, or even its line end.
+    /// Ends the body, and passes on a last block that lacks its blank line or its line end.
     ///
-    /// The WHATWG text throws such a block away. Call this only when the body ended as it should: if the connection
-    /// broke, what is left may be half an event.
+    /// The specification discards such a block. Call this only when the body ended regularly: after a broken connection
+    /// the rest may be an incomplete event.
     ///
-    /// The framer then stands at the start of a new body; the last event id and the wait before a new attempt stay.
+    /// The framer is then ready for a new body. The last event id and the reconnect delay stay.
     ///
     /// # Errors
     ///
@@ -189,7 +190,7 @@ impl SseFramer {
         Ok(())
     }
 
-    /// Ends a block: a blank line has come.
+    /// Ends a block, after a blank line.
     fn dispatch<E>(
         &mut self,
         block: &Block<'_>,
@@ -223,7 +224,7 @@ impl SseFramer {
         })
     }
 
-    /// Hands out the text from outside the format.
+    /// Passes on the text from outside the format.
     #[cold]
     fn dispatch_stray<E>(
         &mut self,
@@ -281,7 +282,7 @@ impl SseFramer {
         Ok(())
     }
 
-    /// Reads the line that was cut, now that it is whole.
+    /// Reads the kept line, which is now complete.
     fn read_kept_line(&mut self) -> Result<(), WireError> {
         let mut line = mem::take(&mut self.line);
         let mut block = Block::default();

@@ -1,6 +1,6 @@
-//! The events of one answer: which items are open, what they are called, and how the answer ends.
+//! The events of one answer: its open items, their ids, and the end of the answer.
 //!
-//! A decoder says here what its frames hold. The items are those of every dialect:
+//! A decoder passes the content of its frames to [`AnswerWriter`]. All dialects have the same items:
 //! - text goes on in one message until reasoning or a call comes between; then a new message begins;
 //! - reasoning is a message of its own for each stretch of it;
 //! - calls belong to the message before them, or to a new one if reasoning has come since.
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Returns whether it made none, and there is nothing to store.
+/// Returns whether a count is zero and need not be stored.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
@@ -39,40 +39,40 @@ pub(super) struct AnswerWriter {
     ids: HopIds,
     phase: Phase,
     open: Open,
-    /// The message that text goes on in and that calls belong to.
+    /// The message that receives text and that calls belong to.
     message_id: MessageId,
     messages: usize,
-    /// Whether what comes next begins a new message.
+    /// Whether the next text begins a new message.
     parted: bool,
     reasoning_id: MessageId,
     reasonings: usize,
     calls: Vec<Call>,
-    /// How many media it made.
+    /// The number of media in the answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     media: usize,
-    /// The model, as the provider names it.
+    /// The provider's name of the model.
     pub(super) model: Option<String>,
-    /// The answer, as the provider names it. Traces alone want it: it is not stored.
+    /// The provider's id of the answer, for traces only. It is not stored.
     #[serde(skip)]
     pub(super) response_id: Option<String>,
-    /// The reason why the model stopped, in the provider's word.
+    /// The reason why the model stopped, as the provider states it.
     pub(super) stop_reason: Option<String>,
-    /// What it cost.
+    /// The token usage.
     pub(super) usage: Option<TokenUsage>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Phase {
-    /// Nothing was said.
+    /// Nothing has been emitted.
     Fresh,
-    /// The run goes on.
+    /// The run is active.
     Running,
     /// The run has finished or failed.
     Over,
 }
 
-/// Calls are not counted here: they may stay open beside text.
+/// The open item, if any. Calls are not included, since they may stay open while there is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Open {
@@ -101,18 +101,18 @@ impl AnswerWriter {
         }
     }
 
-    /// Returns whether the run has finished or failed: what comes after is not read.
+    /// Returns whether the run has finished or failed, so that nothing further is read.
     pub(super) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// Returns whether the run has started and goes on.
+    /// Returns whether the run is active.
     #[inline]
     pub(super) fn is_running(&self) -> bool {
         self.phase == Phase::Running
     }
 
-    /// Returns whether the model has said why it stopped, and the run is not finished yet.
+    /// Returns whether the stop reason is known while the run is still active.
     #[inline]
     pub(super) fn has_stopped(&self) -> bool {
         self.is_running() && self.stop_reason.is_some()
@@ -123,7 +123,7 @@ impl AnswerWriter {
         self.open == Open::Reasoning
     }
 
-    /// The run starts, if it has not yet.
+    /// Starts the run, if it has not started.
     pub(super) fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.phase != Phase::Fresh {
             return Ok(());
@@ -139,7 +139,7 @@ impl AnswerWriter {
         )
     }
 
-    /// A piece of the text.
+    /// Emits a delta of text.
     #[inline]
     pub(super) fn text(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
         if delta.is_empty() {
@@ -154,7 +154,7 @@ impl AnswerWriter {
         })
     }
 
-    /// A stretch of text begins; `metadata` is for its message.
+    /// Begins a stretch of text, with metadata for its message.
     pub(super) fn begin_text(
         &mut self,
         metadata: Option<Metadata>,
@@ -191,7 +191,7 @@ impl AnswerWriter {
         Ok(())
     }
 
-    /// A piece of the reasoning.
+    /// Emits a delta of reasoning.
     #[inline]
     pub(super) fn reasoning(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
         if delta.is_empty() {
@@ -206,7 +206,7 @@ impl AnswerWriter {
         })
     }
 
-    /// A stretch of reasoning begins; `metadata` is for its message.
+    /// Begins a stretch of reasoning, with metadata for its message.
     pub(super) fn begin_reasoning(
         &mut self,
         metadata: Option<Metadata>,
@@ -235,7 +235,7 @@ impl AnswerWriter {
         )
     }
 
-    /// The text of the message that is said is this from `from` bytes on, whatever its pieces said. The app is told.
+    /// Replaces the text of the open message from `from` bytes on, and notifies the app.
     pub(super) fn replace_text(
         &mut self,
         from: usize,
@@ -251,7 +251,8 @@ impl AnswerWriter {
         self.open == Open::Text
     }
 
-    /// Something that only this provider says: for the app, not for the conversation.
+    /// Emits a `CUSTOM` event with content that only this provider has. It is for the app and not part of the
+    /// conversation.
     pub(super) fn custom(
         &mut self,
         name: &str,
@@ -269,7 +270,7 @@ impl AnswerWriter {
         )
     }
 
-    /// Something that the model made and that is no text.
+    /// Emits media that the model made.
     pub(super) fn media(
         &mut self,
         part: &ContentPart,
@@ -281,7 +282,7 @@ impl AnswerWriter {
         made_media::show(id, part, sink)
     }
 
-    /// Adds to the metadata of the message that text goes on in, which begins if none has.
+    /// Adds to the metadata of the current message, and begins one if there is none.
     pub(super) fn annotate_message(
         &mut self,
         metadata: Metadata,
@@ -331,7 +332,7 @@ impl AnswerWriter {
         }
     }
 
-    /// Takes note of how the provider names the answer.
+    /// Records the provider's id of the answer.
     pub(super) fn name(&mut self, id: Option<Cow<'_, str>>) {
         if let (None, Some(id)) = (&self.response_id, id) {
             self.response_id = Some(id.into_owned());
@@ -346,7 +347,7 @@ fn with_metadata(metadata: Metadata) -> Box<Common> {
     })
 }
 
-/// Pushes an event that is not a delta.
+/// Emits an event that is not a delta.
 pub(super) fn whole(sink: &mut dyn Sink, event: impl Into<Event>) -> Result<(), Violation> {
     sink.event(EventRef::Whole(&event.into()))
 }

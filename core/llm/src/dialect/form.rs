@@ -1,4 +1,4 @@
-//! The form of an answer in words that its provider takes.
+//! The form of an answer, as the provider takes it.
 
 use super::ResponseFormat;
 use super::gemini::is_third_generation;
@@ -7,7 +7,7 @@ use crate::tool::schema::{Grammar, Rules, Spelling, fit, hold};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Returns whether a form of the answer may be asked for where tools are on offer.
+/// Returns whether a request may have both tools and a form of the answer.
 pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
     match endpoint.dialect {
         // <https://ai.google.dev/gemini-api/docs/structured-output#structured-outputs-with-tools>
@@ -20,10 +20,10 @@ pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// The form in the dialect's words, and what it does not say any more.
+/// Returns the form as the dialect takes it, and a description of what is lost.
 ///
 /// # Errors
-/// Why the dialect has no words for it.
+/// The reason why the dialect cannot express the form.
 pub(super) fn formed(
     dialect: Dialect,
     format: &ResponseFormat,
@@ -69,7 +69,7 @@ pub(super) fn formed(
     }
 }
 
-/// A schema that the model is shown and not held to.
+/// Returns a schema that the model sees but that is not enforced.
 fn loose(schema: &Value) -> Result<Value, String> {
     if let Some(Spelling::Wrapped(_)) = Spelling::of(schema) {
         return Err("its schema is not that of one object".to_owned());

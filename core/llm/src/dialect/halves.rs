@@ -1,9 +1,9 @@
-//! Halves of surrogate pairs on their way through a decoder.
+//! Halves of surrogate pairs within a decoder.
 //!
-//! What cuts a text into pieces by UTF-16 units, as JavaScript does, may cut an emoji in two: one delta ends with
-//! `\ud83d`, the next one begins with `\ude00`. No text in Rust can hold a half. So within a decoder a half is a mark
-//! and a character that says which: it is passed on, kept and put together as any text is. On the way out, halves that
-//! meet are the character that they are of, over two deltas of one message or call too, and any other half is U+FFFD.
+//! A server that cuts text by UTF-16 units, as JavaScript does, may cut an emoji in two: one delta ends with `\ud83d`,
+//! and the next begins with `\ude00`. No Rust string can hold a half. So within a decoder a half is written as a marker
+//! and a character that stands for the half, and is handled like other text. When events leave the decoder, two halves
+//! that meet become their character, also across two deltas of one message or call, and any other half becomes U+FFFD.
 
 use super::Sink;
 use crate::event::{
@@ -12,10 +12,10 @@ use crate::event::{
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A character that is never a part of a text: Unicode keeps it for uses like this.
+/// The marker: a noncharacter, which Unicode reserves for internal use.
 const MARK: char = '\u{ffff}';
 
-/// Where the characters behind the mark begin, one for each half.
+/// The first of the characters behind the marker, one for each half.
 const FIRST: u32 = 0xe000;
 
 const HIGH: std::ops::Range<u16> = 0xd800..0xdc00;
@@ -31,7 +31,7 @@ pub(super) fn is_low(unit: u16) -> bool {
     LOW.contains(&unit)
 }
 
-/// A half as it is written within a decoder; `None` where the unit is none.
+/// Returns a half as it is written within a decoder, or `None` if the unit is not a half.
 pub(super) fn written(unit: u16) -> Option<String> {
     let place = unit.checked_sub(HIGH.start).filter(|_| unit < LOW.end)?;
     let which = char::from_u32(FIRST + u32::from(place))?;
@@ -43,14 +43,14 @@ pub(super) fn are_in(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// The half that stands behind a mark.
+/// Returns the half that the character behind a marker stands for.
 fn unit(which: char) -> Option<u16> {
     let place = u32::from(which).checked_sub(FIRST)?;
     let unit = u16::try_from(place).ok()?.checked_add(HIGH.start)?;
     (unit < LOW.end).then_some(unit)
 }
 
-/// Puts together what fits, behind a first half that came before. Also the first half that the text ends with.
+/// Joins halves in a text that follows a pending first half. Also returns the first half that the text ends with.
 fn joined(before: Option<u16>, text: &str) -> (String, Option<u16>) {
     let mut out = String::with_capacity(text.len());
     let mut high = before;
@@ -80,7 +80,7 @@ fn joined(before: Option<u16>, text: &str) -> (String, Option<u16>) {
     (out, high)
 }
 
-/// A text that nothing is put behind any more.
+/// Joins the halves in a text that is complete.
 pub(super) fn settled(text: &str) -> Cow<'_, str> {
     if !are_in(text) {
         return text.into();
@@ -90,7 +90,7 @@ pub(super) fn settled(text: &str) -> Cow<'_, str> {
     settled.into()
 }
 
-/// The same of any event.
+/// Joins the halves in an event.
 fn settled_event(event: &Event) -> Option<Event> {
     let text = serde_json::to_string(event).ok()?;
     let settled = settled(&text);
@@ -100,7 +100,7 @@ fn settled_event(event: &Event) -> Option<Event> {
     }
 }
 
-/// The first halves that the deltas of a stream ended with.
+/// The pending first halves at the ends of a stream's deltas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Halves(Vec<Half>);
 
@@ -111,7 +111,7 @@ struct Half {
     unit: u16,
 }
 
-/// What a delta is a piece of.
+/// The kind of a delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum DeltaKind {
@@ -139,14 +139,14 @@ impl DeltaKind {
     }
 }
 
-/// Where the events of a stream that has halves go.
+/// A sink that joins halves before it passes events on.
 pub(super) struct Joining<'a> {
     pub(super) halves: &'a mut Halves,
     pub(super) sink: &'a mut dyn Sink,
 }
 
 impl Joining<'_> {
-    /// The stream is over: what still waits for its other half says so.
+    /// Ends the stream, and emits U+FFFD for each half that is still pending.
     pub(super) fn end(&mut self) -> Result<(), Violation> {
         self.flush(|_| true)
     }
@@ -160,7 +160,8 @@ impl Joining<'_> {
         Ok(())
     }
 
-    /// The text of a delta, with what waited for it; `None` where it waits itself.
+    /// Returns the text of a delta with the half that was pending before it; `None` if the delta is only a pending
+    /// half.
     fn delta<'t>(&mut self, kind: DeltaKind, id: &str, delta: &'t str) -> Option<Cow<'t, str>> {
         let waiting = |half: &Half| half.kind == kind && half.id == id;
         let at = self.halves.0.iter().position(waiting);

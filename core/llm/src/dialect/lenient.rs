@@ -1,5 +1,5 @@
-//! Reading a frame with serde: strict about JSON, lenient about shapes. A field that is not of the kind it should be
-//! counts as absent, so that a server's odd extra costs nothing that was said beside it.
+//! Lenient reading of frames with serde: strict about JSON, lenient about types. A field of the wrong type counts as
+//! absent, so that it does not affect the rest of the frame.
 
 use super::mend;
 use crate::Usd;
@@ -10,28 +10,28 @@ use serde_json::{Error, Value};
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// A field of any kind: absent, or as it stands in the frame. `null` counts as absent.
+/// A field of any type: absent, or its JSON in the frame. `null` counts as absent.
 pub(super) type Raw<'a> = Option<&'a RawValue>;
 
-/// Returns whether the field is there and its JSON begins so: `[`, `{` or `"`.
+/// Returns whether the field is present and its JSON begins with this character: `[`, `{` or `"`.
 pub(super) fn starts_with(raw: Raw<'_>, first: char) -> bool {
     raw.is_some_and(|raw| raw.get().starts_with(first))
 }
 
-/// An object, read as a view.
+/// Reads an object into a view.
 pub(super) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
     raw.filter(|_| starts_with(raw, '{'))
         .map(|raw| serde_json::from_str(raw.get()))
         .transpose()
 }
 
-/// The items of an array; none of anything else.
+/// Returns the items of an array, or none for any other type.
 pub(super) fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
     raw.filter(|_| starts_with(raw, '['))
         .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
 }
 
-/// A string, empty or not.
+/// Returns a string, which may be empty.
 pub(super) fn string<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     // The derive borrows only for a field that is literally a `Cow`.
     #[derive(Deserialize)]
@@ -44,16 +44,16 @@ pub(super) fn string<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     Ok(text.map(|text| text.0))
 }
 
-/// A string that is not empty.
+/// Returns a string that is not empty.
 pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     Ok(string(raw)?.filter(|text| !text.is_empty()))
 }
 
-/// A string that is not empty, and how it stands in the frame.
+/// A string that is not empty, with its JSON in the frame.
 #[derive(Debug)]
 pub(super) struct Spelled<'a> {
     text: Cow<'a, str>,
-    /// With its quotes and escapes.
+    /// The JSON, with its quotes and escapes.
     pub(super) raw: &'a RawValue,
 }
 
@@ -65,18 +65,18 @@ impl Deref for Spelled<'_> {
     }
 }
 
-/// As [`text`], with how it stands in the frame.
+/// Returns a string that is not empty, with its JSON in the frame.
 pub(super) fn spelled<'a>(raw: Raw<'a>) -> Result<Option<Spelled<'a>>, Error> {
     let text = text(raw)?;
     Ok(text.zip(raw).map(|(text, raw)| Spelled { text, raw }))
 }
 
-/// Returns whether it is `true`.
+/// Returns whether the field is `true`.
 pub(super) fn is_true(raw: Raw<'_>) -> bool {
     raw.is_some_and(|raw| raw.get() == "true")
 }
 
-/// A call's arguments: JSON as a string; a server may send the JSON itself.
+/// Returns a call's arguments, which a server may send as a string or as JSON.
 pub(super) fn arguments<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     match raw {
         Some(raw) if !raw.get().starts_with('"') => Ok(Some(json_text(raw))),
@@ -84,16 +84,15 @@ pub(super) fn arguments<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error>
     }
 }
 
-/// JSON as it stands in the frame, which is handed on as a text: mended, since not all of it has been read.
+/// Returns the JSON in the frame as text, repaired, since not all of it has been parsed.
 pub(super) fn json_text(raw: &RawValue) -> Cow<'_, str> {
     mend::settled(raw.get().as_bytes()).map_or(raw.get().into(), Cow::Owned)
 }
 
-/// An index: a whole number, in any of the ways in which JSON has one (`0`, `0.0`, `1e0`), or in a string. Where it is
-/// absent there is none.
+/// Returns an index: an integer in any JSON notation (`0`, `0.0`, `1e0`) or in a string; `None` if the field is absent.
 ///
 /// # Errors
-/// It is something else: what it is the index of cannot be placed.
+/// The field is not an integer, so its item cannot be placed.
 pub(super) fn index(raw: Raw<'_>) -> Result<Option<u64>, Error> {
     let Some(raw) = raw else {
         return Ok(None);
@@ -109,21 +108,22 @@ pub(super) fn index(raw: Raw<'_>) -> Result<Option<u64>, Error> {
     }
 }
 
-/// Numbers from here on cannot be held exactly by every peer.
+/// The first integer that not every JSON implementation can represent exactly.
 pub(super) const COUNT_LIMIT: u64 = 1 << 53;
 
-/// A count of tokens as it stands in the frame.
+/// Returns a token count.
 pub(super) fn token_count(raw: Raw<'_>) -> Option<u64> {
     count(&serde_json::from_str(raw?.get()).ok()?)
 }
 
-/// A count of tokens, also where it is written as `12.0`. What an AG-UI event cannot hold, 2^53 and more, is no count.
+/// Returns a token count, which may be written as `12.0`. Counts of 2^53 and more, which an AG-UI event cannot hold,
+/// are ignored.
 pub(super) fn count(value: &Value) -> Option<u64> {
     let count = value.as_u64().or_else(|| whole(value.as_f64()?))?;
     (count < COUNT_LIMIT).then_some(count)
 }
 
-/// An amount of US dollars.
+/// Returns an amount of US dollars.
 pub(super) fn dollars(value: &Value) -> Option<Usd> {
     Usd::from_dollars(value.as_f64()?).ok()
 }

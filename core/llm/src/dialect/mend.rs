@@ -1,4 +1,4 @@
-//! A frame that is not JSON by the letter, made so: what gateways and servers in JavaScript and Python write.
+//! Repairs frames that are not valid JSON, with mistakes that gateways and servers in JavaScript and Python make.
 //!
 //! - `NaN`, `Infinity` and `-Infinity` become null;
 //! - of a key that comes twice in an object, the last one stays;
@@ -9,13 +9,13 @@ use super::halves;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The deepest nesting that is mended.
-const DEEPEST: usize = 512;
+/// The maximum nesting of a frame that is repaired.
+const MAX_DEPTH: usize = 512;
 
-/// The words that are no JSON and mean no number.
+/// Words for non-numbers that are not JSON.
 const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
 
-/// The frame as JSON; `None` where nothing of this is wrong with it.
+/// Returns the frame as valid JSON, or `None` if it has none of these mistakes.
 #[cold]
 pub(super) fn mend(frame: &[u8]) -> Option<String> {
     let mut mender = Mender {
@@ -31,7 +31,7 @@ pub(super) fn mend(frame: &[u8]) -> Option<String> {
         .filter(|_| mender.is_mended)
 }
 
-/// The same for what is read as it is, by nobody who puts halves together.
+/// Repairs text whose halves of surrogate pairs are not joined later.
 pub(crate) fn settled(text: &[u8]) -> Option<String> {
     mend(text).map(|mended| halves::settled(&mended).into_owned())
 }
@@ -44,13 +44,13 @@ struct Mender<'a> {
     is_mended: bool,
 }
 
-/// An object or array that has begun.
+/// An open object or array.
 enum Open {
     Array,
     Object {
-        /// Where its members are in what was written.
+        /// The positions of the members in the output.
         members: Vec<Member>,
-        /// The one that comes.
+        /// The next member.
         next: Member,
     },
 }
@@ -94,14 +94,14 @@ impl Mender<'_> {
                 b'N' | b'I' | b'-' => self.word()?,
                 _ => self.copy(1)?,
             }
-            if self.open.len() > DEEPEST {
+            if self.open.len() > MAX_DEPTH {
                 return None;
             }
         }
         Some(())
     }
 
-    /// Writes so many bytes as they are.
+    /// Copies bytes unchanged.
     fn copy(&mut self, count: usize) -> Option<()> {
         let end = self.at.checked_add(count)?;
         self.out.extend_from_slice(self.frame.get(self.at..end)?);
@@ -125,7 +125,7 @@ impl Mender<'_> {
         }
     }
 
-    /// Of the members of the object that ends here, the last one with each key stays.
+    /// Removes all but the last member with each key from the object that ends here.
     fn keep_last(&mut self, members: &[Member]) {
         let mut known = BTreeSet::new();
         let mut kept: Vec<_> = members
@@ -195,7 +195,7 @@ fn is_low(escape: Option<&[u8]>) -> bool {
     escape.and_then(code_unit).is_some_and(halves::is_low)
 }
 
-/// Returns what `\uXXXX`, which the text begins with, names.
+/// Returns the code unit of the `\uXXXX` that the text begins with.
 fn code_unit(text: &[u8]) -> Option<u16> {
     let digits = text.strip_prefix(b"\\u")?.get(..4)?;
     digits.iter().try_fold(0, |unit, digit| {
@@ -229,7 +229,7 @@ mod tests {
         ] {
             assert_eq!(mended(frame), None, "{frame}");
         }
-        assert_eq!(mended(&format!("{}NaN", "[".repeat(DEEPEST + 1))), None);
+        assert_eq!(mended(&format!("{}NaN", "[".repeat(MAX_DEPTH + 1))), None);
         assert_eq!(mend(b"[NaN,\"\xff\"]"), None);
     }
 

@@ -48,8 +48,8 @@ pub use request::{
 // An endpoint and its parts belong to `provider`. A request is built from them, so they are also available here.
 #[doc(no_inline)]
 pub use crate::provider::{
-    AgUiEncoding, AgUiOptions, Dialect, Endpoint, Quirks, ReasoningEffort, ReasoningReturn,
-    Resumption, Secret, UserField,
+    AgUiEncoding, AgUiOptions, Dialect, EffortField, Endpoint, Media, Quirks, ReasoningEffort,
+    ReasoningReturn, Resumption, Secret, UserField,
 };
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.

@@ -1,4 +1,4 @@
-//! What a request offers the model: the tools and the form of the answer, as the endpoint takes them.
+//! The offer of a request: the tools and the form of the answer, as the endpoint takes them.
 
 use super::encoding::{names, own_tools};
 use super::form::{OPENAI, formed, said, takes_format_beside_tools};
@@ -18,13 +18,13 @@ pub struct Offer {
     pub(crate) tools: Vec<ToolDefinition>,
     /// The settings, with a form of the answer that the endpoint takes.
     pub(crate) settings: GenerationSettings,
-    /// What the model is told of the form of its answer, where the endpoint takes none.
+    /// The description of the answer's form for the model, if the endpoint takes no form.
     pub(crate) wish: Option<String>,
-    /// The tool whose arguments are the typed answer, if that is how it is asked for.
+    /// The final tool, whose arguments are the typed answer, if the answer is requested in this way.
     pub final_tool: Option<String>,
     /// Warnings for the app about what was left out or loosened.
     pub warnings: Vec<String>,
-    /// Of the tools whose arguments the model writes otherwise than they are.
+    /// The spellings of tools whose arguments the model writes in another form.
     spellings: BTreeMap<String, Spelling>,
     rules: Option<Rules>,
 }
@@ -79,8 +79,8 @@ impl Offer {
         offer
     }
 
-    /// The same for a hop in which the model is to call nothing, of the provider's own tools either; but for the final
-    /// tool, without which it could not answer.
+    /// Returns the offer for a hop in which the model must not call tools, including the provider's own. The final tool
+    /// stays, because the model needs it to answer.
     pub fn without_tools(&self, dialect: Dialect) -> Self {
         let mut offer = self.clone();
         let is_final = |tool: &ToolDefinition| Some(&tool.name) == self.final_tool.as_ref();
@@ -151,7 +151,7 @@ impl Offer {
         self.tools.push(fitting);
     }
 
-    /// The history with the calls as the model is to write them now, whoever wrote them.
+    /// Returns the history with the arguments of all calls in the form that this endpoint's model writes.
     pub(crate) fn spell<'a>(&self, messages: Cow<'a, [Message]>) -> Cow<'a, [Message]> {
         if self.spellings.is_empty() {
             return messages;
@@ -177,7 +177,7 @@ impl Offer {
         messages
     }
 
-    /// The arguments as the model is to write them, if they are not.
+    /// Returns the arguments in the form that the model writes, if it differs.
     fn spelled(&self, name: &str, raw: &str) -> Option<String> {
         let spelling = self.spellings.get(name)?;
         let value = parse_arguments(raw).ok()?;
@@ -194,7 +194,7 @@ impl Offer {
         (spelled != value).then(|| spelled.to_string())
     }
 
-    /// Gives the answer a form that the endpoint takes: as it is, with a schema that it takes, or in words.
+    /// Expresses the answer's form as the endpoint takes it: unchanged, with a fitted schema, or in words.
     fn form_answer(&mut self, endpoint: &Endpoint) {
         let provider = &endpoint.provider;
         let format = &self.settings.response_format;
@@ -232,10 +232,10 @@ impl Offer {
     }
 }
 
-/// Checks whether the tool can be offered beside those that the app asks for in the provider's own words.
+/// Checks whether the tool can be offered together with those in the app's own `tools` field.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason why the tool cannot be offered.
 pub(super) fn stands_beside(
     tool: &ToolDefinition,
     own: &[Value],
@@ -265,7 +265,7 @@ fn is_told_of_users(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// Returns what the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.
+/// Returns the rules of the dialect's providers for a tool's schema. An AG-UI agent takes any schema.
 fn rules(dialect: Dialect) -> Option<Rules> {
     let rules = Rules::default();
     match dialect {

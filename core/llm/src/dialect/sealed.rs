@@ -1,5 +1,6 @@
-//! What a provider wants back unchanged (a signature, encrypted reasoning), with whose it is: the form that AG-UI's
-//! `encryptedValue` has in Stepwell, so that no provider is ever sent another's.
+//! Sealed values: data that a provider wants back unchanged (a signature, encrypted reasoning), together with the
+//! provider's name. AG-UI's `encryptedValue` has this form in Stepwell, so that no provider is sent another provider's
+//! data.
 
 use crate::provider::Dialect;
 use serde::de::IgnoredAny;
@@ -23,7 +24,7 @@ struct Sealed<'a> {
     value: &'a RawValue,
 }
 
-/// Marks a value as one of `provider`'s, of the API that speaks `dialect`.
+/// Seals a value for `provider` and its API with this dialect.
 pub(super) fn seal<T: Serialize + ?Sized>(provider: &str, dialect: Dialect, value: &T) -> String {
     // Strings, maps with string keys and finite numbers cannot fail.
     serde_json::to_string(&Sealing {
@@ -34,7 +35,7 @@ pub(super) fn seal<T: Serialize + ?Sized>(provider: &str, dialect: Dialect, valu
     .unwrap_or_default()
 }
 
-/// The value, if it is this provider's own and of this dialect's shape.
+/// Opens a sealed value, if it belongs to this provider and dialect.
 pub(super) fn open<'a, T: Deserialize<'a>>(
     sealed: Option<&'a str>,
     provider: &str,
@@ -47,7 +48,7 @@ pub(super) fn open<'a, T: Deserialize<'a>>(
         .flatten()
 }
 
-/// Returns whether something is sealed, and not by this provider.
+/// Returns whether a value is sealed for another provider.
 pub(super) fn is_foreign(sealed: Option<&str>, provider: &str, dialect: Dialect) -> bool {
     sealed.is_some() && open::<IgnoredAny>(sealed, provider, dialect).is_none()
 }

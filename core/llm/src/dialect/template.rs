@@ -1,11 +1,11 @@
-//! Frames that repeat. The frames of a stream differ in little but the text that they bring, so of a frame that was
-//! read once is kept what stands around the text, byte for byte: a template. A frame that fits it is read by comparing,
-//! and by looking at the text alone. All others are the [`FrameReader`]'s, which reads with serde and alone decides
-//! what a frame means.
+//! Templates of repeated frames. The frames of a stream differ in little but their text. So the bytes around the text
+//! of a frame that was read once are kept as a template. A frame that fits a template is read by comparing those bytes
+//! and reading only the text. All other frames are read by the [`FrameReader`] with serde, which alone decides what a
+//! frame means.
 //!
-//! That is sound because what a reader says of a frame is a function of its name and its bytes: with the same bytes
-//! around it, any other string in the text's place is the same piece with another text. What depends on the state of
-//! the answer besides, the reader looks up when it [says](FrameReader::piece) the piece.
+//! This is sound because the meaning of a frame is a function of its name and its bytes: with the same bytes around it,
+//! any other string instead of the text is the same delta with another text. Everything that depends on the state of
+//! the answer is looked up when the reader [emits](FrameReader::piece) the delta.
 
 mod scan;
 mod text;
@@ -20,17 +20,19 @@ use scan::Scan;
 use serde::{Deserialize, Serialize};
 use text::RawText;
 
-/// The most templates of a stream: a text, its reasoning, and some calls whose arguments come side by side.
-const MOST: usize = 8;
+/// The maximum number of templates of a stream: enough for text, reasoning, and some calls whose arguments are
+/// interleaved.
+const MAX_TEMPLATES: usize = 8;
 
-/// The most that is kept of a frame, in bytes: what stands around its text.
-const LONGEST: usize = 1024;
+/// The maximum number of bytes around the text of a frame that a template keeps.
+const MAX_TEMPLATE_BYTES: usize = 1024;
 
-/// So many frames in a row may fit nothing before it is taken that the stream does not repeat itself. From then on one
-/// frame in so many is kept, and for no longer than the next: the stream may change its ways.
-const PATIENCE: u32 = 64;
+/// The number of frames in a row that may fit no template before the stream counts as one that does not repeat itself.
+/// From then on only one frame in this many becomes a template, until the next one does, in case the stream begins to
+/// repeat itself.
+const MAX_MISSES: u32 = 64;
 
-/// The most counts that a frame has beside its text.
+/// The maximum number of token counts in a frame with text.
 pub(super) const COUNTS: usize = 5;
 
 /// The warning about lines that are neither fields nor an error.
@@ -38,18 +40,17 @@ const STRAY: &str = "the body has lines that are no server-sent events; they wer
 
 /// Reads any frame of a dialect.
 pub(super) trait FrameReader {
-    /// What a text may be a piece of.
+    /// The kinds of deltas of the dialect.
     type DeltaKind;
 
-    /// Whether an empty frame says nothing. It is a fault of an AG-UI agent.
+    /// Whether empty frames are ignored. For an AG-UI agent they are an error.
     const PASSES_EMPTY: bool = true;
 
-    /// Returns whether a piece may be said as things are: the run has started and goes on, and the last frame left
-    /// nothing over.
+    /// Returns whether a delta may be emitted now: the run is active, and nothing of the last frame is pending.
     fn takes_pieces(&self) -> bool;
 
-    /// Says the piece that a frame brings, exactly as [`frame`](Self::frame) would. `false` where nothing was said,
-    /// since more than the piece has to be looked at.
+    /// Emits the delta of a frame, exactly as [`frame`](Self::frame) would. Returns `false` without emitting anything
+    /// if the whole frame must be read.
     ///
     /// # Errors
     /// As for [`Decode::frame`].
@@ -59,11 +60,11 @@ pub(super) trait FrameReader {
         sink: &mut dyn Sink,
     ) -> Result<bool, DecodeError>;
 
-    /// Returns whether the answer is over: what comes behind it is not read. An AG-UI agent's is for the order check to
-    /// judge.
+    /// Returns whether the answer is over, so that no further frame is read. For an AG-UI agent the order check decides
+    /// instead.
     fn is_over(&self) -> bool;
 
-    /// The stream reports an error, or breaks off with one.
+    /// Emits an error that the stream reports or breaks off with.
     ///
     /// # Errors
     /// As for [`Decode::frame`].
@@ -71,13 +72,13 @@ pub(super) trait FrameReader {
         Ok(whole(sink, error.into_event(None, None))?)
     }
 
-    /// Reads the data of a frame that is named `error`, in a format that reports errors so; else it is a frame like any
-    /// other.
+    /// Reads the data of a frame named `error`, in formats that report errors this way. In other formats such a frame
+    /// is read like any other.
     fn error(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
         None
     }
 
-    /// Reads a frame, and shows it to `templates` if it is one piece and nothing besides.
+    /// Reads a frame, and adds it to `templates` if it contains one delta and nothing else.
     ///
     /// # Errors
     /// As for [`Decode::frame`].
@@ -116,8 +117,8 @@ pub(super) trait FrameReader {
     }
 }
 
-/// A dialect's reader, and the templates of its stream, which are no part of its state: a frame reads the same with and
-/// without them.
+/// A dialect's reader with the templates of its stream. The templates are not part of the state, since a frame is read
+/// the same with and without them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(
     transparent,
@@ -139,7 +140,7 @@ impl<R: FrameReader> Templated<R> {
 }
 
 impl<R: FrameReader> Templated<R> {
-    /// Lines from outside the format: an error ends the stream, anything else is left out.
+    /// Reads lines from outside the format. An error ends the stream; anything else is left out.
     #[cold]
     fn stray(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
         if self.reader.is_over() {
@@ -211,31 +212,31 @@ impl<R: FrameReader> Decode for Templated<R> {
     }
 }
 
-/// What a frame that fits brings.
+/// The content of a frame that fits a template.
 #[derive(Debug)]
 pub(super) struct Fit<'a, K> {
-    /// What it is a piece of.
+    /// The kind of delta.
     pub(super) kind: &'a K,
     /// The text, which is not empty.
     pub(super) text: &'a str,
-    /// The counts beside it, each at the place that its [`Gap`] names; nothing else there means anything.
+    /// The token counts, each at the index that its [`Gap`] names. Other elements are meaningless.
     pub(super) counts: &'a [u64; COUNTS],
 }
 
-/// The templates of a stream: each with what the text of its frames is a piece of.
+/// The templates of a stream, each with the kind of delta of its frames.
 #[derive(Debug)]
 pub(super) struct Templates<K> {
     known: Vec<Template<K>>,
-    /// The one that was used last.
+    /// The template that was used last.
     last: usize,
-    /// Where the next one goes once there is no more room.
+    /// The template to replace next, once there is no more room.
     oldest: usize,
-    /// How many frames in a row fitted none.
+    /// The number of frames in a row that fitted no template.
     missed: u32,
-    /// Whether the last frame fitted one.
+    /// Whether the last frame fitted a template.
     fitted: bool,
     counts: [u64; COUNTS],
-    /// Where text that holds escapes is unescaped; only its room is kept.
+    /// The buffer in which text with escapes is unescaped.
     scratch: String,
 }
 
@@ -252,32 +253,32 @@ struct Template<K> {
     next: usize,
 }
 
-/// What changes from frame to frame.
+/// The parts of a frame that differ from frame to frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
     /// The text, a string.
     Text,
-    /// A value that the reader passes over. Of strings and numbers there may be any other.
+    /// A value that the reader ignores. It may be any other string or number.
     Passed,
-    /// A count of tokens, and where it goes in [`Fit::counts`].
+    /// A token count, with its index in [`Fit::counts`].
     Count(usize),
 }
 
-/// What stands in a gap.
+/// The content of a gap.
 #[derive(Clone, Copy, Debug)]
 enum Filling {
     /// The text, and the quote behind it.
     Text,
-    /// A string that says nothing, and the quote behind it.
+    /// A string that is ignored, and the quote behind it.
     String,
-    /// A number that says nothing.
+    /// A number that is ignored.
     Number,
-    /// A count, by its place.
+    /// A token count, with its index.
     Count(usize),
 }
 
 impl<K> Templates<K> {
-    /// Returns what a frame brings, if it fits a template.
+    /// Returns the content of a frame, if the frame fits a template.
     #[inline]
     fn find<'a>(&'a mut self, frame: Frame<'a>) -> Option<Fit<'a, K>> {
         self.fitted = false;
@@ -300,8 +301,8 @@ impl<K> Templates<K> {
         })
     }
 
-    /// Keeps a frame, which is one piece of `kind` and nothing besides. `gaps` are the values that another frame may
-    /// have others of, as they stand in this one; the text is among them.
+    /// Makes a template of a frame that contains one delta of `kind` and nothing else. `gaps` are the values in this
+    /// frame that may differ in another, including the text.
     pub(super) fn learn<'a>(
         &mut self,
         frame: Frame<'_>,
@@ -313,11 +314,11 @@ impl<K> Templates<K> {
             return;
         }
         self.missed = self.missed.saturating_add(1);
-        if self.missed > PATIENCE {
+        if self.missed > MAX_MISSES {
             self.known.clear();
             self.last = 0;
             self.oldest = 0;
-            if !self.missed.is_multiple_of(PATIENCE) {
+            if !self.missed.is_multiple_of(MAX_MISSES) {
                 return;
             }
         }
@@ -325,12 +326,12 @@ impl<K> Templates<K> {
         let Some(template) = Template::new(frame, gaps, kind, next) else {
             return;
         };
-        if next < MOST {
+        if next < MAX_TEMPLATES {
             self.known.push(template);
             self.use_next(next);
         } else {
             let at = self.oldest;
-            self.oldest = (at + 1) % MOST;
+            self.oldest = (at + 1) % MAX_TEMPLATES;
             self.known[at] = Template {
                 next: at,
                 ..template
@@ -410,7 +411,7 @@ impl<K> Template<K> {
         let data = without_end(data)?;
         let open = places.iter().map(|(start, end, _)| end - start).sum();
         let kept = data.len().checked_sub(open)?;
-        if event.len() + kept > LONGEST {
+        if event.len() + kept > MAX_TEMPLATE_BYTES {
             return None;
         }
         let mut template = Self {

@@ -1,35 +1,34 @@
-//! What the pieces of a text add up to, without the text: enough to hold it against the whole that a provider sends in
-//! the end.
+//! A digest of a text's deltas, to compare them with the complete text that a provider sends at the end.
 
 use super::halves;
 use serde::{Deserialize, Serialize};
 
-/// A text that came in pieces, by its length in bytes and a digest that does not hang on where it was cut.
+/// The length in bytes and a digest of a text. The digest does not depend on where the text was cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TextDigest {
     bytes: usize,
     digest: u64,
-    /// Whether a piece ended within a character, so that the pieces are not what the whole will be.
+    /// Whether a delta ended within a character, so that the deltas differ from the complete text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
 }
 
-/// What a whole text is to what its pieces said.
+/// The relation of a complete text to its deltas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole<'a> {
-    /// The same.
+    /// The texts are equal.
     Same,
-    /// It begins with what was said, and goes on with this.
+    /// The complete text begins with the deltas, and continues with this.
     Longer(&'a str),
-    /// Another text.
+    /// The texts differ.
     Other,
 }
 
-/// Odd, so that no digit is lost by multiplying. The digest is read back by the machine that made it or by another of
-/// its kind, and holds against chance, not against a provider that deceives itself.
+/// The factor is odd, so that multiplication loses no bits. The digest detects accidental differences; it is not meant
+/// to resist an attacker.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Its powers, for the bytes of a word at once.
+/// The powers of the factor, for the bytes of a word at once.
 const POWERS: [u64; 8] = {
     let mut powers = [1_u64; 8];
     let mut at = 7;
@@ -41,12 +40,12 @@ const POWERS: [u64; 8] = {
 };
 
 impl TextDigest {
-    /// Returns whether nothing was said.
+    /// Returns whether the text is empty.
     pub(super) fn is_nothing(self) -> bool {
         self.bytes == 0
     }
 
-    /// Takes note of a piece.
+    /// Adds a delta.
     #[inline]
     pub(super) fn add(&mut self, piece: &str) {
         self.is_cut |= halves::are_in(piece);
@@ -68,7 +67,7 @@ impl TextDigest {
         }
     }
 
-    /// Holds a whole text against what was said.
+    /// Compares a complete text with the deltas.
     pub(super) fn against(self, whole: &str) -> Whole<'_> {
         if self.is_cut {
             return Whole::Same;

@@ -1,4 +1,4 @@
-//! How a request asks for a typed answer: by the provider's own schemas, by a final tool, or in words.
+//! Typed answers in requests: by the provider's own schemas, by a final tool, or in words.
 
 use super::encoding::{names, own_tools};
 use super::form::{formed, takes_format_beside_tools};
@@ -8,11 +8,11 @@ use crate::event::ToolDefinition;
 use crate::provider::{Dialect, Endpoint, ReasoningEffort};
 use crate::tool::{OutputMode, OutputType};
 
-/// What the final tool is called, if the app has no tool of that name.
+/// The name of the final tool, if the app has no tool of that name.
 const FINAL_TOOL: &str = "final_result";
 
 impl Offer {
-    /// Asks for an answer of this type, as it wants or as the endpoint can.
+    /// Requests an answer of this type, in its mode or the best that the endpoint supports.
     pub(super) fn ask_for(&mut self, output: &OutputType, endpoint: &Endpoint) {
         if self.settings.response_format != ResponseFormat::Text {
             self.settings.response_format = ResponseFormat::Text;
@@ -137,8 +137,8 @@ impl Offer {
     }
 }
 
-/// Returns whether a plain typed answer is asked for by the provider's own schemas, without tools and beside them; else
-/// it is by a final tool.
+/// Returns whether a plain typed answer is requested by the provider's own schemas, without and with tools. If not, it
+/// is requested by a final tool.
 pub(crate) fn asks_natively(endpoint: &Endpoint) -> [bool; 2] {
     let schema = serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}},
         "required": ["a"], "additionalProperties": false});

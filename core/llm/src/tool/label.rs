@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The maximum number of characters in a label.
-pub(super) const LONGEST: usize = 120;
+pub(super) const MAX_CHARS: usize = 120;
 
 type LabelOf = dyn Fn(&Value) -> Option<String> + Send + Sync;
 
@@ -29,7 +29,7 @@ impl ToolLabel {
     #[must_use]
     pub fn of(&self, arguments: &Value) -> Option<String> {
         let label = self.0.as_ref()?(arguments)?;
-        Some(one_line(&label, LONGEST)).filter(|label| !label.is_empty())
+        Some(one_line(&label, MAX_CHARS)).filter(|label| !label.is_empty())
     }
 }
 

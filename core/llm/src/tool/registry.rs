@@ -1,5 +1,5 @@
 use super::arguments::{Arguments, Rejection, parse_arguments};
-use super::label::{LONGEST, ToolLabel, one_line};
+use super::label::{MAX_CHARS, ToolLabel, one_line};
 use super::schema::{Check, CheckSteps, SchemaFault, Spelling, Weight};
 use crate::event::ToolDefinition;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -311,7 +311,7 @@ impl ToolRegistry {
     #[must_use]
     pub fn label(&self, name: &str, raw: &str) -> String {
         let label = self.own_label(name, raw);
-        label.unwrap_or_else(|| one_line(name, LONGEST))
+        label.unwrap_or_else(|| one_line(name, MAX_CHARS))
     }
 
     /// Returns the tool's label for these arguments, if it has one.

@@ -16,10 +16,10 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    const MOST: usize = 16;
+    const MAX_TEXTS: usize = 16;
 
     pub(super) fn push(&mut self, text: impl Into<String>) {
-        if self.texts.len() < Self::MOST {
+        if self.texts.len() < Self::MAX_TEXTS {
             self.texts.push(text.into());
         } else {
             self.more += 1;

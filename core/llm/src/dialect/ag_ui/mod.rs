@@ -1,7 +1,7 @@
-//! AG-UI itself: the decoder has nothing to translate between vocabularies, and much to see to.
+//! AG-UI itself. The decoder translates no vocabulary, but handles older versions, unknown content and chunks.
 //!
-//! The way of an event: [`compatibility`] (from before 1.0), [`enforcement`] (unknown things), the model (malformed
-//! things), [`chunks`]. A plain delta takes the short way, [`delta`].
+//! An event passes through [`compatibility`] (versions before 1.0), [`enforcement`] (unknown content), the event model
+//! (malformed content) and [`chunks`]. A plain delta takes a shorter path, [`delta`].
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 

@@ -1,4 +1,4 @@
-//! The calls of an answer: each begins, brings its arguments, and ends.
+//! The calls of an answer.
 
 use super::super::{AnswerLimit, DecodeError, Sink};
 use super::call::Call;
@@ -7,10 +7,10 @@ use crate::event::{EventRef, REPLACED, ToolCallEnd, ToolCallResult, ToolCallStar
 use crate::{MessageId, ToolCallId};
 use serde_json::json;
 
-/// The most calls of one answer, in every dialect.
+/// The maximum number of calls in one answer, in every dialect.
 const MOST_CALLS: u32 = 1024;
 
-/// Makes sure that an answer may have so many calls.
+/// Checks that an answer may have this many calls.
 pub(in super::super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
     if count <= MOST_CALLS as usize {
         return Ok(());
@@ -19,13 +19,14 @@ pub(in super::super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
 }
 
 impl AnswerWriter {
-    /// Checks whether so many more calls may begin: for frames with several, which must give all their events or none.
+    /// Checks that this many more calls may begin, for frames with several calls, which must emit all their events or
+    /// none.
     pub(in super::super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
         Ok(check_calls(self.calls.len().saturating_add(more))?)
     }
 
-    /// A call begins: its slot. Its id is the provider's, or a made one where there is none or where another call of
-    /// this answer has it.
+    /// Begins a call and returns its slot. The call has the provider's id, or a generated one if the provider gave none
+    /// or gave one that another call of this answer has.
     pub(in super::super) fn begin_call(
         &mut self,
         given: Option<&str>,
@@ -64,7 +65,7 @@ impl AnswerWriter {
             .unwrap_or_default()
     }
 
-    /// A piece of a call's arguments.
+    /// Emits a delta of a call's arguments.
     #[inline]
     pub(in super::super) fn arguments(
         &self,
@@ -81,7 +82,7 @@ impl AnswerWriter {
         }
     }
 
-    /// The arguments of a call are these, whatever its pieces said. The app is told.
+    /// Replaces the arguments of a call, and notifies the app.
     pub(in super::super) fn replace_arguments(
         &mut self,
         slot: usize,
@@ -95,7 +96,7 @@ impl AnswerWriter {
         self.custom(REPLACED, value, sink)
     }
 
-    /// A call is whole.
+    /// Ends a call.
     pub(in super::super) fn end_call(
         &mut self,
         slot: usize,
@@ -115,18 +116,17 @@ impl AnswerWriter {
         )
     }
 
-    /// Returns whether the provider gives `reason` as why the model stopped, which means that it asked for tools, and
-    /// no call came.
+    /// Returns whether the stop reason is `reason`, which means that the model called tools, although there is no call.
     pub(in super::super) fn lacks_calls(&self, reason: &str) -> bool {
         self.calls.is_empty() && self.stop_reason.as_deref() == Some(reason)
     }
 
-    /// Returns how many calls there are.
+    /// Returns the number of calls.
     pub(in super::super) fn calls(&self) -> usize {
         self.calls.len()
     }
 
-    /// A call is not to be run: what the model is told instead.
+    /// Emits a result for a call that must not be run.
     pub(in super::super) fn answer_call(
         &self,
         slot: usize,
@@ -148,7 +148,7 @@ impl AnswerWriter {
         )
     }
 
-    /// Returns whether what has come of a call's arguments is whole.
+    /// Returns whether a call's arguments so far are complete.
     pub(in super::super) fn is_whole(&self, slot: usize, sink: &dyn Sink) -> bool {
         self.calls
             .get(slot)

@@ -1,15 +1,15 @@
-//! How an answer ends: finished or failed, why, and what it cost.
+//! The end of an answer: its reason and its usage.
 
 use super::super::Sink;
 use super::super::error::{ApiErrorKind, StreamError};
 use super::{AnswerWriter, Phase, whole, with_metadata};
 use crate::event::{Common, Metadata, RunFinished, TokenUsage, Violation};
 
-/// What is said of an answer that ends without a reason.
+/// The warning about an answer that ends without a reason.
 pub(in super::super) const NO_STOP_REASON: &str =
     "the answer ends without a word on why it stopped: it may have been cut off";
 
-/// The failure of an answer that ends because the model asked for tools, and has no call.
+/// Returns the failure of an answer whose stop reason is tool calls, but that has no call.
 pub(in super::super) fn no_call() -> StreamError {
     StreamError::of_kind(
         ApiErrorKind::UnreadableOutput,
@@ -18,7 +18,7 @@ pub(in super::super) fn no_call() -> StreamError {
     )
 }
 
-/// The failure of a stream that ends without an answer and without a word on why.
+/// Returns the failure of a stream that ends without an answer and without a reason.
 pub(in super::super) fn no_answer() -> StreamError {
     StreamError::of_kind(
         ApiErrorKind::Unavailable,
@@ -37,7 +37,7 @@ impl AnswerWriter {
         }
     }
 
-    /// The provider is done: closes what is open and finishes the run.
+    /// Closes what is open, and finishes the run.
     pub(in super::super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         self.start(sink)?;
         self.close(sink)?;
@@ -55,7 +55,7 @@ impl AnswerWriter {
         whole(sink, finished)
     }
 
-    /// The provider reports that it failed. Nothing is closed: what is open was cut off.
+    /// Fails the run. Open items are not closed, since they were cut off.
     pub(in super::super) fn fail(
         &mut self,
         error: StreamError,

@@ -1,4 +1,4 @@
-//! What the provider wants back with a part of the answer: as an event, marked with who may read it.
+//! Data that the provider wants back with a part of the answer, emitted as an event and marked with the provider.
 
 use super::super::{Sink, sealed};
 use super::{AnswerWriter, whole};
@@ -22,7 +22,7 @@ impl AnswerWriter {
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
     }
 
-    /// The last stretch of reasoning, for [`seal_reasoning_at`](Self::seal_reasoning_at).
+    /// Returns the last stretch of reasoning, for [`seal_reasoning_at`](Self::seal_reasoning_at).
     pub(in super::super) fn last_reasoning(&self) -> Option<usize> {
         self.reasonings.checked_sub(1)
     }

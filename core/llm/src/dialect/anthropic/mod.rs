@@ -3,7 +3,7 @@
 //! Source: <https://platform.claude.com/docs/en/api/messages>, and for the stream
 //! <https://platform.claude.com/docs/en/build-with-claude/streaming>.
 //!
-//! What becomes of a stream:
+//! The mapping of a stream to events:
 //! - text blocks are the text of one assistant message, until reasoning or a call comes between;
 //! - a thinking block is a reasoning message, its signature that message's encrypted value. A redacted one has no text;
 //! - a `tool_use` block is a call. Who called, where that was not the model itself, is the call's encrypted value;

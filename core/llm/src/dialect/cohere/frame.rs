@@ -158,6 +158,40 @@ struct WireTokens<'a> {
     reasoning_tokens: Raw<'a>,
 }
 
+/// The fields of a call in a frame.
+#[derive(Default)]
+struct CallFields<'a> {
+    id: Raw<'a>,
+    name: Raw<'a>,
+    arguments: Raw<'a>,
+}
+
+impl<'a> CallFields<'a> {
+    fn read(tool_calls: Raw<'a>) -> Result<Self, Error> {
+        let Some(call) = one::<WireCall<'a>>(tool_calls)? else {
+            return Ok(Self::default());
+        };
+        let function = object::<WireFunction<'a>>(call.function)?;
+        Ok(Self {
+            id: call.id,
+            name: function.as_ref().and_then(|function| function.name),
+            arguments: function.and_then(|function| function.arguments),
+        })
+    }
+}
+
+/// Reads citations: one object, or a list of them.
+fn citations(raw: Raw<'_>) -> Result<Vec<Value>, Error> {
+    let all = if starts_with(raw, '{') {
+        raw.into_iter().collect()
+    } else {
+        list(raw)?
+    };
+    all.into_iter()
+        .map(|raw| serde_json::from_str(raw.get()))
+        .collect()
+}
+
 impl<'a> FrameContent<'a> {
     /// Reads a frame. `event` is its name, for a frame that has no type of its own.
     pub(super) fn read(event: &str, data: &'a str) -> Result<Self, Error> {
@@ -194,40 +228,26 @@ impl<'a> FrameContent<'a> {
             }
             "content-end" => Self::ContentEnd,
             "tool-call-start" => {
-                let call = one::<WireCall<'a>>(tool_calls)?;
-                let (id, function) = call.map_or((None, None), |call| (call.id, call.function));
-                let function = object::<WireFunction<'a>>(function)?;
-                let (name, raw) =
-                    function.map_or((None, None), |function| (function.name, function.arguments));
+                let call = CallFields::read(tool_calls)?;
                 Self::CallStart {
                     index,
-                    id: text(id)?,
-                    name: text(name)?,
-                    arguments: arguments(raw)?,
+                    id: text(call.id)?,
+                    name: text(call.name)?,
+                    arguments: arguments(call.arguments)?,
                 }
             }
             "tool-call-delta" => {
-                let call = one::<WireCall<'a>>(tool_calls)?;
-                let (id, function) = call.map_or((None, None), |call| (call.id, call.function));
-                let function = object::<WireFunction<'a>>(function)?;
-                let raw = function.and_then(|function| function.arguments);
+                let call = CallFields::read(tool_calls)?;
                 Self::CallDelta {
                     index,
-                    id: text(id)?,
-                    arguments: arguments(raw)?,
-                    raw,
+                    id: text(call.id)?,
+                    arguments: arguments(call.arguments)?,
+                    raw: call.arguments,
                 }
             }
             "tool-call-end" => Self::CallEnd { index },
             "citation-start" => {
-                let raw = message.and_then(|message| message.citations);
-                let all = if starts_with(raw, '{') {
-                    raw.into_iter().collect()
-                } else {
-                    list(raw)?
-                };
-                let all = all.into_iter().map(|raw| serde_json::from_str(raw.get()));
-                Self::Citations(all.collect::<Result<_, _>>()?)
+                Self::Citations(citations(message.and_then(|message| message.citations))?)
             }
             "message-end" => Self::AnswerEnd(match &delta {
                 Some(delta) => delta.end()?,

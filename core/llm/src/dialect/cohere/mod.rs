@@ -2,7 +2,7 @@
 //!
 //! Source: <https://docs.cohere.com/v2/reference/chat-stream>, and <https://docs.cohere.com/v2/docs/streaming>.
 //!
-//! What becomes of a stream:
+//! The mapping of a stream to events:
 //! - text blocks are the assistant's message, thinking blocks are reasoning messages;
 //! - the tool plan, what the model says to itself before it calls tools, is a reasoning message whose metadata has
 //!   `toolPlan`: true. It goes back as the `tool_plan` of the message with the calls;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// The kinds of errors that an app acts on.
+/// The kinds of errors that an app can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -27,7 +27,7 @@ pub enum ApiErrorKind {
 }
 
 impl ApiErrorKind {
-    /// Returns whether errors of this kind pass by themselves.
+    /// Returns whether errors of this kind are temporary.
     pub(crate) fn is_transient(self) -> bool {
         matches!(
             self,

@@ -3,19 +3,19 @@ use super::wait;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The longest piece of a foreign body that is kept in a message, in bytes.
+/// The maximum number of bytes of a body in an error message.
 const EXCERPT: usize = 600;
 
-/// An error in the provider's own terms.
+/// An error, as the provider reports it.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// Its words.
+    /// The error message.
     pub(super) message: String,
     /// The code or type that names the error best.
     pub(super) code: Option<String>,
-    /// All codes, types, statuses and reasons in it, in lower case.
+    /// All codes, types, statuses and reasons in the body, in lower case.
     pub(super) terms: Vec<String>,
-    /// The wait that a field of it asks for.
+    /// The retry delay that a field asks for.
     wait: Option<Duration>,
 }
 
@@ -38,7 +38,7 @@ impl Report {
         Self::of(value.as_ref(), body)
     }
 
-    /// The report in a body, which is this value if it is JSON.
+    /// Creates a report from a body, whose JSON is `value`.
     pub(super) fn of(value: Option<&Value>, body: &[u8]) -> Self {
         let described = value.and_then(describe);
         let (message, code) = described.unwrap_or_else(|| (excerpt(body), None));
@@ -54,7 +54,7 @@ impl Report {
         report
     }
 
-    /// The wait before the next try, if a field or the words ask for one.
+    /// Returns the retry delay that a field or the message asks for.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         self.wait.or_else(|| wait::in_words(&self.message))
     }
@@ -104,7 +104,7 @@ impl Report {
     }
 }
 
-/// The message and the code or type in an error object of any of the forms that the providers use.
+/// Returns the message and the code or type of an error object, in any of the providers' forms.
 pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
     let body = first(body);
     let error = inner(body);
@@ -135,7 +135,7 @@ pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
     Some((message, code))
 }
 
-/// Google answers with an array of one error.
+/// Returns the error object, which Google sends in an array.
 fn first(body: &Value) -> &Value {
     match body {
         Value::Array(all) => all.first().unwrap_or(body),
@@ -191,8 +191,8 @@ fn entry(entry: &Value) -> Option<String> {
     })
 }
 
-/// What the model wrote and the provider could not read goes to the log, for whoever looks into it: it is the model's
-/// text, so at the level for that alone.
+/// Logs the model's output that the provider could not parse. It is logged at debug level only, because it is the
+/// model's text.
 pub(super) fn log_unread_output(body: &Value) {
     let error = body.get("error").unwrap_or(body);
     if let Some(output) = error.get("failed_generation") {
@@ -204,7 +204,7 @@ pub(super) fn log_unread_output(body: &Value) {
     }
 }
 
-/// The beginning of a body that is not JSON, on one line.
+/// Returns the beginning of a body as one line.
 pub fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(EXCERPT)]);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

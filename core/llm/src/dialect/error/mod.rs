@@ -1,4 +1,4 @@
-//! What goes wrong at a provider, as one typed error: from the body of an HTTP error, or from what a stream reports.
+//! Errors of providers as one type, read from the body of an HTTP error or from a stream.
 
 mod api_error_kind;
 mod body;
@@ -48,8 +48,8 @@ impl ApiError {
         }
     }
 
-    /// Returns whether trying again may help: the provider has too much to do or is at fault, and it is not that the
-    /// account's quota or credit is used up.
+    /// Returns whether a retry may help: the provider is overloaded or at fault, and the account's quota or credit is
+    /// not used up.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.kind.is_transient()
@@ -66,12 +66,12 @@ impl ApiErrorKind {
     }
 }
 
-/// The wait that the words of a failure ask for before the next try.
+/// Returns the retry delay that an error message asks for.
 pub fn wait_in_words(message: &str) -> Option<Duration> {
     wait::in_words(message)
 }
 
-/// Returns whether a failure that a stream reported may pass by itself.
+/// Returns whether a retry may help after a failure that a stream reported.
 pub fn is_transient_in_stream(
     kind: Option<ApiErrorKind>,
     code: Option<&str>,

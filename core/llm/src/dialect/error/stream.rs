@@ -9,19 +9,19 @@ use memchr::memmem;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// An error inside a stream, in the peer's words.
+/// An error inside a stream, as the peer reports it.
 #[derive(Debug)]
 pub(in crate::dialect) struct StreamError {
     pub(in crate::dialect) message: String,
     pub(in crate::dialect) code: Option<String>,
-    /// The kind of error, by everything that the peer said of it.
+    /// The kind of error, if the peer's report tells it.
     kind: Option<ApiErrorKind>,
-    /// The wait that the peer asks for.
+    /// The retry delay that the peer asks for.
     retry_after: Option<Duration>,
 }
 
 impl StreamError {
-    /// An error of this kind that the peer did not report itself.
+    /// Creates an error of this kind that the peer did not report itself.
     pub(in crate::dialect) fn of_kind(
         kind: ApiErrorKind,
         code: &str,
@@ -35,7 +35,7 @@ impl StreamError {
         }
     }
 
-    /// An error of which only the words and a code are known.
+    /// Creates an error from a message and a code.
     pub(crate) fn new(message: String, code: Option<String>) -> Self {
         Report::new(message, code).into()
     }
@@ -55,7 +55,7 @@ impl StreamError {
         }
     }
 
-    /// The error that a frame is which says nothing in its own dialect: one of another provider's, or of a gateway's.
+    /// Reads a frame that means nothing in its dialect as an error of another provider or of a gateway.
     pub(in crate::dialect) fn foreign(data: &str) -> Option<Self> {
         let data = data.as_bytes();
         // Frames that say nothing are many, and few of them are errors.
@@ -69,13 +69,13 @@ impl StreamError {
         Self::of(value(data)?.as_object()?)
     }
 
-    /// The same of a frame that was read.
+    /// Reads a parsed frame as an error of another provider or of a gateway.
     pub(in crate::dialect) fn of(frame: &Map<String, Value>) -> Option<Self> {
         says_error(frame).then(|| Self::read(json!(frame).to_string().as_bytes()))
     }
 
-    /// The error that lines report which are no server-sent event: llama.cpp's field `error`, bare JSON, a proxy's
-    /// page, a proxy's words.
+    /// Reads an error from lines that are not server-sent events: llama.cpp's field `error`, bare JSON, or a proxy's
+    /// page or message.
     pub(in crate::dialect) fn stray(data: &[u8]) -> Option<Self> {
         let data = data.trim_ascii();
         if let Some(error) = data.strip_prefix(b"error:") {
@@ -92,7 +92,7 @@ impl StreamError {
         }
     }
 
-    /// The error that a web page is, as a proxy sends it: its title, and the HTTP status that this names.
+    /// Reads a web page of a proxy as an error with the page's title and the HTTP status in it.
     pub(in crate::dialect) fn page(data: &[u8]) -> Option<Self> {
         /// A title is near the beginning.
         const LOOKED_AT: usize = 4096;
@@ -113,7 +113,7 @@ impl StreamError {
         Some(Self::new(message, code))
     }
 
-    /// The event that says so.
+    /// Returns the event that reports the error.
     pub(in crate::dialect) fn into_event(
         self,
         usage: Option<Vec<TokenUsage>>,
@@ -166,7 +166,7 @@ impl From<Report> for StreamError {
     }
 }
 
-/// The text of the first element of this name.
+/// Returns the text of the first element with this name.
 fn element(page: &str, tag: &str) -> Option<String> {
     let lower = page.to_ascii_lowercase();
     let open = lower.find(&format!("<{tag}"))?;
@@ -211,7 +211,7 @@ fn says_error(frame: &Map<String, Value>) -> bool {
                 .any(|name| is_failure(field(name)))
 }
 
-/// Returns whether a code is not one of success.
+/// Returns whether a code means failure.
 fn is_failure(code: &Value) -> bool {
     match code {
         Value::Number(code) => !matches!(code.as_u64(), Some(0 | 200..300)),

@@ -13,7 +13,7 @@ const BEFORE: [&str; 6] = [
 ];
 
 /// A week: what is longer is no wait.
-const LONGEST: f64 = 7.0 * 86_400.0;
+const MAX_SECONDS: f64 = 7.0 * 86_400.0;
 
 /// The wait that a sentence asks for: Groq's and OpenAI's "Please try again in 7.66s.", Azure's "retry after 20
 /// seconds".
@@ -54,7 +54,7 @@ pub(super) fn read(text: &str) -> Option<Duration> {
 
 /// Whole milliseconds, rounded up.
 pub(super) fn seconds(seconds: f64) -> Option<Duration> {
-    if !(0.0..=LONGEST).contains(&seconds) {
+    if !(0.0..=MAX_SECONDS).contains(&seconds) {
         return None;
     }
     let exact = Duration::try_from_secs_f64(seconds).ok()?;

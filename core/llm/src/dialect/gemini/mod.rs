@@ -5,7 +5,7 @@
 //! <https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling>, "Streaming function call
 //! arguments".
 //!
-//! What becomes of a stream:
+//! The mapping of a stream to events:
 //! - of several candidates the first is read;
 //! - text is messages, thought text is reasoning, and a call is a call of the message before it. A call without an id
 //!   gets a made one. Arguments that come in pieces (`partialArgs`) may come in any order, so they are put together and
@@ -21,7 +21,7 @@
 //!   either is the stop reason. `STOP` comes with calls too;
 //! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
 //!
-//! What has no place in a request: cache markers (Gemini caches by itself; an explicit cache is `cachedContent` in the
+//! A request cannot express: cache markers (Gemini caches by itself; an explicit cache is `cachedContent` in the
 //! app's own fields), whether calls may be parallel, and the name and the strictness of a schema.
 
 mod chunk;

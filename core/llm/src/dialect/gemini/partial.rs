@@ -16,7 +16,7 @@ const VALUE: usize = 64;
 const GAP: usize = 16;
 
 /// The deepest place.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A piece of the arguments.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
         };
         steps.push(step);
         rest = after;
-        if steps.len() > DEPTH {
+        if steps.len() > MAX_DEPTH {
             return None;
         }
     }
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_piece_without_a_place_changes_nothing() {
         let mut assembly = Assembly::new(Some(r#"{"a":{"b":"c"}}"#));
-        let deep = format!("${}", ".x".repeat(DEPTH + 1));
+        let deep = format!("${}", ".x".repeat(MAX_DEPTH + 1));
         for path in [
             "", "$", "a", "$a", "$[", "$[x]", "$[-1]", "$['a", "$['a'", "$[0]", "$.a.b.c", &deep,
         ] {

@@ -7,11 +7,11 @@ use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// What the model is told of a call that has no result.
+/// The result for a call that has none.
 const NO_RESULT: &str = "There is no result: the call was not carried out to its end.";
 
-/// What the model says until someone else speaks: what the formats have as one answer. Results may stand within it: in
-/// the history they are right behind the message with their call, though the model went on before it saw them.
+/// The consecutive messages of the model, which the formats have as one answer. Results may be among them: in the
+/// history a result is right after the message with its call, even if the model continued before it saw the result.
 #[derive(Default)]
 struct AnswerSpan {
     /// The run of the hop that it comes from, if its messages say so.

@@ -8,10 +8,10 @@ use crate::tool::repair_surrogates;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// What a user's message says that has nothing in it.
+/// The text of a user's message that is empty.
 const EMPTY: &str = "(an empty message)";
 
-/// Brings every message by itself into form, and drops those that say nothing.
+/// Normalises each message by itself, and drops empty ones.
 pub(super) fn clean(history: &mut History<'_>, rules: &Rules<'_>) {
     history.retain_mut(|message| {
         match &**message {
@@ -42,7 +42,7 @@ pub(super) fn clean(history: &mut History<'_>, rules: &Rules<'_>) {
     });
 }
 
-/// Returns whether the message says anything.
+/// Normalises an answer, and returns whether it has any content.
 fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
     let Message::Assistant(said) = &**message else {
         return true;
@@ -75,12 +75,12 @@ fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
     true
 }
 
-/// Returns what the model said when it would not answer, where the stream told it apart from text.
+/// Returns the model's refusal, if the stream marked it as one.
 fn refusal(said: &AssistantMessage) -> Option<&str> {
     said.metadata.as_ref()?.get("refusal")?.as_str()
 }
 
-/// Brings a call's name and arguments into form.
+/// Normalises a call's name and arguments.
 fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
     let Message::Assistant(said) = &**message else {
         return;
@@ -106,7 +106,7 @@ fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
     }
 }
 
-/// Returns whether arguments are a JSON object, or say in one of the usual ways that there are none.
+/// Returns whether arguments are a JSON object or one of the usual forms of no arguments.
 fn is_object(arguments: &str) -> bool {
     let arguments = arguments.trim();
     matches!(arguments, "" | "null")

@@ -1,4 +1,4 @@
-//! Media: what a provider takes, and where what a tool gave back is shown.
+//! Media in a history: what the provider takes, and where the media of tool results are shown.
 
 use super::signature::is_signed;
 use super::{History, Rules};
@@ -9,21 +9,21 @@ use crate::event::{
 use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
 
-/// What the model says between results and the user's words where it must say something.
+/// The model's message between results and the user's next message, where the provider requires one.
 const SEEN: &str = "(The results have come.)";
 
-/// Returns whether a user's message can have the part as it is.
+/// Returns whether a user's message can contain the part.
 pub(super) fn is_taken(part: &ContentPart, rules: &Rules<'_>) -> bool {
     may_have(part, rules) && rules.dialect.encoder().takes(part)
 }
 
-/// Returns whether the result can.
+/// Returns whether a tool's result can contain the part.
 fn is_taken_in_result(part: &ContentPart, result: &ToolMessage, rules: &Rules<'_>) -> bool {
     let encoder = rules.dialect.encoder();
     may_have(part, rules) && encoder.takes_in_result(part, result, rules.model)
 }
 
-/// Returns whether the model can see the part of a result, in it or behind it.
+/// Returns whether the model can see the part of a result, in the result or after it.
 pub(super) fn is_shown(part: &ContentPart, result: &ToolMessage, rules: &Rules<'_>) -> bool {
     is_taken_in_result(part, result, rules) || is_taken(part, rules)
 }
@@ -38,12 +38,12 @@ fn is_foreign(part: &ContentPart, own: &str) -> bool {
     matches!(source, Some(Source::File { provider: Some(provider), .. }) if provider != own)
 }
 
-/// Returns what a part is called.
+/// Returns the name of a part's kind.
 fn kind(part: &ContentPart) -> &'static str {
     part.media().map_or("text", |(kind, _)| kind.as_str())
 }
 
-/// Returns what the provider takes of a user, in words: `image (data, url), document (data, file)`.
+/// Returns a description of the media that the provider takes: `image (data, url), document (data, file)`.
 pub fn taken(rules: &Rules<'_>) -> String {
     let kinds = [
         (MediaKind::Image, "image/png"),
@@ -80,7 +80,7 @@ pub fn taken(rules: &Rules<'_>) -> String {
     kinds.join(", ")
 }
 
-/// The kinds of the user's parts that hold no bytes: what stands there is base64 of no kind, which no provider reads.
+/// Returns the kinds of the message's parts whose data is not base64, which no provider can read.
 pub fn garbled(message: &Message) -> Vec<&'static str> {
     let Message::User(UserMessage {
         content: MessageContent::Parts(parts),
@@ -98,7 +98,7 @@ pub fn garbled(message: &Message) -> Vec<&'static str> {
     parts.iter().filter(is_garbled).map(kind).collect()
 }
 
-/// Returns whether it is in one of base64's alphabets, with line breaks or without, as far as its characters tell.
+/// Returns whether all characters belong to one of base64's alphabets or are line breaks.
 fn is_base64(value: &str) -> bool {
     let digits = value.trim_ascii().trim_end_matches('=');
     let is_digit = |byte: u8| {
@@ -109,7 +109,7 @@ fn is_base64(value: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(is_digit)
 }
 
-/// The kinds of the message's parts that the model is told of in words only, since the provider does not take them.
+/// Returns the kinds of the message's parts that the provider does not take and that are described in words.
 pub fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str> {
     let (content, result) = match message {
         Message::User(said) => (&said.content, None),

@@ -4,18 +4,18 @@ use crate::event::{AssistantMessage, Message};
 use crate::provider::Dialect;
 use std::borrow::Cow;
 
-/// What stands where the user's first words should.
+/// The user's first message, where it is missing.
 const BEGINNING: &str = "(The conversation goes on.)";
-/// What stands where the user's next words should.
+/// The user's next message, where it is missing.
 const GO_ON: &str = "(Go on.)";
-/// What stands where the model's answer should.
+/// The model's answer, where it is missing.
 const CUT_OFF: &str = "(The answer was cut off.)";
 
 fn is_system(message: &Message) -> bool {
     matches!(message, Message::System(_) | Message::Developer(_))
 }
 
-/// Moves the system messages to the front, where they must be.
+/// Moves the system messages to the front, where the provider requires it.
 pub(super) fn system_first(history: &mut History<'_>, rules: &Rules<'_>) {
     if rules.system_first {
         let (system, others): (Vec<_>, Vec<_>) = std::mem::take(history)

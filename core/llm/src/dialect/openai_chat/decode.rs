@@ -130,7 +130,7 @@ impl Decoder {
             return Err(AnswerLimit::held(LONGEST_REFUSAL).into());
         }
         self.audio.check(&chunk.pieces)?;
-        Ok(self.reasoning.reserve(&chunk.reasoning_details)?)
+        self.reasoning.reserve(&chunk.reasoning_details)
     }
 
     /// Records the model, the id and the usage that the chunk states.
@@ -436,7 +436,7 @@ impl FrameReader for Decoder {
         match *fit.kind {
             DeltaKind::Content => self.content(fit.text, sink)?,
             DeltaKind::Reasoning(field) => {
-                self.reasoning.delta(&self.ids, field, fit.text, sink)?
+                self.reasoning.delta(&self.ids, field, fit.text, sink)?;
             }
             DeltaKind::Arguments(index) => match self.calls.begun(index) {
                 Some(slot) => self.calls.arguments(slot, fit.text, sink)?,

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://platform.openai.com/docs/api-reference/chat>, and the providers' own pages for where they differ.
 //!
-//! What becomes of a stream:
+//! The mapping of a stream to events:
 //! - all text of choice 0 is one assistant message, and the hop's calls belong to it. Text after a call goes on in the
 //!   same message;
 //! - reasoning is a reasoning message for each stretch of it. OpenRouter's `reasoning_details` are kept as that

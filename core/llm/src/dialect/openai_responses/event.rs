@@ -258,13 +258,18 @@ impl<'a> StreamEvent<'a> {
             };
             return piece(&head, kind, whole, true);
         }
+        Self::read_other(data, kind, &head)
+    }
+
+    /// Reads a frame that is not about a part of an item.
+    fn read_other(data: &'a str, kind: &str, head: &Head<'a>) -> Result<Self, Error> {
         let rest = || serde_json::from_str::<Rest<'a>>(data);
         Ok(match kind {
             "response.output_item.added" | "response.output_item.done" => {
                 let Some(item) = WireItem::read(rest()?.item)? else {
                     return Ok(Self::Nothing);
                 };
-                let place = place(&head)?;
+                let place = place(head)?;
                 if kind.ends_with("added") {
                     Self::Added(place, item)
                 } else {
@@ -275,7 +280,7 @@ impl<'a> StreamEvent<'a> {
             "response.output_text.annotation.added" | "response.output_text_annotation.added" => {
                 match rest()?.annotation {
                     Some(annotation) => {
-                        Self::Annotation(place(&head)?, serde_json::from_str(annotation.get())?)
+                        Self::Annotation(place(head)?, serde_json::from_str(annotation.get())?)
                     }
                     None => Self::Nothing,
                 }

@@ -3,7 +3,7 @@
 //! Sources: <https://platform.openai.com/docs/api-reference/responses> and
 //! <https://platform.openai.com/docs/api-reference/responses-streaming>.
 //!
-//! An answer is a list of output items. What becomes of a stream:
+//! An answer is a list of output items. The mapping of a stream to events:
 //! - a `message` item is an assistant message of its own, with the item's `phase` in its metadata. A refusal is a
 //!   `CUSTOM` event named `refusal` for each piece, and the whole of it is the message's metadata `refusal`, so that it
 //!   goes back with the next request. An annotation is a `CUSTOM` event named `citation`;

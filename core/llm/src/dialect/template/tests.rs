@@ -233,11 +233,11 @@ fn more_kinds_than_there_is_room_for_are_read_all_the_same() {
 #[test]
 fn a_stream_that_never_repeats_is_given_up() {
     let mut templated = Templated::new(Reader::default());
-    for at in 0..=2 * PATIENCE {
+    for at in 0..=2 * MAX_MISSES {
         let data = format!(r#"{{"id":{at},"kind":1,"in":{{"text":"x"}}}}"#);
         let read = templated.frame(frame(data.as_bytes()), &mut Nobody);
         assert_eq!(read, Ok(()));
-        assert!(templated.templates.known.len() <= MOST);
+        assert!(templated.templates.known.len() <= MAX_TEMPLATES);
     }
     assert_eq!(templated.templates.known.len(), 0);
 }
@@ -245,21 +245,24 @@ fn a_stream_that_never_repeats_is_given_up() {
 #[test]
 fn a_stream_that_begins_to_repeat_itself_is_read_by_comparing() {
     let different =
-        (0..3 * PATIENCE).map(|at| format!(r#"{{"id":{at},"kind":1,"in":{{"text":"x"}}}}"#));
-    let same = (0..2 * PATIENCE).map(|at| format!(r#"{{"kind":1,"in":{{"text":"{at}"}}}}"#));
+        (0..3 * MAX_MISSES).map(|at| format!(r#"{{"id":{at},"kind":1,"in":{{"text":"x"}}}}"#));
+    let same = (0..2 * MAX_MISSES).map(|at| format!(r#"{{"kind":1,"in":{{"text":"{at}"}}}}"#));
     let frames: Vec<_> = different.chain(same).collect();
-    assert!(read_all(&frames) >= PATIENCE as usize);
+    assert!(read_all(&frames) >= MAX_MISSES as usize);
 }
 
 #[test]
 fn a_long_text_is_no_reason_not_to_keep_what_stands_around_it() {
     let frame = |text: &str| format!(r#"{{"kind":1,"in":{{"text":"{text}"}}}}"#);
-    assert_eq!(read_all(&[frame(&"x".repeat(2 * LONGEST)), frame("y")]), 1);
+    assert_eq!(
+        read_all(&[frame(&"x".repeat(2 * MAX_TEMPLATE_BYTES)), frame("y")]),
+        1
+    );
 }
 
 #[test]
 fn what_is_too_long_is_not_kept() {
-    let id = "i".repeat(LONGEST);
+    let id = "i".repeat(MAX_TEMPLATE_BYTES);
     let frame = format!(r#"{{"kind":1,"id":"{id}","in":{{"text":"x"}}}}"#);
     assert_eq!(read_all(&[frame.clone(), frame]), 0);
 }

@@ -29,3 +29,26 @@ pub(super) enum Expect {
     /// Nothing but blanks.
     Nothing,
 }
+
+impl Expect {
+    /// Returns what follows the first byte of a value, which is at `from`; `None` if no value begins with the byte.
+    pub(super) fn of_value(byte: u8, from: usize) -> Option<Self> {
+        let literal = |word| Self::Literal { word, from };
+        Some(match byte {
+            b'"' => Self::String {
+                key: false,
+                from,
+                escape: Escape::None,
+            },
+            b'{' => Self::FirstKey,
+            b'[' => Self::FirstElement,
+            b't' => literal("true"),
+            b'f' => literal("false"),
+            b'n' => literal("null"),
+            _ => Self::Number {
+                from,
+                number: Number::begin(byte)?,
+            },
+        })
+    }
+}

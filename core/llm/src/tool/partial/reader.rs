@@ -4,7 +4,6 @@ use super::escape::Escape;
 use super::expect::Expect;
 use super::invalid::Stop;
 use super::keys::{Keys, SpareKeys};
-use super::number::Number;
 use super::pointer::{push_index, push_segment};
 use super::repeated::{Withheld, settle};
 use super::state::PartialState;
@@ -12,11 +11,11 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// The deepest nesting: what `serde_json` reads.
-const DEPTH: usize = 127;
+const MAX_DEPTH: usize = 127;
 
 /// The longest path, in bytes. Without a limit, a key of a megabyte with a hundred thousand members below it would make
 /// changes of a hundred gigabytes.
-const PATH: usize = 1024;
+const MAX_PATH_BYTES: usize = 1024;
 
 const PATH_TOO_LONG: &str = "the keys on the way to this value are too long";
 
@@ -235,38 +234,13 @@ impl Reader {
         byte: u8,
         feed: &mut Feed<'_>,
     ) -> Result<(), Stop> {
-        let literal = |word| Expect::Literal { word, from: at };
-        let expect = match byte {
-            b'"' => Expect::String {
-                key: false,
-                from: at,
-                escape: Escape::None,
-            },
-            b'{' => Expect::FirstKey,
-            b'[' => Expect::FirstElement,
-            b't' => literal("true"),
-            b'f' => literal("false"),
-            b'n' => literal("null"),
-            _ => match Number::begin(byte) {
-                Some(number) => Expect::Number { from: at, number },
-                None => return Err(Stop::at(text, at, "a value was expected")),
-            },
+        let Some(expect) = Expect::of_value(byte, at) else {
+            return Err(Stop::at(text, at, "a value was expected"));
         };
-        if matches!(byte, b'{' | b'[') && self.open.len() == DEPTH {
+        if matches!(byte, b'{' | b'[') && self.open.len() == MAX_DEPTH {
             return Err(Stop::at(text, at, "the values nest too deep"));
         }
-        if let Some(Container {
-            path,
-            kind: ContainerKind::Array(next),
-        }) = self.open.last_mut()
-        {
-            self.pointer.truncate(*path);
-            push_index(&mut self.pointer, *next);
-            *next += 1;
-            if self.pointer.len() > PATH {
-                return Err(Stop::at(text, at, PATH_TOO_LONG));
-            }
-        }
+        self.point_at_element(text, at)?;
         self.expect = expect;
         let kind = match byte {
             b'"' => {
@@ -291,6 +265,23 @@ impl Reader {
         }
         if !self.withholds() {
             self.said = at + 1;
+        }
+        Ok(())
+    }
+
+    /// Lets the pointer name the next element, if the innermost container is an array.
+    fn point_at_element(&mut self, text: &str, at: usize) -> Result<(), Stop> {
+        if let Some(Container {
+            path,
+            kind: ContainerKind::Array(next),
+        }) = self.open.last_mut()
+        {
+            self.pointer.truncate(*path);
+            push_index(&mut self.pointer, *next);
+            *next += 1;
+            if self.pointer.len() > MAX_PATH_BYTES {
+                return Err(Stop::at(text, at, PATH_TOO_LONG));
+            }
         }
         Ok(())
     }
@@ -324,7 +315,7 @@ impl Reader {
             }
             self.pointer.truncate(*path);
             push_segment(&mut self.pointer, &key);
-            if self.pointer.len() > PATH {
+            if self.pointer.len() > MAX_PATH_BYTES {
                 return Err(refused(PATH_TOO_LONG));
             }
             if !keys.insert(&key, from, text) && self.withholding.is_none() {

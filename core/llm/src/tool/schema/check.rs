@@ -33,7 +33,7 @@ pub(crate) struct Weight {
 pub struct CheckSteps(u64);
 
 /// As many faults as are told to the model at once.
-const FAULTS: usize = 5;
+const MAX_FAULTS: usize = 5;
 
 /// The most steps of a check that collects all faults: each takes memory.
 const MAX_COLLECTED: u64 = 50_000;
@@ -104,7 +104,7 @@ impl Check {
                 Err("something in it does not fit; it is too large to say what".to_owned())
             };
         }
-        let most_faults = if most > MAX_COLLECTED { 1 } else { FAULTS };
+        let most_faults = if most > MAX_COLLECTED { 1 } else { MAX_FAULTS };
         let faults: Vec<String> = if most_faults == 1 {
             let first = self.validator.validate(value).err();
             first.iter().map(described).collect()
@@ -175,14 +175,14 @@ impl Default for CheckSteps {
 }
 
 /// The longest text of one fault, in bytes.
-const LONGEST: usize = 300;
+const MAX_FAULT_CHARS: usize = 300;
 
 fn shortened(mut fault: String) -> String {
-    if fault.len() > LONGEST {
+    if fault.len() > MAX_FAULT_CHARS {
         // Both ends count: the value stands first, what is wrong with it last.
         let boundary = |from: usize| (from..).find(|at| fault.is_char_boundary(*at));
-        let head = boundary(LONGEST / 2).unwrap_or_default();
-        let tail = boundary(fault.len() - LONGEST / 2).unwrap_or(fault.len());
+        let head = boundary(MAX_FAULT_CHARS / 2).unwrap_or_default();
+        let tail = boundary(fault.len() - MAX_FAULT_CHARS / 2).unwrap_or(fault.len());
         fault.replace_range(head..tail, " … ");
     }
     fault
