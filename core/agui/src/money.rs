@@ -25,7 +25,7 @@ pub struct Usd(u64);
 
 /// The value is not an amount of money, which is a number of US dollars from 0 to about 18 billion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is no amount of US dollars: give a number from 0 on, such as 0.25")]
+#[error("not an amount of US dollars: give a number that is not negative, such as 0.25")]
 pub struct NotUsd;
 
 impl Usd {

@@ -10,7 +10,7 @@ pub type Metadata = Map<String, Value>;
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EventError {
     /// The object has no non-empty string `type`.
-    #[error("not an event: the object has no `type`; every AG-UI event names its type")]
+    #[error("not an event: the object has no `type`, which every AG-UI event has")]
     NoType,
     /// A required field is absent.
     #[error("{kind}: the field `{field}` is missing")]

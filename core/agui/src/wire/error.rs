@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum WireError {
     /// A line is longer than [`FrameLimits::line`](super::FrameLimits::line).
     #[error(
-        "the response body has a line of more than {limit} bytes; raise the line limit if the server is meant to send such lines"
+        "the response body has a line of more than {limit} bytes (raise the line limit if the server should send such lines)"
     )]
     LineTooLong {
         /// The limit, in bytes.
@@ -15,7 +15,7 @@ pub enum WireError {
     },
     /// The data of one event is longer than [`FrameLimits::event`](super::FrameLimits::event).
     #[error(
-        "the response body has an event of more than {limit} bytes of data; raise the event limit if the server is meant to send such events"
+        "the response body has an event of more than {limit} bytes of data (raise the event limit if the server should send such events)"
     )]
     EventTooLarge {
         /// The limit, in bytes.
@@ -23,7 +23,7 @@ pub enum WireError {
     },
     /// A frame says that it is longer than [`FrameLimits::event`](super::FrameLimits::event).
     #[error(
-        "the response body has a frame of {length} bytes, {limit} are allowed; raise the event limit if the server is meant to send such frames, or see whether the body is what its media type says"
+        "the response body has a frame of {length} bytes, but {limit} are allowed (raise the event limit if the server should send such frames, or check that the body matches its media type)"
     )]
     FrameTooLarge {
         /// The length that the frame's header gives, in bytes.
@@ -33,7 +33,7 @@ pub enum WireError {
     },
     /// The receiver of the frames refused one in an earlier call, and the rest of that chunk is lost.
     #[error(
-        "the response body was given up when one of its frames was refused; start a new framer for a new body"
+        "the response body is closed: one of its frames was refused (start a new framer for a new body)"
     )]
     Stopped,
 }

@@ -86,7 +86,7 @@ pub enum DecodeError {
     Order(#[from] Violation),
     /// A resumed stream does not continue where it broke off.
     #[error(
-        "the stream that was opened again does not go on where it broke off: {reason}; see the endpoint's `resumption`"
+        "the resumed stream does not continue where it broke off: {reason} (check the endpoint's `resumption`)"
     )]
     Resumed {
         /// The difference.

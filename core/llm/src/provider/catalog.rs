@@ -84,7 +84,7 @@ pub struct Custom {
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CatalogError {
     /// The text is not a list of providers. The reason has the line and the column.
-    #[error("this is no list of providers: {reason}")]
+    #[error("the custom providers cannot be read: {reason}")]
     Malformed {
         /// The mistake.
         reason: String,

@@ -65,7 +65,7 @@ pub enum EndpointError {
     },
     /// The name or the value of a header contains a character that no header may have.
     #[error(
-        "the header `{name}` cannot be sent: its name, or its value, holds a character that none may have"
+        "the header `{name}` cannot be sent: its name or its value contains a character that no header may have"
     )]
     BadHeader {
         /// The header's name.

@@ -90,7 +90,7 @@ pub enum OutputMode {
 pub enum OutputTypeError {
     /// No provider would accept the name.
     #[error(
-        "`{name}` is no name of an answer's type: use 1 to 64 of the letters a–z and A–Z, digits, `_` and `-`"
+        "`{name}` is not a name for an output type: use 1 to 64 of the letters a–z and A–Z, digits, `_` and `-`"
     )]
     Name {
         /// The name.

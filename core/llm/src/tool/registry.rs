@@ -129,7 +129,7 @@ pub enum ToolError {
     },
     /// Another tool has the name.
     #[error(
-        "there is a tool named `{name}` already: take the other out with `without` first, or name this one otherwise"
+        "there is a tool named `{name}` already: remove it with `without` first, or rename this one"
     )]
     Duplicate {
         /// The name.

@@ -151,7 +151,7 @@ impl Order {
         }
     }
 
-    /// Records the owners of what an event brings that needs no check.
+    /// Records the owners of items in events that need no check.
     fn note_owners(&mut self, event: &Event, tag: Option<&str>) {
         match event {
             Event::ToolCallResult(e) => own(&mut self.messages, &e.message_id, tag),
@@ -171,7 +171,7 @@ impl Order {
         }
     }
 
-    /// A run must be going on (O5), and must have begun with `RUN_STARTED` (O1).
+    /// Checks that a run is active (O5) and has begun with `RUN_STARTED` (O1).
     fn active(&self, kind: &str) -> Result<(), Violation> {
         let (rule, why) = match self.phase {
             Phase::Active => return Ok(()),
@@ -235,7 +235,7 @@ impl Order {
         Ok(())
     }
 
-    /// What a run knew means nothing after it.
+    /// Ends the run and forgets its items.
     fn close(&mut self, phase: Phase) {
         *self = Self {
             phase,

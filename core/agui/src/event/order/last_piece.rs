@@ -1,4 +1,4 @@
-/// What a piece is of.
+/// The kind of item that a delta belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PieceOf {
     Message,
@@ -6,16 +6,16 @@ pub(super) enum PieceOf {
     Call,
 }
 
-/// What the pieces since the last other event were of, if all were of one item, as they mostly are: it is open still.
+/// The item that all deltas since the last other event belong to. Usually there is one, and it is still open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastPiece {
     kind: Option<PieceOf>,
     id: String,
-    /// They were of several: looking each up is cheaper then.
+    /// Whether the deltas belong to several items, in which case each is looked up.
     is_mixed: bool,
 }
 
-/// It follows from the rest of the order, which alone is compared.
+/// The field follows from the rest of the order, so it is not compared.
 impl PartialEq for LastPiece {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -51,13 +51,13 @@ pub enum ProtobufError {
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EncodeError {
     /// The event is of a type that this version does not know, and protobuf cannot carry it.
-    #[error("{kind} has no form in protobuf: AG-UI 1.0 does not know it; send JSON to carry it")]
+    #[error("{kind} has no form in protobuf: AG-UI 1.0 does not know it (send JSON instead)")]
     Unknown {
         /// The event's `type`.
         kind: String,
     },
     /// The event is too large for a frame.
-    #[error("an event of {length} bytes is too large for a frame; a frame holds at most 4 GiB")]
+    #[error("an event of {length} bytes is too large for a frame: a frame holds at most 4 GiB")]
     TooLarge {
         /// The length of its message, in bytes.
         length: usize,

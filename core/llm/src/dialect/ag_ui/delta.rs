@@ -13,7 +13,7 @@ pub(super) struct Delta<'a> {
     pub(super) kind: DeltaKind,
     pub(super) id: Cow<'a, str>,
     pub(super) text: Cow<'a, str>,
-    /// The text as it stands in the frame.
+    /// The JSON of the text in the frame.
     pub(super) raw: &'a RawValue,
 }
 

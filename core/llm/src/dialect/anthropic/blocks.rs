@@ -2,13 +2,13 @@ use super::super::{AnswerLimit, DecodeError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most blocks that may be open at once.
+/// The maximum number of open blocks.
 const MOST_OPEN: usize = 1024;
 
-/// The most that is held of tools' input that is not whole yet, in bytes of JSON.
+/// The maximum number of bytes of incomplete tool input that are held.
 const MOST_HELD: usize = 32 * 1024 * 1024;
 
-/// A block that has begun.
+/// An open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Block {
@@ -32,7 +32,7 @@ pub(super) enum Block {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Blocks {
     open: Vec<Open>,
-    /// How much they hold.
+    /// The number of bytes that the blocks hold.
     held: usize,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct Blocks {
 struct Open {
     index: Option<u64>,
     block: Block,
-    /// How much it holds.
+    /// The number of bytes that the block holds.
     held: usize,
 }
 
 impl Blocks {
-    /// Makes sure that one more may open that holds `size` bytes.
+    /// Checks that a block that holds `size` bytes may be opened.
     pub(super) fn check_room(&self, size: usize) -> Result<(), DecodeError> {
         if self.open.len() >= MOST_OPEN {
             return Err(AnswerLimit::open(MOST_OPEN).into());
@@ -140,7 +140,7 @@ impl Blocks {
         Ok(Some(open.block))
     }
 
-    /// All that are open, in the order of their beginning.
+    /// Closes and returns all open blocks, in the order in which they began.
     pub(super) fn close_all(&mut self) -> Vec<Block> {
         let Self { open, .. } = std::mem::take(self);
         open.into_iter().map(|open| open.block).collect()

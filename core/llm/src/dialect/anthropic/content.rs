@@ -37,7 +37,7 @@ pub(super) fn block<'a>(part: &'a ContentPart, provider: &str) -> Option<Block<'
     Block::text(as_text(part)?, None)
 }
 
-/// Returns whether there is a block for it.
+/// Returns whether the format has a block for this content.
 pub(super) fn takes(part: &ContentPart) -> bool {
     match part {
         ContentPart::Text(_) | ContentPart::Image(_) => true,

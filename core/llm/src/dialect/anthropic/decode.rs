@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 const DIALECT: Dialect = Dialect::Anthropic;
 
-/// The result of a call of a model that declined.
+/// The result for a call of a model that declined.
 const NOT_RUN: &str = "The call was not run: another model has taken over the answer.";
 
 #[expect(
@@ -28,7 +28,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What a frame may bring a piece of, and nothing besides.
+/// The kind of delta in a frame that contains nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DeltaKind {
     Text,
@@ -39,7 +39,7 @@ pub(crate) enum DeltaKind {
 
 /// Decodes Messages streams.
 ///
-/// It holds no text: what was said is in the events.
+/// The decoder holds no text, since the events have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     answer: AnswerWriter,
@@ -47,10 +47,10 @@ pub(crate) struct Decoder {
     layout: Layout,
     /// Whether the message that text goes on in has calls, so that nothing may be added to it.
     called: bool,
-    /// How many calls are of a model that declined, and another has taken over.
+    /// The number of calls of a model that declined, after another model has taken over.
     #[serde(default, skip_serializing_if = "is_zero")]
     declined: usize,
-    /// Where the provider ran its tools, once it has said so.
+    /// The container in which the provider ran its tools, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     container: Option<Container>,
 }
@@ -67,7 +67,7 @@ impl Decoder {
         }
     }
 
-    /// A frame with an event.
+    /// Reads a frame with an event.
     fn event(
         &mut self,
         frame: Frame<'_>,
@@ -388,7 +388,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A block for the provider alone: told to the app, and kept with its message.
+    /// Emits a block that only the provider understands, and keeps it with its message.
     fn keep(&mut self, block: Value, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         let kind = block["type"].as_str().unwrap_or_default();
         let name = match kind {
@@ -439,7 +439,7 @@ impl Decoder {
         Ok(self.answer.part(sink)?)
     }
 
-    /// The message that text went on in is over.
+    /// Ends the current message.
     fn end_message(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.seal_message(sink)?;
         self.layout = Layout::default();

@@ -1,6 +1,6 @@
-//! Any frame, read with serde: the view that decides.
+//! Frames, read with serde into typed views.
 //!
-//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent.
+//! Reading is strict about JSON and lenient about types: a field of the wrong type counts as absent.
 
 use super::super::error::StreamError;
 use super::super::lenient::{Raw, Spelled, index, json_text, list, object, spelled, string};
@@ -10,10 +10,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Error, Map, Value};
 use std::borrow::Cow;
 
-/// What a frame says, as far as the decoder reads it.
+/// The content of a frame that the decoder uses.
 #[derive(Debug)]
 pub(super) enum StreamEvent<'a> {
-    /// Nothing that is read.
+    /// The frame has nothing that is used.
     Passed,
     MessageStart(MessageStart<'a>),
     BlockStart {
@@ -81,7 +81,7 @@ pub(super) enum Opening<'a> {
     Passed,
 }
 
-/// What a delta adds to its block.
+/// The content of a delta.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
     Text(Spelled<'a>),
@@ -371,12 +371,12 @@ fn container(raw: Raw<'_>) -> Result<Option<Container>, Error> {
     }))
 }
 
-/// A string, or an empty one.
+/// Returns a string, or an empty one.
 fn text<'a>(raw: Raw<'a>) -> Result<Cow<'a, str>, Error> {
     Ok(string(raw)?.unwrap_or_default())
 }
 
-/// Any value, or null.
+/// Returns any value, or null.
 fn value(raw: Raw<'_>) -> Result<Value, Error> {
     raw.map_or(Ok(Value::Null), |raw| serde_json::from_str(raw.get()))
 }

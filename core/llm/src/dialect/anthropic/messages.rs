@@ -1,4 +1,4 @@
-//! The conversation as Messages has it: system blocks, and turns of two roles.
+//! The conversation in the format of Messages: system blocks, and turns of two roles.
 
 use super::super::encoding::{Exchange, Failure, arguments, exchanges};
 use super::super::{ModelRequest, sealed};
@@ -15,18 +15,18 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// What the model reads, but for the tools. Everything is borrowed where it can be: attachments are large.
+/// The prompt without the tools. Fields are borrowed where possible, because attachments can be large.
 #[derive(Debug, Default)]
 pub(super) struct Prompt<'a> {
     pub(super) system: Vec<Block<'a>>,
     pub(super) turns: Vec<Turn<'a>>,
-    /// The container that the provider ran its tools in last.
+    /// The container in which the provider last ran its tools.
     pub(super) container: Option<Container>,
     /// The calls of a model that declined.
     declined: BTreeSet<&'a str>,
 }
 
-/// All that one side says until the other does.
+/// The consecutive messages of one role.
 #[derive(Debug, Serialize)]
 pub(super) struct Turn<'a> {
     pub(super) role: Role,
@@ -294,7 +294,7 @@ fn result<'a>(message: &'a ToolMessage, provider: &str) -> Block<'a> {
     }
 }
 
-/// Thinking without its signature is refused.
+/// Thinking without its signature is left out, because the API refuses it.
 fn reasoning<'a>(message: &'a ReasoningMessage, provider: &str) -> Option<Block<'a>> {
     let value = message.encrypted_value.as_deref();
     Some(match sealed::open(value, provider, Dialect::Anthropic)? {

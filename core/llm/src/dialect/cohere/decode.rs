@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Decodes its streams.
+/// Decodes Cohere's streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     answer: AnswerWriter,
-    /// Whether the tool plan is what is being said.
+    /// Whether the open reasoning is the tool plan.
     planning: bool,
-    /// Where the call with a wire index is. The index is the peer's number: a key, never a place.
+    /// The slots of calls by their wire index. The index comes from the peer, so it is a key and never a position.
     calls: BTreeMap<u64, usize>,
-    /// The call whose id has not come yet.
+    /// The call that waits for its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     waiting: Option<Waiting>,
 }
 
-/// A call that has a name and no id yet.
+/// A call with a name whose id has not come yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Waiting {
     index: Option<u64>,
@@ -165,7 +165,7 @@ impl Decoder {
         Ok(slot)
     }
 
-    /// The call that an index names; the last one where there is none.
+    /// Returns the slot of the call with this index, or of the last call if there is no index.
     fn slot(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.calls.get(&index).copied(),
@@ -179,7 +179,7 @@ impl Decoder {
             .unwrap_or_default()
     }
 
-    /// A piece of the text, not empty.
+    /// Emits a delta of text, which is not empty.
     #[inline]
     fn text(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
         self.planning = false;
@@ -213,7 +213,7 @@ impl Decoder {
     }
 }
 
-/// The provider always says that it is done, so a body without that was cut off.
+/// The provider always ends an answer explicitly, so a body without an end was cut off.
 impl FrameReader for Decoder {
     type DeltaKind = DeltaKind;
 

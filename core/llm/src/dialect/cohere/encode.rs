@@ -6,7 +6,7 @@ use crate::provider::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// Encodes its requests.
+/// Encodes Cohere's requests.
 ///
 /// Where Cohere has less than the settings can say:
 /// - a named tool: only that tool is on offer, and one call is required;

@@ -1,4 +1,4 @@
-//! Any frame, read with serde: the view that decides.
+//! Frames, read with serde into typed views.
 
 use super::super::error::StreamError;
 use super::super::lenient::{
@@ -11,41 +11,41 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// What a frame says, as far as the decoder reads it.
+/// The content of a frame that the decoder uses.
 // One at a time, on the stack.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(super) enum FrameContent<'a> {
-    /// Nothing that is read.
+    /// The frame has nothing that is used.
     Nothing,
-    /// The answer begins.
+    /// The answer starts.
     Start { id: Option<Cow<'a, str>> },
-    /// Pieces of what the model says, in order.
+    /// Deltas of the answer, in order.
     Pieces(Vec<Piece<'a>>),
-    /// A content block is whole.
+    /// A content block ends.
     ContentEnd,
-    /// A call begins, perhaps with the first of its arguments.
+    /// A call starts, perhaps with the beginning of its arguments.
     CallStart {
         index: Option<u64>,
         id: Option<Cow<'a, str>>,
         name: Option<Cow<'a, str>>,
         arguments: Option<Cow<'a, str>>,
     },
-    /// A piece of a call's arguments.
+    /// A delta of a call's arguments.
     CallDelta {
         index: Option<u64>,
         id: Option<Cow<'a, str>>,
         arguments: Option<Cow<'a, str>>,
-        /// The arguments as they stand in the frame.
+        /// The JSON of the arguments in the frame.
         raw: Raw<'a>,
     },
-    /// A call is whole.
+    /// A call ends.
     CallEnd { index: Option<u64> },
-    /// Where pieces of the text come from.
+    /// Citations of the text.
     Citations(Vec<Value>),
     /// The answer is over.
     AnswerEnd(AnswerEnd),
-    /// The provider says that it failed.
+    /// The provider reports an error.
     Error(StreamError),
 }
 
@@ -56,7 +56,7 @@ pub(super) enum Piece<'a> {
     ToolPlan(Spelled<'a>),
 }
 
-/// What a frame may bring a piece of, and nothing besides.
+/// The kind of delta in a frame that contains nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DeltaKind {
     Text,
@@ -66,7 +66,7 @@ pub(crate) enum DeltaKind {
     Arguments(Option<u64>),
 }
 
-/// How an answer ends.
+/// The end of an answer.
 #[derive(Debug, Default)]
 pub(super) struct AnswerEnd {
     pub(super) finish_reason: Option<String>,
@@ -258,7 +258,7 @@ impl<'a> FrameContent<'a> {
         })
     }
 
-    /// The one piece that it brings, if there is nothing besides.
+    /// Returns the delta, if the frame contains only one.
     pub(super) fn piece(&self) -> Option<(DeltaKind, &'a RawValue)> {
         match self {
             Self::Pieces(pieces) => match pieces.as_slice() {

@@ -1,4 +1,4 @@
-//! The conversation as Cohere's chat has it.
+//! The conversation in the format of Cohere's chat.
 
 use super::super::encoding::{
     Call, Exchange, arguments, as_text, data_url, exchanges, result_text,
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// One message of the request.
+/// A message of the request.
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum ChatMessage<'a> {
@@ -65,7 +65,7 @@ enum Data<'a> {
     Text { text: Cow<'a, str> },
 }
 
-/// What the model said in one hop.
+/// The model's message in one hop.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Assistant<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +76,7 @@ pub(super) struct Assistant<'a> {
     tool_calls: Vec<Call<'a>>,
 }
 
-/// The messages of a request, in order.
+/// Returns the messages of a request, in order.
 pub(super) fn encode<'a>(
     instructions: Option<&'a str>,
     messages: &'a [Message],
@@ -177,7 +177,7 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
-/// Returns whether there is a part for it.
+/// Returns whether the format has a part for this content.
 pub(super) fn takes(part: &ContentPart) -> bool {
     match part {
         ContentPart::Text(_) => true,
@@ -187,7 +187,7 @@ pub(super) fn takes(part: &ContentPart) -> bool {
 }
 
 impl<'a> Part<'a> {
-    /// The part, or in words what the format has no part for.
+    /// Returns the part, or a description in words if the format has no such part.
     fn new(part: &'a ContentPart) -> Option<Self> {
         let url = match part {
             ContentPart::Image(MediaPart {

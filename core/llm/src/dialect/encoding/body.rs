@@ -50,7 +50,7 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         }
     }
 
-    /// Puts a field, unless the app has its own.
+    /// Writes a field, unless the app has its own.
     pub(in super::super) fn put<T: Serialize + ?Sized>(
         &mut self,
         name: &str,
@@ -62,7 +62,7 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         self.map.serialize_entry(name, value)
     }
 
-    /// Puts a field if there is a value for it.
+    /// Writes a field, if there is a value.
     pub(in super::super) fn put_some<T: Serialize>(
         &mut self,
         name: &str,
@@ -123,7 +123,7 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         }
     }
 
-    /// Puts the app's own fields, and ends the body.
+    /// Writes the app's own fields, and ends the body.
     pub(in super::super) fn end(mut self) -> Result<M::Ok, M::Error> {
         for (name, value) in &self.settings.extra {
             if !self.merged.contains(&name.as_str()) {

@@ -19,7 +19,7 @@ pub(crate) fn as_text(part: &ContentPart) -> Option<Cow<'_, str>> {
     }))
 }
 
-/// Bytes as an address.
+/// Returns a `data` URL for bytes.
 pub(in super::super) fn data_url(mime_type: &str, base64: &str) -> String {
     format!("data:{mime_type};base64,{base64}")
 }
@@ -36,7 +36,7 @@ pub(in super::super) fn audio_format(mime_type: &str) -> &str {
     }
 }
 
-/// The name that the sender gave a file, if its metadata has one.
+/// Returns the sender's name of a file, if its metadata has one.
 pub(in super::super) fn given_name(part: &MediaPart) -> Option<&str> {
     let metadata = part.metadata.as_ref()?;
     let name = metadata.get("filename").or_else(|| metadata.get("name"))?;

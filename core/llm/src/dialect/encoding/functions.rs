@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// A call that the model made, as it goes back.
+/// A call of the model in the history.
 #[derive(Debug, Serialize)]
 pub(in super::super) struct Call<'a> {
     id: &'a str,
@@ -21,7 +21,7 @@ struct Function<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The call with these arguments: JSON as text.
+    /// Creates a call with these arguments, which are JSON text.
     pub(crate) fn new(call: &'a ToolCall, arguments: Cow<'a, str>) -> Self {
         Self {
             id: &call.id,

@@ -1,21 +1,21 @@
 use crate::event::{Message, TextualMessage, ToolMessage, UserMessage};
 
-/// A stretch of the conversation that most formats have as one thing.
+/// A part of the conversation that most formats treat as one unit.
 #[derive(Debug)]
 pub(in super::super) enum Exchange<'a> {
     /// The app's instructions, ranking above the user's words.
     Developer(&'a TextualMessage),
     /// The app's instructions.
     System(&'a TextualMessage),
-    /// What the user says in one message.
+    /// A message of the user.
     User(&'a UserMessage),
-    /// What the model says until someone else speaks: assistant and reasoning messages, in its order.
+    /// The consecutive messages of the model: assistant and reasoning messages, in order.
     Answer(Vec<&'a Message>),
-    /// What tools gave back, with nothing between.
+    /// Consecutive results of tools.
     Results(Vec<&'a ToolMessage>),
 }
 
-/// The conversation in stretches. Activities are never sent.
+/// Splits the conversation into exchanges. Activities are left out.
 pub(in super::super) fn exchanges(messages: &[Message]) -> Vec<Exchange<'_>> {
     let mut exchanges = Vec::with_capacity(messages.len());
     for message in messages {

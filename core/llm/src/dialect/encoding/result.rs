@@ -1,4 +1,4 @@
-//! A tool's result in words, and how the model is told that a tool has failed.
+//! The text of a tool's result and of a tool's failure.
 
 use super::as_text;
 use crate::event::{ContentPart, MessageContent, ToolMessage};
@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What is said of a failure that has no words of its own.
+/// The message of a failure that has none.
 const NO_REASON: &str = "The tool failed and did not say why.";
 
 /// What the model is told of a tool that failed. As JSON it is an object that no one takes for a result: most formats
@@ -17,7 +17,7 @@ const NO_REASON: &str = "The tool failed and did not say why.";
 #[derive(Debug, Serialize)]
 pub(in super::super) struct Failure<'a> {
     error: Cow<'a, str>,
-    /// What the tool gave back all the same.
+    /// The tool's output in spite of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Cow<'a, str>>,
 }

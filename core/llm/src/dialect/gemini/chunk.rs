@@ -1,4 +1,4 @@
-//! Any frame, read with serde: the view that decides.
+//! Frames, read with serde into typed views.
 
 use super::super::error::StreamError;
 use super::super::lenient::{
@@ -14,7 +14,7 @@ use serde_json::{Error, Map, Value, json};
 use std::array;
 use std::borrow::Cow;
 
-/// What a chunk says, as far as the decoder reads it.
+/// The content of a chunk that the decoder uses.
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
     pub(super) response_id: Option<Cow<'a, str>>,
@@ -23,11 +23,11 @@ pub(super) struct Chunk<'a> {
     pub(super) stop_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) error: Option<StreamError>,
-    /// The counts of the usage as they stand in the frame.
+    /// The JSON of the usage counts in the frame.
     counts: [Raw<'a>; COUNTS],
 }
 
-/// What a chunk may bring a piece of, with counts and nothing besides.
+/// The kind of delta in a chunk that contains only the delta and token counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeltaKind {
     pub(super) is_thought: bool,
@@ -42,7 +42,7 @@ impl DeltaKind {
     }
 }
 
-/// A part of what the model says.
+/// A part of the answer.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
     Text(Signed<'a>),
@@ -57,18 +57,18 @@ pub(super) enum Piece<'a> {
 #[derive(Debug)]
 pub(super) struct Signed<'a> {
     pub(super) text: Cow<'a, str>,
-    /// The text as it stands in the frame.
+    /// The JSON of the text in the frame.
     pub(super) raw: Raw<'a>,
     pub(super) signature: Option<Cow<'a, str>>,
 }
 
-/// A call, or a piece of one.
+/// A call, or a part of one.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) id: Option<Cow<'a, str>>,
-    /// Absent where the piece goes on with the call before it.
+    /// The name; absent where the delta continues the previous call.
     pub(super) name: Option<Cow<'a, str>>,
-    /// JSON as it stands in the frame.
+    /// The JSON in the frame.
     pub(super) arguments: Option<Cow<'a, str>>,
     pub(super) partial: Vec<PartialArg<'a>>,
     pub(super) will_continue: bool,
@@ -191,7 +191,7 @@ struct WireUsage<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads a frame; `None` where it is JSON, but no chunk.
+    /// Reads a frame, or returns `None` for JSON that is not a chunk.
     pub(super) fn read(data: &'a str) -> Result<Option<Self>, Error> {
         if !data.trim_start().starts_with('{') {
             return serde_json::from_str::<IgnoredAny>(data).map(|_| None);
@@ -239,7 +239,7 @@ impl<'a> Chunk<'a> {
         Ok((is_chunk || chunk.error.is_some()).then_some(chunk))
     }
 
-    /// The one piece that it brings, if there is nothing besides but counts.
+    /// Returns the delta, if the chunk contains only one, with or without counts.
     pub(super) fn piece(&self) -> Option<(DeltaKind, [(Gap, Raw<'a>); COUNTS + 1])> {
         if self.stop_reason.is_some() || self.error.is_some() {
             return None;

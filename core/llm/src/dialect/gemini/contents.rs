@@ -1,4 +1,4 @@
-//! The conversation as Gemini has it.
+//! The conversation in Gemini's format.
 
 use super::super::encoding::{Exchange, arguments, exchanges, result_text};
 use super::super::{ModelRequest, sealed};
@@ -36,7 +36,7 @@ pub(super) fn system<'a>(request: &ModelRequest<'a>) -> Vec<Part<'a>> {
         .collect()
 }
 
-/// The contents of a request, in order.
+/// Returns the contents of a request, in order.
 pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
     let exchanges = exchanges(request.messages);
     let turn = exchanges

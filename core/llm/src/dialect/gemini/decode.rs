@@ -66,7 +66,7 @@ impl Decoder {
         }
     }
 
-    /// A frame with a chunk.
+    /// Reads a frame with a chunk.
     fn chunk(
         &mut self,
         frame: Frame<'_>,

@@ -15,10 +15,10 @@ const VALUE: usize = 64;
 /// size to make room for.
 const GAP: usize = 16;
 
-/// The deepest place.
+/// The maximum depth of a path.
 const MAX_DEPTH: usize = 64;
 
-/// A piece of the arguments.
+/// A part of the arguments.
 #[derive(Debug)]
 pub(super) struct PartialArg<'a> {
     /// Where it belongs: a JSON path such as `$.list[0].name`.
@@ -34,7 +34,7 @@ pub(super) enum PartialValue<'a> {
     Plain(Value),
 }
 
-/// The arguments of one call as far as they have come.
+/// The arguments of one call so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Assembly {
     value: Value,
@@ -89,7 +89,7 @@ impl Assembly {
         Ok(true)
     }
 
-    /// The arguments as JSON text.
+    /// Returns the arguments as JSON text.
     pub(super) fn into_text(self) -> String {
         self.value.to_string()
     }

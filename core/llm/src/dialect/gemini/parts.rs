@@ -8,14 +8,15 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// What one side says at a time.
+/// The consecutive parts of one role.
 #[derive(Debug, Serialize)]
 pub(super) struct Content<'a> {
     pub(super) role: &'static str,
     pub(super) parts: Vec<Part<'a>>,
 }
 
-/// Source: <https://ai.google.dev/api/caching#Part>. Everything is borrowed where it can be: attachments are large.
+/// Source: <https://ai.google.dev/api/caching#Part>. Fields are borrowed where possible, because attachments can be
+/// large.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part<'a> {
@@ -67,7 +68,7 @@ pub(super) struct FunctionResponse<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: &'a str,
     pub(super) response: Box<RawValue>,
-    /// Media of the result.
+    /// The media of the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<Part<'a>>,
 }
@@ -111,7 +112,7 @@ impl<'a> Part<'a> {
         Self::inline(part).filter(|_| is_taken)
     }
 
-    /// The part, or in words what Gemini has no part for. `None` where there is nothing to say.
+    /// Returns the part, or a description in words if Gemini has no such part; `None` for empty text.
     fn new(part: &'a ContentPart, endpoint: &Endpoint) -> Option<Self> {
         let file = |file_uri: Cow<'a, str>, mime_type: &'a Option<String>| Self {
             file_data: Some(FileData {
@@ -146,7 +147,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Returns what a user says, without empty texts, which are refused.
+/// Returns the parts of a user's message, without empty texts, which the API refuses.
 pub(super) fn said<'a>(content: &'a MessageContent, endpoint: &Endpoint) -> Vec<Part<'a>> {
     match content {
         MessageContent::Text(text) if text.is_empty() => Vec::new(),

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// What goes back with a call, a message or a stretch of reasoning.
+/// The data that is sent back with a call, a message or a stretch of reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Seal<'a> {
@@ -24,7 +24,7 @@ pub(super) struct Seal<'a> {
 }
 
 impl Seal<'_> {
-    /// Returns whether nothing goes back.
+    /// Returns whether there is nothing to send back.
     pub(super) fn is_empty(&self) -> bool {
         self.id.is_none() && self.thought_signature.is_none() && self.trailing.is_none()
     }

@@ -7,7 +7,7 @@ use crate::provider::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-/// Encodes its requests.
+/// Encodes Cohere's requests.
 ///
 /// Its ids of calls are nine letters and digits; a history with others is to be made legal before.
 pub(in super::super) struct Encoder;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// One message of the request.
+/// A message of the request.
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum ChatMessage<'a> {
@@ -69,7 +69,7 @@ pub(super) enum Thought<'a> {
     Text { text: &'a str },
 }
 
-/// What the model said in one hop.
+/// The model's message in one hop.
 #[derive(Debug, Serialize)]
 pub(super) struct Assistant<'a> {
     content: Content<'a>,
@@ -85,7 +85,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// The messages of a request, in order.
+/// Returns the messages of a request, in order.
 pub(super) fn encode<'a>(
     instructions: Option<&'a str>,
     messages: &'a [Message],
@@ -205,13 +205,13 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
-/// Returns whether there is a part for it.
+/// Returns whether the format has a part for this content.
 pub(super) fn takes(part: &ContentPart) -> bool {
     !matches!(part, ContentPart::Video(_))
 }
 
 impl<'a> Part<'a> {
-    /// The part, or in words what the format has no part for.
+    /// Returns the part, or a description in words if the format has no such part.
     fn new(part: &'a ContentPart) -> Option<Self> {
         Some(match part {
             ContentPart::Image(part) => match &part.source {

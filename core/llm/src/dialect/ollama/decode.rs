@@ -20,7 +20,7 @@ impl Decoder {
         }
     }
 
-    /// A line with something in it.
+    /// Reads a line that is not empty.
     fn line(
         &mut self,
         frame: Frame<'_>,

@@ -29,7 +29,7 @@ impl Encode for Encoder {
     }
 }
 
-/// The request's body: Stepwell's fields in a fixed order, then the app's own, which win over them.
+/// The request's body: Stepwell's fields in a fixed order, then the app's own fields, which override them.
 struct Body<'a>(&'a ModelRequest<'a>);
 
 impl Serialize for Body<'_> {

@@ -1,4 +1,4 @@
-//! Any line, read with serde: the view that decides.
+//! Lines, read with serde into typed views.
 
 use super::super::error::StreamError;
 use super::super::lenient::{
@@ -12,7 +12,7 @@ use serde_json::Error;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What a line says, as far as the decoder reads it.
+/// The content of a line that the decoder uses.
 #[derive(Debug, Default)]
 pub(super) struct Line<'a> {
     pub(super) model: Option<Cow<'a, str>>,
@@ -24,14 +24,14 @@ pub(super) struct Line<'a> {
     created_at: Raw<'a>,
 }
 
-/// What a line may bring a piece of, and nothing besides.
+/// The kind of delta in a line that contains nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DeltaKind {
     Content,
     Thinking,
 }
 
-/// A call, which is whole.
+/// A complete call.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) id: Option<Cow<'a, str>>,
@@ -39,7 +39,7 @@ pub(super) struct Call<'a> {
     pub(super) arguments: Cow<'a, str>,
 }
 
-/// How the answer ended.
+/// The end of the answer.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) reason: Option<String>,
@@ -93,7 +93,7 @@ struct WireFunction<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line; `None` where it is JSON, but no part of an answer.
+    /// Reads a line, or returns `None` for JSON that is not part of an answer.
     pub(super) fn read(data: &'a str) -> Result<Option<Self>, Error> {
         if !data.starts_with('{') {
             return serde_json::from_str::<IgnoredAny>(data).map(|_| None);
@@ -132,7 +132,7 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The one piece that it brings, if there is nothing besides, with what may be another in the next line.
+    /// Returns the delta, if the line contains only one, with the values that may differ in the next line.
     pub(super) fn piece(&self) -> Option<(DeltaKind, [(Gap, Raw<'a>); 2])> {
         if !self.calls.is_empty() || self.done.is_some() || self.error.is_some() {
             return None;

@@ -1,4 +1,4 @@
-//! The conversation as Ollama has it.
+//! The conversation in Ollama's format.
 
 use super::super::encoding::{Exchange, arguments, as_text, exchanges, result_text};
 use super::super::{GenerationSettings, ModelRequest, ToolChoice};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// One message of the request. Everything is borrowed where it can be: attachments are large.
+/// A message of the request. Fields are borrowed where possible, because attachments can be large.
 ///
 /// Source: <https://github.com/ollama/ollama/blob/main/api/types.go>, `Message`. Servers skip fields that they do not
 /// know, so ids go to older ones too.
@@ -45,7 +45,7 @@ struct Function<'a> {
     arguments: Box<RawValue>,
 }
 
-/// The messages of a request, in order.
+/// Returns the messages of a request, in order.
 pub(super) fn messages<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let mut messages: Vec<_> = instructions.map(system).into_iter().collect();
@@ -173,7 +173,7 @@ fn said(content: &MessageContent) -> (Cow<'_, str>, Vec<&str>) {
     }
 }
 
-/// Returns whether there is a place for it.
+/// Returns whether the format can carry this content.
 pub(super) fn takes(part: &ContentPart) -> bool {
     matches!(part, ContentPart::Text(_)) || picture(part).is_some()
 }

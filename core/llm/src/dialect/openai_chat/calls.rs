@@ -18,7 +18,7 @@ pub(super) struct Fragment<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) arguments: Option<Cow<'a, str>>,
-    /// The arguments as they stand in the frame.
+    /// The JSON of the arguments in the frame.
     pub(super) raw: Raw<'a>,
 }
 
@@ -31,11 +31,11 @@ impl Fragment<'_> {
     }
 }
 
-/// The calls of one hop, in the order of their first appearance.
+/// The calls of a hop, in the order of their first appearance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Calls {
     calls: Vec<Call>,
-    /// Where the call with a wire index is. The index is the peer's number: a key, never a place.
+    /// The slots of calls by their wire index. The index comes from the peer, so it is a key and never a position.
     by_index: BTreeMap<u64, usize>,
     /// The first call of the last chunk that began calls without an index: where their positions count from.
     batch: usize,
@@ -46,7 +46,7 @@ type Home<'a> = (&'a HopIds, &'a MessageId);
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Call {
-    /// The provider's id.
+    /// The provider's id of the call.
     wire_id: Option<String>,
     /// The id in the events, once it has begun.
     id: Option<ToolCallId>,
@@ -150,7 +150,7 @@ impl Calls {
         Ok(slot)
     }
 
-    /// The call that has begun under a wire index.
+    /// Returns the call that has begun under a wire index.
     #[inline]
     pub(super) fn begun(&self, index: u64) -> Option<usize> {
         let slot = *self.by_index.get(&index)?;
@@ -166,7 +166,7 @@ impl Calls {
             && (call.wire_id.is_some() || fragment.arguments.is_some() || !call.held.is_empty())
     }
 
-    /// Says what a placed fragment adds to its call.
+    /// Emits the delta of a fragment whose call is known.
     pub(super) fn add_fragment(
         &mut self,
         slot: usize,
@@ -218,7 +218,7 @@ impl Calls {
         self.arguments(slot, &held, sink)
     }
 
-    /// A piece of the arguments of a call that has begun.
+    /// Emits a delta of the arguments of a call that has begun.
     #[inline]
     pub(super) fn arguments(
         &self,
@@ -251,14 +251,14 @@ impl Calls {
         })
     }
 
-    /// Returns whether none has begun, nor will.
+    /// Returns whether no call has begun or will begin.
     pub(super) fn are_none(&self) -> bool {
         self.calls
             .iter()
             .all(|call| call.id.is_none() && call.name.is_none())
     }
 
-    /// Returns whether any call has come, named or not.
+    /// Returns whether there is any call, with or without a name.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
@@ -271,7 +271,7 @@ impl Calls {
         })
     }
 
-    /// The hop is done: all calls are whole.
+    /// Ends all calls at the end of the hop.
     pub(super) fn end(&mut self, home: Home<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
         for slot in 0..self.calls.len() {
             self.begin(slot, home, sink)?;

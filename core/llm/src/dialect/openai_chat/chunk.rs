@@ -1,4 +1,4 @@
-//! Any frame, read with serde: the view that decides.
+//! Frames, read with serde into typed views.
 
 use super::super::error::StreamError;
 use super::super::lenient::{
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// What a chunk says, as far as the decoder reads it.
+/// The content of a chunk that the decoder uses.
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
     pub(super) id: Option<Cow<'a, str>>,
@@ -23,7 +23,7 @@ pub(super) struct Chunk<'a> {
     /// Text, reasoning and refusal, in order.
     pub(super) pieces: Vec<Piece<'a>>,
     pub(super) reasoning_details: Vec<Metadata>,
-    /// Where pieces of the text come from, in the provider's form.
+    /// Citations, in the provider's form.
     pub(super) citations: Vec<Value>,
     pub(super) fragments: Vec<Fragment<'a>>,
     pub(super) finish_reason: Option<Cow<'a, str>>,
@@ -35,7 +35,7 @@ pub(super) struct Chunk<'a> {
     passed: [Raw<'a>; 5],
 }
 
-/// What a chunk may bring a piece of, and nothing besides.
+/// The kind of delta in a chunk that contains nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DeltaKind {
     Content,
@@ -44,7 +44,7 @@ pub(crate) enum DeltaKind {
     Arguments(u64),
 }
 
-/// A piece of what the model says.
+/// A delta of the answer.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
     Content(Spelled<'a>),
@@ -187,7 +187,7 @@ struct WirePart<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads a frame; `None` where it is JSON, but no chunk.
+    /// Reads a frame, or returns `None` for JSON that is not a chunk.
     pub(super) fn read(data: &'a str) -> Result<Option<Self>, Error> {
         if !data.trim_start().starts_with('{') {
             return serde_json::from_str::<IgnoredAny>(data).map(|_| None);
@@ -248,7 +248,7 @@ impl<'a> Chunk<'a> {
         self.pieces.is_empty() && self.citations.is_empty() && self.fragments.is_empty()
     }
 
-    /// The one piece that it brings, if there is nothing besides, with what may be another in the next chunk.
+    /// Returns the delta, if the chunk contains only one, with the values that may differ in the next chunk.
     pub(super) fn piece(&self) -> Option<(DeltaKind, [(Gap, Raw<'a>); 6])> {
         let is_more = !self.citations.is_empty()
             || !self.reasoning_details.is_empty()

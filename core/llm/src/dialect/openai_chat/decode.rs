@@ -16,7 +16,7 @@ use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The longest refusal, in bytes.
+/// The maximum size of a refusal, in bytes.
 const LONGEST_REFUSAL: usize = 64 * 1024;
 
 /// Decodes Chat Completions streams.
@@ -25,14 +25,14 @@ const LONGEST_REFUSAL: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     ids: HopIds,
-    /// The hop's one message.
+    /// The hop's message, of which there is only one.
     message_id: MessageId,
     phase: Phase,
     text_open: bool,
     reasoning: Reasoning,
     calls: Calls,
     model: Option<String>,
-    /// The answer, as the provider names it. Traces alone want it: it is not stored.
+    /// The provider's id of the answer, for traces only. It is not stored.
     #[serde(skip)]
     response_id: Option<String>,
     stop_reason: Option<String>,
@@ -40,10 +40,10 @@ pub(crate) struct Decoder {
     /// Whether the stream said that it is over within a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
-    /// What the model said in place of an answer, so far.
+    /// The model's refusal so far.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     refusal: String,
-    /// How many pictures and sounds it made.
+    /// The number of images and sounds in the answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     media: usize,
     #[serde(default, skip_serializing_if = "Audio::is_empty")]
@@ -56,7 +56,7 @@ pub(crate) struct Decoder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Phase {
-    /// No chunk yet.
+    /// No chunk has come.
     Fresh,
     /// The run goes on.
     Running,
@@ -85,7 +85,7 @@ impl Decoder {
         }
     }
 
-    /// A frame with a chunk.
+    /// Reads a frame with a chunk.
     fn chunk(
         &mut self,
         frame: Frame<'_>,
@@ -254,7 +254,7 @@ impl Decoder {
         made_media::show(id, part, sink)
     }
 
-    /// A piece of the text, not empty.
+    /// Emits a delta of text, which is not empty.
     #[inline]
     fn content(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.reasoning.is_pending() {
@@ -398,7 +398,7 @@ fn metadata(key: &str, value: String) -> Box<Common> {
     })
 }
 
-/// Something for the app that changes nothing in the conversation.
+/// Emits a `CUSTOM` event, which changes nothing in the conversation.
 fn custom(name: &str, value: Value, sink: &mut dyn Sink) -> Result<(), Violation> {
     whole(
         sink,

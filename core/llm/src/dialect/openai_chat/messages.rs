@@ -1,4 +1,4 @@
-//! The conversation as Chat Completions has it.
+//! The conversation in the format of Chat Completions.
 
 use super::super::encoding::{Call, result_text};
 use super::super::{ModelRequest, sealed};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// One message of the request. Everything is borrowed where it can be: attachments are large.
+/// A message of the request. Fields are borrowed where possible, because attachments can be large.
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum ChatMessage<'a> {
@@ -38,11 +38,11 @@ pub(super) enum Content<'a> {
     Parts(Vec<MarkedPart<'a>>),
 }
 
-/// What the model said in one hop, in one message: a second assistant message may not stand between a call and its
+/// The model's answer in one hop as one message, because a second assistant message must not be between a call and its
 /// result.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Assistant<'a> {
-    /// Null where the model only asked for tools.
+    /// The text, or null where the model only called tools.
     content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<Cow<'a, str>>,
@@ -56,7 +56,8 @@ pub(super) struct Assistant<'a> {
     tool_calls: Vec<Call<'a>>,
 }
 
-/// The messages of a request, in order. Activities are never sent; reasoning is as the provider wants it.
+/// Returns the messages of a request, in order. Activities are never sent, and reasoning is in the form that the
+/// provider wants.
 pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     let endpoint = request.endpoint;
     let quirks = endpoint.quirks;

@@ -67,7 +67,7 @@ pub(super) enum Part<'a> {
     File { file: File<'a> },
 }
 
-/// Returns whether there is a part for it.
+/// Returns whether the format has a part for this content.
 pub(super) fn takes(part: &ContentPart) -> bool {
     match part {
         ContentPart::Text(_) => true,

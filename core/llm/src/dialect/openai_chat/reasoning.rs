@@ -22,23 +22,23 @@ pub(crate) enum Field {
     Content,
 }
 
-/// The most that is held of one span's details, in bytes.
+/// The maximum size of a span's details, in bytes.
 const MOST_HELD: usize = 16 * 1024 * 1024;
 
 /// The reasoning of one hop: at most one span of it is open, and its message with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Reasoning {
-    /// How many spans there were.
+    /// The number of spans so far.
     count: usize,
     /// The last span's id, which is its message's too.
     id: MessageId,
     open: bool,
     field: Option<Field>,
-    /// What the provider wants back with the last span.
+    /// The data that the provider wants back with the last span.
     details: Vec<Metadata>,
-    /// Whether `details` has something that no event has said yet.
+    /// Whether `details` has data that no event has yet.
     unsaid: bool,
-    /// How much `details` holds.
+    /// The number of bytes in `details`.
     #[serde(default, skip_serializing_if = "is_nothing")]
     held: usize,
 }
@@ -48,7 +48,7 @@ fn is_nothing(held: &usize) -> bool {
 }
 
 impl Reasoning {
-    /// A piece of reasoning.
+    /// Emits a delta of reasoning.
     pub(super) fn delta(
         &mut self,
         ids: &HopIds,
@@ -105,18 +105,18 @@ impl Reasoning {
         }
     }
 
-    /// Returns whether any has come.
+    /// Returns whether there is any reasoning.
     pub(super) fn has_begun(&self) -> bool {
         self.count > 0 || self.unsaid
     }
 
-    /// Returns whether [`close`](Self::close) has something to say.
+    /// Returns whether [`close`](Self::close) would emit an event.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.open || self.unsaid
     }
 
-    /// The reasoning is over: something else comes, or nothing.
+    /// Ends the reasoning.
     pub(super) fn close(&mut self, ids: &HopIds, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.unsaid && !self.open && self.count == 0 {
             // Encrypted reasoning comes without text, and needs a message to belong to.

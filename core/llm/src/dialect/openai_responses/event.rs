@@ -1,4 +1,4 @@
-//! Any frame, read with serde: the view that decides.
+//! Frames, read with serde into typed views.
 //!
 //! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, and
 //! an event of an unknown type says nothing. All is read before anything is said of it.
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 pub(super) enum StreamEvent<'a> {
     /// Nothing that the decoder reads.
     Nothing,
-    /// The answer begins.
+    /// The answer starts.
     Began {
         id: Option<Cow<'a, str>>,
         model: Option<Cow<'a, str>>,

@@ -76,7 +76,7 @@ impl<'a> Part<'a> {
         Some(media)
     }
 
-    /// Returns whether there is a part for it.
+    /// Returns whether the format has a part for this content.
     pub(super) fn takes(part: &ContentPart) -> bool {
         match part {
             ContentPart::Text(_) | ContentPart::Image(_) | ContentPart::Document(_) => true,

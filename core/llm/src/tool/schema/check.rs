@@ -21,24 +21,24 @@ pub struct Check {
     plan: Plan,
 }
 
-/// What schemas take in memory.
+/// The memory that schemas take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weight {
     values: usize,
     pattern_bytes: usize,
 }
 
-/// The steps that checks may still take, of all calls of one answer together.
+/// The steps that the checks of all calls of one answer may still take.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSteps(u64);
 
-/// As many faults as are told to the model at once.
+/// The maximum number of faults in one message to the model.
 const MAX_FAULTS: usize = 5;
 
-/// The most steps of a check that collects all faults: each takes memory.
+/// The maximum number of steps of a check that collects all faults, since each fault takes memory.
 const MAX_COLLECTED: u64 = 50_000;
 
-/// The most steps of a check that looks for the first fault.
+/// The maximum number of steps of a check that finds the first fault.
 const MAX_LOCATED: u64 = 250_000;
 
 /// How many times as much as one schema all schemas of a registry may take.
@@ -128,7 +128,7 @@ impl Check {
 }
 
 impl Weight {
-    /// The weight of both.
+    /// Returns the sum of both weights.
     pub(crate) fn plus(self, more: Self) -> Self {
         Self {
             values: self.values + more.values,
@@ -174,7 +174,7 @@ impl Default for CheckSteps {
     }
 }
 
-/// The longest text of one fault, in bytes.
+/// The maximum length of the text of one fault, in bytes.
 const MAX_FAULT_CHARS: usize = 300;
 
 fn shortened(mut fault: String) -> String {

@@ -1,4 +1,4 @@
-//! What the check of one value costs, counted before it is made.
+//! The cost of the check of one value, which is computed before the check.
 
 use super::plan::{Node, Plan};
 use foldhash::{HashMap, HashMapExt};
@@ -15,11 +15,11 @@ const MAX_HARD_STEPS: u64 = MAX_STEPS / 4;
 /// threads have half a megabyte of stack.
 const MAX_DEPTH: usize = 600;
 
-/// The check would go beyond a limit.
+/// The check would exceed a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooCostly;
 
-/// What a check costs.
+/// The cost of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cost {
     /// If each schema looks at each value but once, as the validator does that only says yes or no.

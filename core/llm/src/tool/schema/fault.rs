@@ -1,14 +1,14 @@
-//! What is wrong with a schema.
+//! The reason why a schema cannot be used.
 
 use std::fmt;
 
-/// A schema that no value is checked against.
+/// A schema that cannot be used for checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaFault {
-    /// Where in the schema, as a JSON Pointer, if that is known.
+    /// The position in the schema, as a JSON Pointer, if it is known.
     pub(crate) path: String,
     pub(crate) reason: String,
-    /// It is a schema, but a check could take too long or too much memory.
+    /// Whether the schema is valid, but a check could take too long or too much memory.
     pub(crate) is_too_costly: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A tool's schema in words that its provider takes.
+//! Tool schemas in a form that the provider takes.
 
 use super::gemini;
 use super::root::root_of;
@@ -20,16 +20,16 @@ pub(crate) struct Rules {
 /// A schema that the provider takes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fitted {
-    /// The schema.
+    /// The fitted schema.
     pub(crate) schema: Value,
-    /// What it does not say any more, if anything.
+    /// The descriptions of what is lost.
     pub(crate) lost: Vec<String>,
 }
 
-/// No schema of that meaning is one that the provider takes.
+/// The provider takes no schema with the same meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unfit {
-    /// It is `false`, or no schema.
+    /// The schema is `false`, or not a schema.
     #[error("its schema allows nothing")]
     Nothing,
     /// A part of it is somewhere else, or nowhere.
@@ -121,7 +121,7 @@ fn rename(root: &mut Map<String, Value>, spelling: &Spelling) {
     }
 }
 
-/// Adds what says nothing and has to be there.
+/// Adds keywords that the provider requires and that have no effect.
 fn complete(schema: &mut Value) -> Result<(), Unfit> {
     if let Value::Bool(takes_all) = *schema {
         *schema = if takes_all {

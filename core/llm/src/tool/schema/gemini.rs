@@ -1,4 +1,4 @@
-//! Gemini's part of JSON Schema.
+//! The subset of JSON Schema that Gemini supports.
 //!
 //! Source: <https://ai.google.dev/api/generate-content#FIELDS.response_json_schema>.
 
@@ -7,7 +7,7 @@ use super::words::{pointer, refs, subschemas};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Puts a schema in Gemini's words, with the same meaning.
+/// Translates a schema to Gemini's subset, with the same meaning.
 pub(super) fn translate(schema: &mut Value) {
     if let Value::Object(root) = schema {
         root.shift_remove("$schema");

@@ -1,4 +1,4 @@
-//! An answer's schema in the words that a provider holds a model to.
+//! The schema of an answer in a form that the provider can enforce.
 
 use super::fit::{Fitted, Rules, fit};
 use super::recursion::recursive;
@@ -6,33 +6,33 @@ use super::words::{has_type, is_annotation, subschemas};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// What a provider takes of JSON Schema where it holds the model's answer to it.
+/// The subset of JSON Schema that a provider can enforce.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grammar {
-    /// The keywords.
+    /// The supported keywords.
     pub(crate) words: &'static [&'static str],
-    /// The values of `format`.
+    /// The supported values of `format`.
     pub(crate) formats: &'static [&'static str],
-    /// The values of an `enum` may be arrays and objects.
+    /// Whether the values of an `enum` may be arrays and objects.
     pub(crate) has_nested_values: bool,
-    /// The longest `minItems`.
+    /// The largest `minItems`.
     pub(crate) most_min_items: u64,
     /// Objects have the members that they name and no others, and each schema says a type.
     pub(crate) is_closed: bool,
-    /// All members are required.
+    /// Whether all members must be required.
     pub(crate) requires_all: bool,
-    /// A schema may lead back to itself.
+    /// Whether a schema may be recursive.
     pub(crate) is_recursive: bool,
     /// The rest is Gemini's.
     pub(crate) rules: Rules,
 }
 
-/// A schema that a model is held to.
+/// A schema that the provider enforces.
 #[derive(Debug)]
 pub(crate) struct Held {
     /// The schema: an answer that fits it fits the app's schema, but for what is lost.
     pub(crate) schema: Value,
-    /// What it does not say, if anything.
+    /// The descriptions of what is not enforced.
     pub(crate) lost: BTreeSet<String>,
 }
 

@@ -1,8 +1,8 @@
-//! The JSON Schemas of tools' arguments: what is checked of a call, and the form in which a provider takes the schema.
+//! JSON Schemas of tools: the check of a call's arguments, and the form of the schema that a provider takes.
 //!
-//! A provider takes a part of JSON Schema, and refuses a request, with all tools in it, for one schema that goes beyond
-//! that part. `fit` writes the same schema in words that the provider takes. Where the root is what it refuses, the
-//! model is given other words than the tool has: [`Spelling`] goes from the one to the other and back.
+//! A provider supports a subset of JSON Schema, and refuses a request with all its tools if one schema is outside of
+//! that subset. [`fit`] translates a schema to the subset. Where the provider refuses the root of a schema, the model
+//! sees another schema than the tool has, and [`Spelling`] translates the arguments in both directions.
 
 #[cfg(feature = "json-schema")]
 mod check;

@@ -1,4 +1,4 @@
-//! The regular expressions of a schema, and what each costs.
+//! The regular expressions of a schema, and the cost of each.
 
 use foldhash::HashMap;
 use jsonschema::PatternOptions;

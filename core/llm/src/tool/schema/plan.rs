@@ -100,11 +100,11 @@ impl Plan {
     }
 }
 
-/// Where a schema is.
+/// The location of a schema.
 enum SchemaLocation {
     /// A JSON Pointer, from the root.
     Pointer(String),
-    /// Below another.
+    /// A location below another schema.
     Below(usize, String),
 }
 
@@ -423,7 +423,7 @@ fn last_segment(address: &str) -> &str {
     address.rsplit('/').next().unwrap_or_default()
 }
 
-/// Returns how many JSON values it has.
+/// Returns the number of JSON values in the schema.
 fn count(value: &Value) -> u64 {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(count).sum::<u64>(),

@@ -1,4 +1,4 @@
-//! Schemas that lead back to themselves.
+//! Recursive schemas.
 
 use super::words::{pointer, refs};
 use serde_json::Value;

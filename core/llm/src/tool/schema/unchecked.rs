@@ -1,4 +1,4 @@
-//! Without the feature `json-schema`: every schema and every value passes, and nothing is unfolded.
+//! The checks without the feature `json-schema`: every schema and every value passes.
 
 use super::SchemaFault;
 use serde_json::Value;
@@ -7,11 +7,11 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Check;
 
-/// What schemas take in memory.
+/// The memory that schemas take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weight;
 
-/// The steps that checks may still take.
+/// The steps that checks may still take, which are not counted here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckSteps(());
 

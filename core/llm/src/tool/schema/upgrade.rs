@@ -1,4 +1,4 @@
-//! Schemas of earlier drafts, in the words of 2020-12.
+//! Translation of schemas of earlier drafts to 2020-12.
 
 use super::words::subschemas;
 use serde_json::{Map, Value};

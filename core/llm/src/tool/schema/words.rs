@@ -1,4 +1,4 @@
-//! The keywords of JSON Schema, by what stands in them.
+//! The keywords of JSON Schema, by their content.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ pub(super) fn refs(schema: &mut Value, each: &mut dyn FnMut(&mut String)) {
     });
 }
 
-/// All names that properties have anywhere in the schema.
+/// Returns the names of all properties anywhere in the schema.
 pub(super) fn property_names(schema: &mut Value, into: &mut BTreeSet<String>) {
     let Value::Object(words) = schema else {
         return;

@@ -52,7 +52,7 @@ impl Decoder {
         }
     }
 
-    /// A frame with an event.
+    /// Reads a frame with an event.
     fn event(
         &mut self,
         frame: Frame<'_>,
