@@ -1,7 +1,7 @@
 //! JSON Schemas of tools: the check of a call's arguments, and the form of the schema that a provider takes.
 //!
 //! A provider supports a subset of JSON Schema, and refuses a request with all its tools if one schema is outside of
-//! that subset. [`fit`] translates a schema to the subset. Where the provider refuses the root of a schema, the model
+//! that subset. `fit` translates a schema to the subset. Where the provider refuses the root of a schema, the model
 //! sees another schema than the tool has, and [`Spelling`] translates the arguments in both directions.
 
 #[cfg(feature = "json-schema")]
