@@ -3,8 +3,8 @@ use super::enforcement::{self, Warnings};
 use crate::dialect::HopIds;
 use crate::event::{Event, Metadata};
 
-/// The first stages of the decoder on their own: what old agents send in the words of 1.0, without what only a newer
-/// version knows.
+/// The first stages of the decoder: translates events of old agents to AG-UI 1.0, and drops content that 1.0 does not
+/// know.
 #[derive(Debug, Default)]
 pub struct Boundary {
     compatibility: Compatibility,
@@ -12,7 +12,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// The event that an object stands for, and whether it was said in other words; nothing if it is malformed.
+    /// Reads an event, and returns whether it was translated; `None` if it is malformed.
     pub fn read(&mut self, mut object: Metadata) -> Option<(Event, bool)> {
         let mut translated = Warnings::default();
         self.compatibility

@@ -1,4 +1,4 @@
-//! Chunks, the short form of start, content and end in one event, put into the long form.
+//! Expansion of chunks, the short form of start, content and end in one event.
 //!
 //! A continuing chunk may leave out what it continues, so at most one item is open in each lane: the parent agent's,
 //! and one for each subagent.
@@ -15,10 +15,10 @@ use crate::event::{
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
-/// The most lanes that may hold an open item at once.
+/// The maximum number of lanes with an open item.
 const MOST_LANES: usize = 1024;
 
-/// The open items that chunks began, in the order in which they began.
+/// The open items that chunks began, in the order of their beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Lanes(Vec<Lane>);
 
@@ -37,7 +37,7 @@ enum ChunkKind {
     Reasoning,
 }
 
-/// What the first chunk of an item said, and later ones may only repeat.
+/// The values of an item's first chunk, which later chunks may only repeat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Opening {
     id: String,
@@ -64,10 +64,10 @@ impl Lanes {
         self.0.is_empty()
     }
 
-    /// Puts the events that `event` stands for behind `out`.
+    /// Appends the events that `event` stands for to `out`.
     ///
     /// # Errors
-    /// A chunk names nothing that is open, or contradicts what is.
+    /// A chunk names no open item, or contradicts the open item.
     pub(super) fn expand(&mut self, event: Event, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         match event {
             Event::TextMessageChunk(chunk) => return self.chunk(chunk.into(), out),
@@ -108,7 +108,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Ends what is open in the lane of `owner`.
+    /// Ends the open item in the lane of `owner`.
     pub(super) fn close(&mut self, owner: Option<&str>, out: &mut Vec<Event>) {
         let lane = self
             .0
@@ -146,7 +146,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Returns whose lane a chunk belongs to.
+    /// Returns the owner of the lane that a chunk belongs to.
     fn owner(&self, chunk: &Chunk) -> Result<Option<String>, EventError> {
         let tag = &chunk.common.subagent_run_id;
         let of_kind = || self.0.iter().filter(|lane| lane.kind == chunk.kind);
@@ -209,7 +209,7 @@ impl Chunk {
         }
     }
 
-    /// Returns what this chunk opens, if it may.
+    /// Returns the item that this chunk opens, if it may open one.
     fn opening(&self) -> Result<Opening, EventError> {
         let missing =
             |field| self.malformed(format!("it begins an item, so it must have a {field}"));

@@ -1,4 +1,4 @@
-//! What a client is sent by the version that it declared.
+//! Adaptation of events to the version that a client declared.
 //!
 //! Source: the schemas of `@ag-ui/core` 0.0.47, 0.0.53 and 0.0.59, which refuse the whole run for one event that they
 //! do not know.
@@ -7,14 +7,14 @@ use super::enforcement::version_number;
 use crate::event::{ContentPart, Event, Message, MessageContent, RunError, RunOutcome, Source};
 use std::borrow::Cow;
 
-/// What a client is told of a run that was stopped, if it knows no such end.
+/// The error message for a cancelled run, for clients that know no such outcome.
 const CANCELLED: &str = "the run was stopped before its answer was complete";
 
-/// The versions of AG-UI that a client may speak, as far as it makes a difference what it is sent.
+/// The versions of AG-UI that a client may support, as far as events for them differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ClientVersion {
-    /// From before 1.0, which declares nothing.
+    /// A version before 1.0, which declares nothing.
     #[default]
     Before1_0,
     /// 1.0 or later.
@@ -22,8 +22,8 @@ pub enum ClientVersion {
 }
 
 impl ClientVersion {
-    /// The version of a client that declared this `protocolVersion`, or nothing. A version that cannot be read was
-    /// declared all the same, and only 1.0 and later do so.
+    /// Returns the version of a client that declared this `protocolVersion`, or none. A version that cannot be parsed
+    /// counts as 1.0, since older clients declare none.
     #[must_use]
     pub fn declared(version: Option<&str>) -> Self {
         let is_old = version
@@ -31,9 +31,9 @@ impl ClientVersion {
         if is_old { Self::Before1_0 } else { Self::V1_0 }
     }
 
-    /// The event as such a client takes it; nothing if it has no place for it. A client from before 1.0 finds calls
-    /// that are left to it by their having no result. It knows no cancelled run, and would take one for a whole answer:
-    /// it is sent an error with the code `cancelled`.
+    /// Returns the event in a form that the client supports, or `None` if there is no such form. A client before 1.0
+    /// finds the calls that it should run by their missing results. It does not know cancelled runs and would treat one
+    /// as a complete answer, so it is sent an error with the code `cancelled`.
     #[must_use]
     pub fn adapt(self, event: &Event) -> Option<Cow<'_, Event>> {
         match self {

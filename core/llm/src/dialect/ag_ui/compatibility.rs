@@ -1,5 +1,5 @@
-//! What agents from before 1.0 send, put into the words of 1.0. Always on: an old shape is itself the proof of an old
-//! agent. Each translation is a warning.
+//! Translation of events of agents before 1.0. It is always on, because an old shape itself proves that the agent is
+//! old. Each translation is a warning.
 //!
 //! Source: AG-UI 1.0 (versioning), and the compatibility boundary of the reference client `@ag-ui/client` 1.0.0.
 
@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The open span and message of `THINKING_*` events, which name nothing themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Compatibility {
-    /// How many ids were made.
+    /// The number of generated ids.
     made: usize,
     span: Option<MessageId>,
     message: Option<MessageId>,
-    /// What LangGraph has asked in the run, by the interrupts' ids.
+    /// LangGraph's questions in the run, by the interrupts' ids.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     interrupts: Map<String, Value>,
 }
@@ -66,7 +66,7 @@ impl Compatibility {
         }
     }
 
-    /// A run that asked and has no outcome waits for the answers.
+    /// Gives a finished run without an outcome the outcome of its open questions.
     fn finish_asking(&mut self, event: &mut Map<String, Value>, warnings: &mut Warnings) {
         let interrupts = std::mem::take(&mut self.interrupts);
         if interrupts.is_empty() || event.contains_key("outcome") {
@@ -151,7 +151,7 @@ impl Compatibility {
     }
 }
 
-/// Takes out a null where old agents sent one for "absent". Every other null on an optional field is malformed.
+/// Removes a null where old agents sent one for an absent field. Any other null in an optional field is malformed.
 pub(super) fn drop_null(
     object: &mut Map<String, Value>,
     field: &str,
@@ -164,7 +164,7 @@ pub(super) fn drop_null(
     }
 }
 
-/// Puts a request's old shapes into the words of 1.0.
+/// Translates a request's old shapes to 1.0.
 pub(super) fn upgrade_input(input: &mut Map<String, Value>, warnings: &mut Warnings) {
     drop_null(input, "forwardedProps", "input", warnings);
     for (list, field) in [("tools", "parameters"), ("resume", "payload")] {
@@ -197,7 +197,7 @@ fn upgrade_messages(holder: &mut Map<String, Value>, warnings: &mut Warnings) {
     }
 }
 
-/// A legacy `binary` part as a media part; nothing if the sender gave the same media in the new form as well.
+/// Translates a legacy `binary` part to a media part; returns `None` if the sender also sent the media in the new form.
 fn upgrade_part(part: &Value, all: &MediaParts<'_>, warnings: &mut Warnings) -> Option<Value> {
     let Some(binary) = part.as_object().filter(|_| is_binary(part)) else {
         return Some(part.clone());

@@ -18,8 +18,8 @@ use std::fmt::Display;
 ///
 /// An error object that is no event, as gateways send it, comes out as `RUN_ERROR`, with a warning.
 ///
-/// Where what is unknown is kept, an event of an unknown type comes out as [`Event::Unknown`]. It does not judge the
-/// order of events, and ends nothing at the end of the stream: a stream that was cut off is for the order check to see.
+/// If unknown content is kept, an event of an unknown type becomes [`Event::Unknown`]. The decoder does not check the
+/// order of events, and ends nothing at the end of the stream; the order check detects a stream that was cut off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     ids: HopIds,
@@ -28,7 +28,7 @@ pub(crate) struct Decoder {
     /// Whether the frames are protobuf, not JSON.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_protobuf: bool,
-    /// Whether unknown events and fields are handed on.
+    /// Whether unknown events and fields are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     keeps_unknown: bool,
 }
@@ -44,7 +44,7 @@ impl Decoder {
         }
     }
 
-    /// Hands unknown events and fields on from now on, if `keeps_unknown`.
+    /// Sets whether unknown events and fields are kept.
     pub(in crate::dialect) fn keep_unknown(&mut self, keeps_unknown: bool) {
         self.keeps_unknown = keeps_unknown;
     }
@@ -58,7 +58,7 @@ impl Decoder {
         self.is_protobuf = true;
     }
 
-    /// The events of a frame that is not a plain delta: all of them, or none.
+    /// Returns the events of a frame that is not a plain delta: all of them, or none.
     fn events(&mut self, data: &[u8], warnings: &mut Warnings) -> Result<Vec<Event>, DecodeError> {
         let mut events = Vec::new();
         if self.is_protobuf {
@@ -199,7 +199,7 @@ impl FrameReader for Decoder {
     }
 }
 
-/// Hands on a plain delta, which ends what a chunk began before it.
+/// Emits a plain delta, which ends an item that a chunk began before it.
 #[inline]
 fn delta(lanes: &mut Lanes, event: EventRef<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
     if !lanes.is_empty() {

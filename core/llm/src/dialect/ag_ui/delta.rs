@@ -1,5 +1,5 @@
-//! The frames that come by the thousand: one piece of text, of reasoning or of a call's arguments. The other events are
-//! translated and held to the protocol first, which takes values of their own; these need none of it.
+//! Frames with one delta of text, reasoning or arguments, which are by far the most frequent. They are read without the
+//! owned values that translation and enforcement need for other events.
 
 use crate::dialect::lenient::string;
 use crate::event::{EventRef, ReasoningMessageContent, TextMessageContent, ToolCallArgs};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// A frame that is one delta, with no field besides.
+/// A frame with one delta and no other field.
 #[derive(Debug)]
 pub(super) struct Delta<'a> {
     pub(super) kind: DeltaKind,
@@ -17,7 +17,7 @@ pub(super) struct Delta<'a> {
     pub(super) raw: &'a RawValue,
 }
 
-/// What a delta is of.
+/// The kind of delta.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum DeltaKind {
     Text,
@@ -39,7 +39,7 @@ struct Wire<'a> {
 }
 
 impl<'a> Delta<'a> {
-    /// Reads a frame; `None` where it is anything else.
+    /// Reads a frame, or returns `None` for any other event.
     pub(super) fn read(frame: &'a [u8]) -> Option<Self> {
         let frame = std::str::from_utf8(frame).ok()?;
         let wire: Wire<'a> = serde_json::from_str(frame).ok()?;
@@ -65,7 +65,7 @@ impl<'a> Delta<'a> {
 }
 
 impl DeltaKind {
-    /// The event of a delta.
+    /// Returns the event of a delta.
     pub(super) fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
         match self {
             Self::Text => EventRef::TextMessageContent {

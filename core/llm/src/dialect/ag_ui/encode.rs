@@ -16,8 +16,7 @@ use std::borrow::Cow;
 /// Encodes a hop as an AG-UI run: a `RunAgentInput`, posted to the endpoint's address.
 pub(in crate::dialect) struct Encoder;
 
-/// `RunAgentInput` in borrowed form. Fields that 1.0 leaves optional are sent all the same, since agents from before
-/// require them.
+/// `RunAgentInput` in borrowed form. Fields that are optional in 1.0 are always sent, since older agents require them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Input<'a> {
@@ -42,7 +41,8 @@ struct Messages<'a> {
     said: &'a [Message],
 }
 
-/// The id of the instructions' message: always the same, so that an agent that keeps the conversation sees it once.
+/// The id of the message with the instructions. It is constant, so that an agent that keeps the conversation has the
+/// message once.
 const INSTRUCTIONS: &str = "instructions";
 
 impl Serialize for Messages<'_> {
@@ -56,8 +56,8 @@ impl Serialize for Messages<'_> {
     }
 }
 
-/// A message without what AG-UI 1.0 does not know of it. Arguments that say nothing are an empty object, as the tool
-/// got them: some agents take no other.
+/// A message without the fields that AG-UI 1.0 does not know. Empty arguments are sent as an empty object, which some
+/// agents require.
 struct CleanMessage<'a>(&'a Message);
 
 impl Serialize for CleanMessage<'_> {
@@ -76,7 +76,7 @@ impl Serialize for CleanMessage<'_> {
     }
 }
 
-/// Any JSON but null, for which an empty object stands.
+/// The shared state, in which null is replaced with an empty object.
 struct AgentState<'a>(&'a Value);
 
 impl Serialize for AgentState<'_> {
@@ -88,7 +88,7 @@ impl Serialize for AgentState<'_> {
     }
 }
 
-/// Something of a closed shape: fields that AG-UI 1.0 does not know stay at home.
+/// A value of a closed shape, without the fields that AG-UI 1.0 does not know.
 struct Closed<'a, T> {
     value: &'a T,
     shape: &'static Shape,
@@ -99,8 +99,8 @@ fn closed<'a, T>(values: &'a [T], shape: &'static Shape) -> Vec<Closed<'a, T>> {
     closed.collect()
 }
 
-/// The endpoint's address with the hop's ids in their places: a backend that creates runs first may have an address for
-/// each.
+/// Returns the endpoint's address with the hop's ids inserted, since a backend that creates runs first may have an
+/// address for each run.
 fn address(template: &str, ids: &HopIds) -> String {
     let place = |address: String, place, id: &str| {
         if address.contains(place) {
@@ -113,7 +113,7 @@ fn address(template: &str, ids: &HopIds) -> String {
     place(address, "{run_id}", &ids.run_id)
 }
 
-/// The answer's media types, the one that is liked best first.
+/// Returns the accepted media types, in order of preference.
 fn accept(encoding: AgUiEncoding) -> &'static str {
     match encoding {
         AgUiEncoding::Json => "text/event-stream",
@@ -145,7 +145,7 @@ impl Serialize for Tool<'_> {
     }
 }
 
-/// Returns what is forwarded, and the answers to interrupts; those to LangGraph's are forwarded.
+/// Returns the forwarded properties, and the answers to interrupts. Answers to LangGraph's interrupts are forwarded.
 fn answered<'a>(request: &ModelRequest<'a>) -> (Cow<'a, Metadata>, &'a [ResumeEntry]) {
     let mut forwarded = Cow::Borrowed(&request.settings.extra);
     let Some(said) = on_interrupt::command(request.resume) else {

@@ -1,6 +1,5 @@
-//! What to do about things that AG-UI 1.0 does not know: an unknown event, member of a union or field is dropped with a
-//! warning, and whether a known field is well-formed is for the model to say. An app may have unknown events and fields
-//! kept (the model's `extra`), to read them itself.
+//! Handling of content that AG-UI 1.0 does not know. An unknown event, union member or field is dropped with a warning;
+//! the event model checks known fields. An app may keep unknown events and fields (in `extra`), to read them itself.
 //!
 //! Source: AG-UI 1.0 (processing), and the enforcement stage of the reference client `@ag-ui/client` 1.0.0.
 
@@ -8,7 +7,7 @@ use super::shapes::{Field, Shape, nested};
 use crate::event::{Common, Event, PROTOCOL_VERSION};
 use serde_json::{Map, Value};
 
-/// The warnings of one frame: as many as help to understand it.
+/// The warnings of one frame, up to a limit.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     pub(super) texts: Vec<String>,
@@ -27,17 +26,17 @@ impl Warnings {
     }
 }
 
-/// What becomes of events and fields that AG-UI 1.0 does not know.
+/// The handling of events and fields that AG-UI 1.0 does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// They are dropped, as the protocol has it.
+    /// They are dropped, as the protocol requires.
     #[default]
     Dropped,
     /// They are kept.
     Kept,
 }
 
-/// Drops from what an event's object holds what AG-UI 1.0 does not know.
+/// Drops the content of an event's object that AG-UI 1.0 does not know.
 pub(super) fn enforce(event: &mut Map<String, Value>, unknown: Unknown, warnings: &mut Warnings) {
     let Some(Value::String(kind)) = event.get("type") else {
         return;
@@ -68,8 +67,7 @@ pub(super) fn enforce(event: &mut Map<String, Value>, unknown: Unknown, warnings
     }
 }
 
-/// Sees to what only the parsed event shows: unknown events, their unknown fields, and a newer agent. Says whether the
-/// event is to be taken.
+/// Checks the parsed event for unknown types, unknown fields and a newer agent. Returns whether the event is accepted.
 pub(super) fn review(event: &mut Event, unknown: Unknown, warnings: &mut Warnings) -> bool {
     let kind = event.kind().to_owned();
     match event {
@@ -124,7 +122,7 @@ pub(super) fn version_number(version: &str) -> Option<(u64, u64)> {
     Some((number(major)?, number(minor)?))
 }
 
-/// Takes out of a value of ours what AG-UI 1.0 does not know, since its receivers are strict.
+/// Removes the content that AG-UI 1.0 does not know from a value to send, since receivers are strict.
 pub(super) fn strip(value: &mut Value, shape: &Shape) {
     let mut walk = Walk {
         path: String::new(),

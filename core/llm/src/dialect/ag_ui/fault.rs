@@ -1,4 +1,4 @@
-//! Where in a request the fault is, by trying its parts one at a time: only a request that cannot be read pays for it.
+//! Finds the fault in a request by reading its parts one at a time. Only a request that cannot be read pays for this.
 
 use crate::event::{Context, Message, Metadata, ResumeEntry, RunAgentInput, ToolDefinition};
 use serde::de::DeserializeOwned;
@@ -7,7 +7,8 @@ use serde_json::Value;
 /// Tells the kinds of things apart. What it names is known by now, so the fault is another member's.
 const TAGS: [&str; 2] = ["role", "type"];
 
-/// The path of the field that cannot be read, and why; the path of what lacks a field is that of its holder.
+/// Returns the path of the field that cannot be read, and the reason. If a field is missing, the path is that of its
+/// object.
 pub(super) fn find(mut input: Metadata) -> Option<(String, String)> {
     let lists: [(&str, Read); 4] = [
         ("messages", read::<Message>),

@@ -1,6 +1,6 @@
-//! LangGraph's interrupts as its AG-UI adapter sends them by default: `CUSTOM` events named `on_interrupt`, and then a
-//! run that finishes without an outcome. They are read as the outcome that AG-UI 1.0 has for them, and answered where
-//! such an agent looks: in `forwardedProps.command.resume`.
+//! LangGraph's interrupts, as its AG-UI adapter sends them by default: `CUSTOM` events named `on_interrupt`, and then a
+//! run that finishes without an outcome. They are read as the interrupt outcome of AG-UI 1.0. The answers are sent in
+//! `forwardedProps.command.resume`, where such an agent expects them.
 //!
 //! Source: `ag-ui-langgraph` 0.0.47, and LangGraph 1.2 for what a resumed graph takes.
 
@@ -8,10 +8,11 @@ use super::fields::text;
 use crate::event::{DEEPEST, Interrupt, Metadata, ResumeEntry, ResumeStatus, is_within};
 use serde_json::{Map, Value, json};
 
-/// The name of the event, and the mark of what it became.
+/// The name of the event, and the mark of the interrupts that are read from it.
 pub const ON_INTERRUPT: &str = "on_interrupt";
 
-/// The interrupt that a `CUSTOM` event is, if it is one, and its id: the one that is made if LangGraph gave none.
+/// Reads a `CUSTOM` event as an interrupt, if it is one. Also returns its id, which is generated if LangGraph gave
+/// none.
 pub(super) fn read(
     event: &Map<String, Value>,
     made: impl FnOnce() -> String,
@@ -72,13 +73,13 @@ pub(super) fn read(
     Some((id, Value::Object(there.collect())))
 }
 
-/// Returns what an interrupt, or an answer, carries if it is LangGraph's.
+/// Returns the metadata of LangGraph's interrupts and of the answers to them.
 fn mark(metadata: Option<&Metadata>) -> Option<&Map<String, Value>> {
     let mark = metadata?.get("langgraph")?.as_object()?;
     (text(mark, "event") == Some(ON_INTERRUPT)).then_some(mark)
 }
 
-/// Marks the answers to such interrupts, so that the request takes them to where the agent looks.
+/// Marks the answers to such interrupts, so that the request sends them where the agent expects them.
 pub fn mark_answers(answers: &mut [ResumeEntry], interrupts: &[Interrupt]) {
     for answer in answers {
         let mut interrupts = interrupts.iter();

@@ -1,7 +1,7 @@
-//! A request as an AG-UI server reads it.
+//! Reading of requests by an AG-UI server.
 //!
-//! Source: AG-UI 1.0 (run input, processing): what is unknown is passed over with a warning, what is malformed is
-//! refused before the run begins.
+//! Source: AG-UI 1.0 (run input, processing): unknown content is ignored with a warning, malformed content is refused
+//! before the run starts.
 
 use super::compatibility::{drop_null, upgrade_input};
 use super::enforcement::{Unknown, Warnings, enforce};
@@ -34,10 +34,10 @@ const OFTEN_NULL_IN_MESSAGES: [&str; 6] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunInputError {
-    /// It is not JSON.
+    /// The body is not JSON.
     #[error("the body is not JSON: {0}")]
     Json(String),
-    /// It is JSON of another shape.
+    /// The body is JSON of another shape.
     #[error("the body is not a RunAgentInput: {0}")]
     Malformed(String),
 }

@@ -1,7 +1,6 @@
-//! Which objects and unions of AG-UI 1.0 are closed, and what is in them: the part of its JSON Schema that decides what
-//! is unknown.
+//! The closed objects and unions of AG-UI 1.0: the part of its JSON Schema that decides which content is unknown.
 
-/// What is known of a value. Only what holds closed objects or unions is described; all else is any value.
+/// The shape of a value. Only values that contain closed objects or unions are described; all others may be anything.
 pub(super) enum Shape {
     Any,
     /// An object with these fields and no others.

@@ -1,7 +1,7 @@
 //! Frames, read with serde into typed views.
 //!
-//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, and
-//! an event of an unknown type says nothing. All is read before anything is said of it.
+//! Reading is strict about JSON and lenient about types: a field of the wrong type counts as absent, and an event of an
+//! unknown type is ignored. A frame is read completely before any event is emitted.
 
 use super::super::error::StreamError;
 use super::super::lenient::{Raw, arguments, index, list, object, starts_with, text};
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Debug)]
 pub(super) enum StreamEvent<'a> {
-    /// Nothing that the decoder reads.
+    /// The frame has nothing that is used.
     Nothing,
     /// The answer starts.
     Began {
         id: Option<Cow<'a, str>>,
         model: Option<Cow<'a, str>>,
     },
-    /// A piece of an item.
+    /// A delta of an item.
     Piece(Piece<'a>),
     /// An annotation of a message's text.
     Annotation(ItemRef<'a>, Value),
-    /// An item begins.
+    /// An item starts.
     Added(ItemRef<'a>, WireItem<'a>),
-    /// An item is whole.
+    /// An item ends.
     Done(ItemRef<'a>, WireItem<'a>),
     /// The answer is over.
     Over(Box<Outcome<'a>>),
@@ -38,26 +38,26 @@ pub(super) enum StreamEvent<'a> {
     Failed(Failure),
 }
 
-/// Which item an event is about.
+/// The item that an event belongs to.
 #[derive(Debug, Default)]
 pub(super) struct ItemRef<'a> {
     pub(super) output_index: Option<u64>,
     pub(super) item_id: Option<Cow<'a, str>>,
 }
 
-/// A piece of an item, or all of it.
+/// A delta of an item, or its complete text.
 #[derive(Debug)]
 pub(super) struct Piece<'a> {
     pub(super) place: ItemRef<'a>,
     pub(super) kind: DeltaKind,
     pub(super) text: Cow<'a, str>,
-    /// Whether this is the whole of what the deltas said, if any did.
+    /// Whether this is the complete text, after deltas if there were any.
     pub(super) is_whole: bool,
     /// The text, and what may be another in the next event and says nothing.
     pub(super) gaps: [(Gap, Raw<'a>); 3],
 }
 
-/// What a piece is of; the number is its part's.
+/// The kind of delta, with the index of its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeltaKind {
     Text(u64),
@@ -77,25 +77,25 @@ pub(crate) enum Thought {
     Content(u64),
 }
 
-/// The answer as the last event has it.
+/// The answer in the last event.
 #[derive(Debug, Default)]
 pub(super) struct Outcome<'a> {
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) stop_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) output: Vec<WireItem<'a>>,
-    /// The tools that the request had, if the event says so.
+    /// The tools of the request, if the event lists them.
     pub(super) tools: Option<Tools<'a>>,
-    /// Set if it failed after all.
+    /// The failure, if the answer failed after all.
     pub(super) failure: Option<Failure>,
 }
 
 /// The tools of a request, as the provider lists them.
 #[derive(Debug, Default)]
 pub(super) struct Tools<'a> {
-    /// The names of those that the app runs.
+    /// The names of the app's tools.
     named: Vec<Cow<'a, str>>,
-    /// Whether the provider runs some itself.
+    /// Whether there are tools that the provider runs itself.
     has_own: bool,
 }
 
