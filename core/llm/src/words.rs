@@ -1,4 +1,5 @@
-//! Eight bytes at a time: the strings of a stream are short, so a call to a library's search costs more than this.
+//! Searches of eight bytes at a time. The strings of a stream are short, so a call to a library's search would cost
+//! more.
 
 pub(crate) const ONES: u64 = u64::from_le_bytes([1; 8]);
 pub(crate) const HIGH: u64 = ONES << 7;
@@ -19,7 +20,7 @@ pub(crate) fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word
 }
 
-/// Returns how many bytes stand in front of the first one that ends the plain run of a string.
+/// Returns the number of bytes before the first one that ends the plain run of a string.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;

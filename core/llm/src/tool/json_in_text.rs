@@ -1,16 +1,16 @@
-//! The JSON in what a model wrote, where it may have put words around it.
+//! JSON in a model's text, which may have words around it.
 
 use super::arguments::from_json;
 use serde_json::{Deserializer, Value};
 
-/// With more places than this where JSON may begin, the rest is not tried: each costs what is behind it.
+/// The maximum number of positions at which JSON is tried, since each costs the text behind it.
 const MOST_TRIED: usize = 32;
 
 /// Returns what may be the answer's JSON, the likeliest first: all of the text; else what stands in its code fences;
 /// else what stands between its words, none inside another.
 ///
 /// # Errors
-/// There is none, in words for the model.
+/// The text has no JSON; the message is for the model.
 pub(super) fn json_in_text(text: &str) -> Result<Vec<Value>, String> {
     let text = text.trim();
     let whole = match from_json(text) {
@@ -33,7 +33,7 @@ pub(super) fn json_in_text(text: &str) -> Result<Vec<Value>, String> {
     })
 }
 
-/// Returns what stands in the code fences, without the name of the language.
+/// Returns the content of the code fences, without the name of the language.
 fn fenced(text: &str) -> impl Iterator<Item = &str> {
     let inside = text.split("```").skip(1).step_by(2);
     inside.take(MOST_TRIED).map(|code| {
@@ -43,7 +43,7 @@ fn fenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The objects and arrays between other words.
+/// Returns the objects and arrays between other words.
 fn between(text: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut rest = text;

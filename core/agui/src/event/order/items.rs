@@ -20,12 +20,12 @@ pub(super) struct Item {
     pub(super) owner: Owner,
 }
 
-/// Returns whether an event with `tag` may concern something of `owner`'s: an absent tag always may.
+/// Checks that an event with `tag` may refer to an item of `owner`. An absent tag always may.
 pub(super) fn agrees(tag: Option<&str>, owner: Option<&str>) -> bool {
     tag.is_none() || tag == owner
 }
 
-/// Who an agent is, for a message.
+/// Returns the description of an agent for a message.
 pub(super) struct Agent<'a>(pub(super) Option<&'a str>);
 
 impl fmt::Display for Agent<'_> {
@@ -137,7 +137,7 @@ pub(super) fn end(
     Ok(())
 }
 
-/// Takes note of whose an item is, whoever had it before; whether it is open stays as it is.
+/// Sets the owner of an item, and leaves its open state unchanged.
 pub(super) fn own(items: &mut Map<String, Item>, id: &str, tag: Option<&str>) {
     let owner = tag.map(str::to_owned);
     match items.get_mut(id) {

@@ -3,10 +3,10 @@ use crate::event::Metadata;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// The most marks that a request may have.
+/// The maximum number of marks in a request.
 const MOST_MARKS: usize = 4;
 
-/// Marks the end of what is to be cached, with how long.
+/// A mark at the end of a part to cache, with the duration.
 ///
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +26,12 @@ impl Serialize for Mark {
 }
 
 impl Mark {
-    /// The mark that the sender attached to a part.
+    /// Returns the mark that the sender attached to a part.
     pub(super) fn of_part(metadata: Option<&Value>) -> Option<Self> {
         is_marked(metadata).and_then(Self::read)
     }
 
-    /// The mark that the sender attached to a message.
+    /// Returns the mark that the sender attached to a message.
     pub(super) fn of_message(metadata: Option<&Metadata>) -> Option<Self> {
         metadata?.get("cacheControl").and_then(Self::read)
     }

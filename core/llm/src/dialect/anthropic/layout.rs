@@ -4,7 +4,7 @@ use crate::event::has_come;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most that is held of citations and of the provider's own tools, in bytes of JSON.
+/// The maximum number of bytes of citations and blocks of the provider's own tools that are held, as JSON.
 const MOST_HELD: usize = 32 * 1024 * 1024;
 
 /// A stretch of a message, as the provider has it. A message that has more than plain text is sealed with a list of
@@ -24,11 +24,11 @@ pub(super) enum Segment {
     Container(Container),
 }
 
-/// Where the provider ran its tools.
+/// The container in which the provider ran its tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Container {
     pub(super) id: String,
-    /// When it is gone, as the provider writes it.
+    /// The time at which the container expires, as the provider writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<String>,
 }
@@ -40,25 +40,25 @@ impl Container {
     }
 }
 
-/// How the message that text goes on in is made up.
+/// The layout of the current message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Layout {
     segments: Vec<Segment>,
-    /// The bytes of text behind the last segment.
+    /// The number of bytes of text after the last segment.
     length: usize,
-    /// Their citations.
+    /// The citations of this text.
     citations: Vec<Value>,
     /// Whether text has a block behind it.
     full: bool,
     /// Whether the message was sealed with what is here: it goes on with calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     sealed: bool,
-    /// How much is held.
+    /// The number of bytes that are held.
     held: usize,
 }
 
 impl Layout {
-    /// Makes sure that `size` bytes more may be held.
+    /// Checks that `size` more bytes may be held.
     pub(super) fn reserve(&mut self, size: usize) -> Result<(), DecodeError> {
         self.held = self.held.saturating_add(size);
         if self.held > MOST_HELD {
@@ -67,7 +67,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Returns whether text that comes now belongs to a new message.
+    /// Returns whether further text belongs to a new message.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.full
@@ -92,7 +92,7 @@ impl Layout {
         self.citations.push(citation);
     }
 
-    /// A text block has ended.
+    /// Ends a text block.
     pub(super) fn end_text(&mut self) {
         let length = std::mem::take(&mut self.length);
         let citations = std::mem::take(&mut self.citations);

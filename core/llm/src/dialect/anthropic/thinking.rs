@@ -1,4 +1,4 @@
-//! How much a model is to think, in the way that its version wants it said.
+//! The amount of thinking, in the form that the model's version takes.
 //!
 //! Source: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>, and
 //! <https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>.
@@ -7,16 +7,16 @@ use super::super::{GenerationSettings, ToolChoice};
 use crate::provider::ReasoningEffort;
 use serde_json::{Value, json};
 
-/// What is said about thinking in a request.
+/// The fields about thinking in a request.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Thinking {
     /// The field `thinking`.
     pub(super) thinking: Option<Value>,
     /// The field `effort` of `output_config`.
     pub(super) effort: Option<&'static str>,
-    /// How many tokens it may take beside the answer's own.
+    /// The number of tokens for thinking, in addition to the answer's.
     pub(super) budget: u32,
-    /// Whether the model is not to think.
+    /// Whether the model should not think.
     pub(super) is_off: bool,
     /// Whether the model takes no temperature.
     pub(super) no_temperature: bool,
@@ -32,12 +32,12 @@ fn version(model: &str) -> Option<(u32, u32)> {
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
-/// Returns whether a model of this name thinks if nothing is said of it.
+/// Returns whether a model with this name thinks by default.
 fn thinks_by_default(model: &str) -> bool {
     version(model).is_some_and(|version| version >= (5, 0))
 }
 
-/// The smallest budget that is taken.
+/// The smallest budget that the API accepts.
 const LEAST_BUDGET: u32 = 1024;
 
 impl Thinking {

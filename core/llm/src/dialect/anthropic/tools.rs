@@ -38,7 +38,7 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// The field `tool_choice`, where there is something to say.
+/// Returns the field `tool_choice`, if it is needed.
 pub(super) fn choice(choice: &ToolChoice, parallel: Option<bool>) -> Option<Value> {
     let mut value = match choice {
         ToolChoice::None => return Some(json!({"type": "none"})),
@@ -53,7 +53,7 @@ pub(super) fn choice(choice: &ToolChoice, parallel: Option<bool>) -> Option<Valu
     Some(value)
 }
 
-/// The field `format` of `output_config`.
+/// Returns the field `format` of `output_config`.
 ///
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/structured-outputs>.
 pub(super) fn format(format: &ResponseFormat) -> Option<Value> {

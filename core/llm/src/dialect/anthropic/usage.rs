@@ -2,7 +2,7 @@ use super::super::lenient::count;
 use crate::event::TokenUsage;
 use serde_json::Value;
 
-/// Takes over what a `usage` object counts: the last value of each count holds.
+/// Updates the usage from a `usage` object. The last value of each count applies.
 pub(super) fn update(usage: &mut Option<TokenUsage>, wire: &Value) {
     let counts = [
         count(&wire["input_tokens"]),

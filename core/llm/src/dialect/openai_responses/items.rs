@@ -1,4 +1,4 @@
-//! The output items that have come, and what has been said of each.
+//! The output items, and what has been emitted of each.
 
 use super::super::text_digest::{TextDigest, Whole};
 use super::super::{AnswerLimit, DecodeError};
@@ -6,10 +6,10 @@ use super::event::{DeltaKind, ItemRef, Thought};
 use super::item::{ItemContent, WireItem};
 use serde::{Deserialize, Serialize};
 
-/// The most items of one answer: more than the calls that it may have.
+/// The maximum number of items in one answer, which is more than the maximum number of calls.
 const MOST_ITEMS: usize = 4096;
 
-/// The longest id that is kept to find an item by, in bytes.
+/// The maximum length of an id that is kept, in bytes.
 const LONGEST_ID: usize = 256;
 
 /// The items, in the order in which they came.
@@ -24,15 +24,15 @@ pub(super) struct Item {
     /// Whether an event about it has named its id again: then ids can be relied on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_confirmed: bool,
-    /// Whether it is whole.
+    /// Whether the item is complete.
     pub(super) is_done: bool,
-    /// Whether anything has come behind its end.
+    /// Whether anything has come after the end of the item.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_late: bool,
     pub(super) state: State,
 }
 
-/// What has been said of an item.
+/// The state of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
@@ -45,7 +45,7 @@ pub(super) enum State {
     Reasoning {
         summary: Parts,
         content: Parts,
-        /// The part that was spoken of last.
+        /// The part of the last delta.
         last: Option<Thought>,
         /// Its stretch of reasoning in the answer.
         stretch: Option<usize>,
@@ -81,7 +81,7 @@ impl Parts {
         self.heard & (1 << part.min(63)) != 0
     }
 
-    /// Returns whether this part is the one that was said last.
+    /// Returns whether this part is the last that was emitted.
     #[inline]
     pub(super) fn is_last(&self, part: u64) -> bool {
         self.said.is_some() && self.last == part
@@ -109,7 +109,7 @@ impl Parts {
         }
     }
 
-    /// Holds a whole part against its pieces.
+    /// Compares a complete part with its deltas.
     pub(super) fn against<'a>(&self, part: u64, whole: &'a str) -> Whole<'a> {
         match self.said {
             _ if whole.is_empty() => Whole::Same,
@@ -299,7 +299,7 @@ impl Items {
         }
     }
 
-    /// The one open item that fits.
+    /// Returns the only open item that fits.
     fn only_open(&self, fits: impl Fn(&Item) -> bool) -> Result<Option<usize>, DecodeError> {
         let mut open = (0..)
             .zip(&self.0)
@@ -314,7 +314,7 @@ impl Items {
         }
     }
 
-    /// The message that an annotation belongs to.
+    /// Returns the message that an annotation belongs to.
     pub(super) fn of_annotation(&self, place: &ItemRef<'_>) -> Option<usize> {
         let at = self.find(place)?;
         let is_open = !self.0[at].is_done && matches!(self.0[at].state, State::Message { .. });

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
-/// With no more keys than these, each is looked at.
+/// Up to this number of keys, keys are compared one by one.
 const FEW: usize = 8;
 
-/// The keys of an object that is open: where each began in the text, by its hash.
+/// The keys of an open object: the position of each in the text, by its hash.
 ///
 /// Keeping offsets and not the keys themselves makes a hundred thousand of them small enough to stay fast.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     few: Vec<(u64, usize)>,
-    /// All of them, once they are no longer few.
+    /// All keys, once there are many.
     many: HashMap<u64, usize, RandomState>,
-    /// Random, so that no one can choose keys that collide.
+    /// The hash seed, which is random, so that a peer cannot choose keys that collide.
     hasher: RandomState,
 }
 
@@ -24,7 +24,7 @@ impl Keys {
         self.few.is_empty() && self.many.is_empty()
     }
 
-    /// Takes note of a key whose quote is at `from`; gives whether it is new.
+    /// Records a key whose quote is at `from`, and returns whether it is new.
     pub(super) fn insert(&mut self, key: &str, from: usize, text: &str) -> bool {
         self.insert_hashed(self.hasher.hash_one(key), key, from, text)
     }

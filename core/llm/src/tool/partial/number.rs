@@ -1,4 +1,4 @@
-/// How far a number has come, by JSON's grammar.
+/// The state of a number in JSON's grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Minus,
@@ -21,7 +21,7 @@ impl Number {
         }
     }
 
-    /// The number with one more byte, if it can be of it.
+    /// Returns the state after one more byte, if the byte can belong to the number.
     pub(super) fn next(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Minus, _) => Self::begin(byte).filter(|next| *next != Self::Minus),
@@ -37,7 +37,7 @@ impl Number {
         }
     }
 
-    /// Returns whether it may end here.
+    /// Returns whether the number may end here.
     pub(super) fn is_whole(self) -> bool {
         matches!(
             self,

@@ -2,15 +2,16 @@ use super::change::{Change, Feed};
 use super::pointer::push_segment;
 use serde_json::Value;
 
-/// A member whose key came before, from the comma in front of it on.
+/// A member with a repeated key, from the comma before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Withheld {
     pub(super) from: usize,
-    /// How many containers are open around the member.
+    /// The number of containers that are open around the member.
     pub(super) depth: usize,
 }
 
-/// Says where the complete value differs from what was said: only in what hangs on a repeated key. Linear.
+/// Reports the differences between the complete value and the value that was reported, which only repeated keys can
+/// cause. Linear.
 pub(super) fn settle(path: &mut String, said: &Value, whole: &Value, feed: &mut Feed<'_>) {
     let length = path.len();
     match (said, whole) {

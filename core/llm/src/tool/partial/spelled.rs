@@ -1,4 +1,4 @@
-//! Arguments that the model writes otherwise than the tool has them.
+//! Arguments that the model writes in another form than the tool expects.
 
 use super::change::{Change, Feed};
 use super::pointer::push_segment;
@@ -6,7 +6,7 @@ use crate::tool::schema::Spelling;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Says in the tool's own names what the model has written in others.
+/// Translates changes from the model's names to the tool's.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spelled {
     spelling: Spelling,
@@ -22,7 +22,7 @@ impl Spelled {
         }
     }
 
-    /// The same, of arguments of which nothing has come.
+    /// Returns the same translation for empty arguments.
     pub(super) fn again(&self) -> Self {
         Self::new(self.spelling.clone())
     }

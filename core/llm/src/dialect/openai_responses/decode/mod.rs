@@ -17,10 +17,10 @@ use std::borrow::Cow;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 
-/// How the arguments of a custom tool's call begin.
+/// The beginning of the arguments of a custom tool's call.
 const INPUT: &str = "{\"input\":\"";
 
-/// The result of a call of a tool that the app does not have, where the provider has tools of its own.
+/// The result for a call of a tool that the app does not have, where the provider has tools of its own.
 const RUN_BY_PROVIDER: &str = "The provider ran this tool itself.";
 
 /// Decodes Responses streams.
@@ -28,14 +28,14 @@ const RUN_BY_PROVIDER: &str = "The provider ran this tool itself.";
 pub(crate) struct Decoder {
     answer: AnswerWriter,
     items: Items,
-    /// The message that text goes on in.
+    /// The item whose message receives text.
     message: Option<usize>,
-    /// The item that reasoning goes on in.
+    /// The item whose reasoning is open.
     reasoning: Option<usize>,
     /// Whether the stream said that it is over within a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
-    /// How much the message that text goes on in says, in bytes.
+    /// The size of the current message's text, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     message_bytes: usize,
 }
@@ -113,7 +113,7 @@ impl Decoder {
         }
     }
 
-    /// An item begins.
+    /// Begins an item.
     fn begin(
         &mut self,
         at: usize,
@@ -156,7 +156,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A call begins, if it has not and has a name.
+    /// Begins a call, if it has a name and has not begun.
     fn begin_call(
         &mut self,
         at: usize,

@@ -1,5 +1,5 @@
-//! Pieces of items: of texts, refusals, thoughts and arguments. What is said whole counts: what its pieces lacked is
-//! said then, and where they said something else the app is told.
+//! Deltas of items: of texts, refusals, reasoning and arguments. The complete text at the end of an item counts: what
+//! the deltas lacked is emitted then, and the app is notified where they differ.
 
 use super::super::super::text_digest::Whole;
 use super::super::event::{DeltaKind, ItemRef, Piece, Thought};
