@@ -10,7 +10,7 @@ use crate::{
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -196,6 +196,8 @@ fn copy(
     let files = ["ls-files", "--cached", "--others", "--exclude-standard"];
     let mut git = process::command("git");
     let names = log.read(git.args(files).current_dir(&context.root))?;
+    let known: BTreeSet<PathBuf> = names.lines().map(|name| root.join(name)).collect();
+    remove_unknown(&root, &known)?;
     for name in names.lines() {
         let copy = root.join(name);
         let bytes = match changed.remove(name) {
@@ -212,6 +214,22 @@ fn copy(
         }
     }
     Ok(root)
+}
+
+/// Removes what an earlier copy had, and the project has no more: cargo would compile it.
+fn remove_unknown(folder: &Path, known: &BTreeSet<PathBuf>) -> anyhow::Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() && !path.is_symlink() {
+            remove_unknown(&path, known)?;
+        } else if !known.contains(&path) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

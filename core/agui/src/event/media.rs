@@ -93,7 +93,7 @@ impl fmt::Display for MediaKind {
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum MediaError {
     /// There are no bytes.
-    #[error("the {wanted} has no bytes: check that it was written and read completely")]
+    #[error("the {wanted} has no bytes; check that it was written and read completely")]
     Empty {
         /// The kind of part that was requested.
         wanted: MediaKind,
@@ -137,7 +137,7 @@ pub enum MediaError {
         address: String,
     },
     /// The address is a `data` URL whose data is not base64.
-    #[error("the `data` URL holds no base64: give the bytes instead")]
+    #[error("the `data` URL holds no base64; give the bytes instead")]
     NoBase64,
 }
 

@@ -41,7 +41,7 @@ fn a_replay_that_says_something_else_fails_the_turn_and_keeps_what_was_said() {
     for (what, then) in [("text", other_text), ("id", other_id), ("gap", without)] {
         let world = turn(Resumption::Replay, &said[..5], &then);
         let message = refusal(&world);
-        assert!(message.contains("does not go on"), "{what}: {message}");
+        assert!(message.contains("does not continue"), "{what}: {message}");
         let text = world.machine.conversation().text();
         assert_eq!(text, "zwölf 三", "{what}");
         world.assert_valid_history();
