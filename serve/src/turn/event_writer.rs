@@ -68,13 +68,14 @@ pub(crate) struct Written {
     pub(crate) next: u64,
 }
 
+fn starts(event: &Event, run: &RunId) -> bool {
+    matches!(event, Event::RunStarted(start) if start.run_id == *run)
+}
+
 impl Written {
     /// Returns what was told until a run had started; `None` where its start was dropped.
     pub(crate) fn until_start(mut self, id: &RunId) -> Option<Self> {
-        let start = self.events.iter().rposition(|event| match event {
-            Event::RunStarted(start) => start.run_id == *id,
-            _ => false,
-        })?;
+        let start = self.events.iter().rposition(|event| starts(event, id))?;
         let after = self.events.len() - (start + 1);
         self.events.truncate(start + 1);
         self.next -= after as u64;
@@ -94,10 +95,7 @@ impl Written {
 
     /// Whether a run of this id was told.
     pub(crate) fn has_run(&self, id: &RunId) -> bool {
-        self.events.iter().any(|event| match event {
-            Event::RunStarted(start) => start.run_id == *id,
-            _ => false,
-        })
+        self.events.iter().any(|event| starts(event, id))
     }
 
     /// The messages that the events come to.
