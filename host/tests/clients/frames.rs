@@ -5,7 +5,7 @@
 pub(crate) enum Frame {
     /// An event of the log, with its id.
     Event(String, String),
-    /// One that is no part of the log.
+    /// One that is no part of the log: why nothing comes, or nothing more.
     Notice,
     /// A part of what a client is told that joins a run.
     Prelude(String),
@@ -44,8 +44,12 @@ fn read(frame: &str) -> Frame {
     }
     match (id, data) {
         (Some(id), Some(data)) => Frame::Event(id, data),
-        (None, Some(data)) if !data.contains("\"CUSTOM\"") => Frame::Prelude(data),
-        (None, Some(_)) => Frame::Notice,
+        (None, Some(data)) if is_notice(&data) => Frame::Notice,
+        (None, Some(data)) => Frame::Prelude(data),
         _ => Frame::Comment,
     }
+}
+
+fn is_notice(data: &str) -> bool {
+    data.contains("\"CUSTOM\"") || data.contains("\"RUN_ERROR\"")
 }

@@ -156,12 +156,27 @@ pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
         .collect()
 }
 
-/// The pieces of the answer's text.
+/// The text of the answer: what the last snapshot has of it, and the pieces that follow.
 pub(crate) fn text(events: &[Value]) -> String {
-    let pieces = events
-        .iter()
-        .filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT");
-    pieces.filter_map(|event| event["delta"].as_str()).collect()
+    let mut text = String::new();
+    for event in events {
+        match event["type"].as_str() {
+            Some("MESSAGES_SNAPSHOT") => text = answer_in(&event["messages"]),
+            Some("TEXT_MESSAGE_CONTENT") => text += event["delta"].as_str().unwrap_or_default(),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// What the assistant has said since the user spoke.
+fn answer_in(messages: &Value) -> String {
+    let messages = messages.as_array().map_or(&[][..], Vec::as_slice);
+    let last = messages.rsplit(|message| message["role"] == "user").next();
+    let said = last.into_iter().flatten();
+    let said = said.filter(|message| message["role"] == "assistant");
+    said.filter_map(|message| message["content"].as_str())
+        .collect()
 }
 
 pub(crate) fn all<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {

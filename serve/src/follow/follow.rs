@@ -3,6 +3,7 @@
 use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
 use super::prelude;
 use crate::engine::{Engine, Reader, TELLING_TIME};
+use crate::request::RefusedReason;
 use crate::turn::ending::custom;
 use crate::turn::store_trouble::StoreTrouble;
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::event::Event;
+use stepwell_core::event::{Event, RunError};
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::Turn;
 use stepwell_io::RunId;
@@ -22,6 +23,12 @@ use tokio_util::sync::CancellationToken;
 
 /// How many events are read from the store at once.
 const PAGE: usize = 256;
+
+/// What a client is told whose run had said nothing yet when the server stopped.
+const STOPPING: &str = "the server stopped before the run had said anything: run it again by the same id";
+
+/// What a client is told whose run had said nothing before the store could not be read.
+const UNREAD: &str = "the server cannot read its store: run it again in a while, by the same id";
 
 /// Between two tries to read a store that cannot be reached.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -246,8 +253,9 @@ impl Follow {
                     tracing::warn!(target: "stepwell", turn = %self.key, %error, "the events cannot be read");
                     let since = *self.unread_since.get_or_insert_with(Instant::now);
                     if !error.is_transient() || since.elapsed() >= self.longest {
-                        // The client comes back with the id of the last event.
-                        return None;
+                        // The client comes back with the id of the last event, if it has one.
+                        self.is_over = true;
+                        return self.unbegun(RefusedReason::StoreUnavailable, UNREAD);
                     }
                     if let Some(notice) = self.tell(Some(StoreTrouble::from(&error))) {
                         return Some(notice);
@@ -261,8 +269,10 @@ impl Follow {
             }
             if self.let_go.is_cancelled() {
                 self.is_over = true;
-                // A turn begins with its first event: one that has nothing of it is told nothing.
-                return self.after.map(|_| Followed::Notice(stopping()));
+                return match self.has_begun() {
+                    true => Some(Followed::Notice(stopping())),
+                    false => self.unbegun(RefusedReason::Stopping, STOPPING),
+                };
             }
             let trouble = self.trouble();
             if let Some(notice) = self.tell(trouble) {
@@ -349,10 +359,31 @@ impl Follow {
         *self.trouble.as_mut()?.borrow_and_update()
     }
 
-    /// Tells the client, if it does not know yet. One that has nothing of the turn is told nothing: a turn begins with
-    /// its first event.
+    /// Whether the client has the first event of what it follows: no other may come before it.
+    fn has_begun(&self) -> bool {
+        match self.scope {
+            Scope::Turn => self.after.is_some(),
+            Scope::Begins(_) => false,
+            Scope::Run => true,
+        }
+    }
+
+    /// The error that ends a stream in which a run has not begun: an empty one would look like a run that said nothing.
+    /// Whoever follows a turn opens the stream again by itself.
+    fn unbegun(&self, reason: RefusedReason, message: &str) -> Option<Followed> {
+        if !matches!(self.scope, Scope::Begins(_)) {
+            return None;
+        }
+        Some(Followed::Notice(Event::from(RunError {
+            message: message.to_owned(),
+            code: Some(reason.code().to_owned()),
+            ..RunError::default()
+        })))
+    }
+
+    /// Tells the client, if it does not know yet and has the first event.
     fn tell(&mut self, trouble: Option<StoreTrouble>) -> Option<Followed> {
-        if self.told == trouble || self.after.is_none() {
+        if self.told == trouble || !self.has_begun() {
             return None;
         }
         self.told = trouble;
@@ -427,5 +458,50 @@ impl<'a> Head<'a> {
     pub(crate) fn is_of_turn(&self) -> bool {
         let names = ["tool_status", "interrupt", "interrupt_answered"];
         self.r#type == "CUSTOM" && names.contains(&&*self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::tests::engine_on;
+    use stepwell_core::Timestamp;
+    use stepwell_io::store::{MemoryStore, NewTurn};
+
+    /// A reader of a turn that has begun and said nothing, on a server that stops.
+    async fn stopped(scope: Scope) -> Follow {
+        let store = Arc::new(MemoryStore::new());
+        let key = TurnKey::new("thread", "r");
+        let new = NewTurn::new(key.clone(), "host", Timestamp(1));
+        store.begin_turn(&new).await.unwrap();
+        let (_model, engine) = engine_on(store, Duration::ZERO).await;
+        let reading = Reading {
+            after: None,
+            keep_alive: Duration::from_secs(15),
+            store_timeout: Duration::ZERO,
+            close: CancellationToken::new(),
+            let_go: CancellationToken::new(),
+        };
+        reading.let_go.cancel();
+        let followers = Followers::default();
+        Follow::begin(Arc::new(engine), followers, key, scope, reading)
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_run_that_has_said_nothing_when_the_server_stops_ends_in_an_error() {
+        let mut follow = stopped(Scope::Begins("r".into())).await;
+        let Some(Followed::Notice(Event::RunError(error))) = follow.next().await else {
+            panic!("an empty stream would look like a run that said nothing");
+        };
+        assert_eq!(error.code.as_deref(), Some("stopping"));
+        assert!(follow.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn who_follows_a_turn_that_has_said_nothing_is_told_nothing() {
+        let mut follow = stopped(Scope::Turn).await;
+        assert!(follow.next().await.is_none());
     }
 }
