@@ -34,6 +34,10 @@ pub(crate) struct Fold {
     pub(crate) is_over: bool,
     /// So many snapshots came.
     pub(crate) snapshots: u32,
+    /// A run has begun, and has said nothing of the conversation.
+    begins: bool,
+    /// What a client had on its screen when it came back to a run. The run tells it again, and has told it at its end.
+    to_return: Vec<Message>,
 }
 
 /// A rule that an event breaks.
@@ -188,12 +192,23 @@ impl Fold {
                 let before = std::mem::take(&mut self.messages);
                 self.messages = messages(&event["messages"]);
                 self.snapshots += 1;
-                self.compare(&before, &mut broken);
+                match self.begins {
+                    true => self.to_return.extend(before),
+                    false => self.compare(&before, &mut broken),
+                }
             }
             "CUSTOM" => self.custom(event, &mut broken),
-            "RUN_FINISHED" | "RUN_ERROR" => self.is_over = true,
+            "RUN_FINISHED" | "RUN_ERROR" => {
+                self.is_over = true;
+                let told = std::mem::take(&mut self.to_return);
+                self.compare(&told, &mut broken);
+            }
             _ => {}
         }
+        self.begins = match event["type"].as_str() {
+            Some("STATE_SNAPSHOT") => self.begins,
+            kind => kind == Some("RUN_STARTED"),
+        };
         broken
     }
 
