@@ -44,12 +44,6 @@ Once and for all:
   stepwell config          the settings, and the file to set them in
   stepwell completions     the script with which your shell completes all this";
 
-/// Returns to the operating system what a burst of runs has freed. glibc's allocator keeps those pages for as long as the
-/// process runs: more than 100 MB after 1,000 runs at once, of which less than a tenth was in use.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
