@@ -20,8 +20,6 @@ pub struct Journal {
     pub config: RunConfig,
     /// What the run began on; absent if the journal begins with a stored run.
     pub history: Option<Conversation>,
-    /// Whether its texts are hidden.
-    pub redacted: bool,
     /// What happened, in order.
     pub entries: Vec<Entry>,
     /// How it ends.
@@ -124,6 +122,11 @@ pub enum JournalError {
         "the journal is empty: the host stopped before the run began, or the file is another one"
     )]
     Empty,
+    /// Its texts are hidden.
+    #[error(
+        "the journal is redacted, so it cannot be replayed: replay the journal that it was made from"
+    )]
+    Redacted,
     /// It does not begin as a journal does.
     #[error(
         "line 1 is not the head of a journal: {reason}; give the file that `stepwell record` wrote"
@@ -187,6 +190,8 @@ pub enum JournalError {
 #[derive(Deserialize)]
 struct Version {
     stepwell_journal: u64,
+    #[serde(default)]
+    redacted: bool,
 }
 
 #[derive(Deserialize)]
@@ -195,8 +200,6 @@ struct Head {
     thread_id: ThreadId,
     config: Value,
     history: Option<Conversation>,
-    #[serde(default)]
-    redacted: bool,
 }
 
 #[derive(Deserialize)]
@@ -221,7 +224,7 @@ impl Journal {
     /// [`ending`](Self::ending).
     ///
     /// # Errors
-    /// It is no journal, it is damaged, or this version cannot read all of it.
+    /// It is no journal, it is redacted or damaged, or this version cannot read all of it.
     pub fn parse(text: &str) -> Result<Self, JournalError> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let (_, first) = lines.next().ok_or(JournalError::Empty)?;
@@ -335,13 +338,13 @@ impl Journal {
     /// The first line.
     pub(super) fn head_text(&self) -> String {
         let mut text = String::new();
-        let history = self.history.as_ref();
+        let history = self.history.as_ref().map(json);
         write_head(
             &mut text,
             &json(&self.config),
             &self.thread_id,
             history,
-            self.redacted,
+            false,
         );
         text
     }
@@ -351,11 +354,17 @@ fn head(line: &str) -> Result<Journal, JournalError> {
     let no_journal = |error: serde_json::Error| JournalError::NoJournal {
         reason: unquoted(&error.to_string()),
     };
-    let Version { stepwell_journal } = serde_json::from_str(line).map_err(no_journal)?;
+    let Version {
+        stepwell_journal,
+        redacted,
+    } = serde_json::from_str(line).map_err(no_journal)?;
     if stepwell_journal != VERSION {
         return Err(JournalError::TooNew {
             found: stepwell_journal,
         });
+    }
+    if redacted {
+        return Err(JournalError::Redacted);
     }
     let head: Head = serde_json::from_str(line).map_err(no_journal)?;
     let config = serde_json::from_value(head.config);
@@ -368,7 +377,6 @@ fn head(line: &str) -> Result<Journal, JournalError> {
         thread_id: head.thread_id,
         config,
         history: head.history,
-        redacted: head.redacted,
         entries: Vec::new(),
         ending: Ending::Open,
     })
@@ -413,7 +421,7 @@ pub(super) fn output_name(output: &Output, value: &Value) -> String {
     }
 }
 
-fn push(text: &mut String, line: &Value) {
+pub(super) fn push(text: &mut String, line: &Value) {
     text.push_str(&line.to_string());
     text.push('\n');
 }
@@ -422,7 +430,7 @@ pub(super) fn write_head(
     text: &mut String,
     config: &Value,
     thread_id: &ThreadId,
-    history: Option<&Conversation>,
+    history: Option<Value>,
     redacted: bool,
 ) {
     let mut head = object!({
@@ -431,7 +439,7 @@ pub(super) fn write_head(
         "dialect": config["endpoint"]["dialect"],
         "thread_id": thread_id,
         "config": config,
-        "history": history.map(json),
+        "history": history,
     });
     if redacted {
         head["redacted"] = true.into();

@@ -25,7 +25,8 @@ use tokio_util::sync::CancellationToken;
 const PAGE: usize = 256;
 
 /// What a client is told whose run had said nothing yet when the server stopped.
-const STOPPING: &str = "the server stopped before the run had said anything: run it again by the same id";
+const STOPPING: &str =
+    "the server stopped before the run had said anything: run it again by the same id";
 
 /// What a client is told whose run had said nothing before the store could not be read.
 const UNREAD: &str = "the server cannot read its store: run it again in a while, by the same id";
