@@ -86,7 +86,6 @@
 pub mod conversation;
 mod hash;
 pub mod journal;
-pub mod middleware;
 pub mod pipeline;
 pub mod registry;
 pub mod run;
