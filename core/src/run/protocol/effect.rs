@@ -1,206 +1,16 @@
 use super::block::{Block, TurnStatus};
 use super::call::ToolInvocation;
 use super::context::ContextOverflow;
-use super::hook::{HookPlace, HookSubject};
+use super::effect_id::EffectId;
+use super::hook::HookSubject;
 use super::outcome::Outcome;
 use super::question::{Question, UserAnswer};
 use crate::dialect::HttpRequest;
-use crate::{CallKey, RunId, ThreadId};
-use serde::{Deserialize, Serialize};
+use crate::{RunId, ThreadId};
+use serde::Serialize;
 use serde_json::Value;
-use std::{fmt, str::FromStr};
 
-/// What an effect is for. Never a counter: the same effect has the same id after a restore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum EffectId {
-    /// Creates the run of a hop at the backend.
-    CreateRun {
-        /// The hop.
-        hop: u32,
-    },
-    /// Opens the stream of a hop.
-    Open {
-        /// The hop.
-        hop: u32,
-        /// The try, from 0.
-        attempt: u32,
-    },
-    /// Asks the user whether a tool may run.
-    Approve(CallKey),
-    /// Runs a tool.
-    Tool(CallKey),
-    /// Stores blocks.
-    Persist {
-        /// The sequence number of the first block.
-        sequence: u64,
-    },
-    /// Makes the conversation fit the model's context, before a hop.
-    Trim {
-        /// The hop.
-        hop: u32,
-    },
-    /// Decodes the typed answer of a hop.
-    Output {
-        /// The hop.
-        hop: u32,
-    },
-    /// Gets the credentials of the request that opens the stream of a hop.
-    Authorize {
-        /// The hop.
-        hop: u32,
-        /// The try, from 0.
-        attempt: u32,
-    },
-    /// Asks the user what a running tool wants to know, and brings the tool the answer.
-    Ask {
-        /// The call that asks.
-        call: CallKey,
-        /// The question's place among those of the call, from 0.
-        number: u32,
-    },
-    /// Asks a hook.
-    Hook {
-        /// What about.
-        place: HookPlace,
-        /// The hook's place among those of the configuration, from 0.
-        hook: u32,
-    },
-}
-
-impl fmt::Display for EffectId {
-    /// The form that crosses the bindings: `open:0:1`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::CreateRun { hop } => write!(f, "create_run:{hop}"),
-            Self::Open { hop, attempt } => write!(f, "open:{hop}:{attempt}"),
-            Self::Approve(call) => write!(f, "approve:{}:{}", call.hop, call.index),
-            Self::Tool(call) => write!(f, "tool:{}:{}", call.hop, call.index),
-            Self::Persist { sequence } => write!(f, "persist:{sequence}"),
-            Self::Trim { hop } => write!(f, "trim:{hop}"),
-            Self::Output { hop } => write!(f, "output:{hop}"),
-            Self::Authorize { hop, attempt } => write!(f, "authorize:{hop}:{attempt}"),
-            Self::Ask { call, number } => write!(f, "ask:{}:{}:{number}", call.hop, call.index),
-            Self::Hook { place, hook } => {
-                let moment = place.moment();
-                match place {
-                    HookPlace::Request { hop } | HookPlace::Answer { hop } => {
-                        write!(f, "hook:{moment}:{hop}:{hook}")
-                    }
-                    HookPlace::Call(call) | HookPlace::Result(call) => {
-                        write!(f, "hook:{moment}:{}:{}:{hook}", call.hop, call.index)
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl EffectId {
-    /// Whether the host can be told to stop what it does under this id.
-    pub(in crate::run) fn is_stoppable(self) -> bool {
-        matches!(
-            self,
-            Self::Open { .. }
-                | Self::Tool(_)
-                | Self::Approve(_)
-                | Self::Authorize { .. }
-                | Self::Ask { .. }
-                | Self::Hook { .. }
-        )
-    }
-
-    /// What tells the host so.
-    pub(in crate::run) fn stop(self) -> Effect {
-        match self {
-            Self::Open { .. } => Effect::CloseStream,
-            _ => Effect::CancelTool,
-        }
-    }
-}
-
-/// The text is no effect's id.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not the id of an effect: give back the id that came with the effect")]
-pub struct ParseEffectIdError(String);
-
-impl FromStr for EffectId {
-    type Err = ParseEffectIdError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parsed = || {
-            let mut parts = text.split(':');
-            let kind = parts.next()?;
-            let moment = match kind {
-                "hook" => parts.next()?,
-                _ => "",
-            };
-            let mut number = || parts.next()?.parse::<u64>().ok();
-            let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
-            let id = match kind {
-                "create_run" => Self::CreateRun {
-                    hop: small(number())?,
-                },
-                "open" => Self::Open {
-                    hop: small(number())?,
-                    attempt: small(number())?,
-                },
-                "approve" => Self::Approve(CallKey {
-                    hop: small(number())?,
-                    index: small(number())?,
-                }),
-                "tool" => Self::Tool(CallKey {
-                    hop: small(number())?,
-                    index: small(number())?,
-                }),
-                "persist" => Self::Persist {
-                    sequence: number()?,
-                },
-                "trim" => Self::Trim {
-                    hop: small(number())?,
-                },
-                "output" => Self::Output {
-                    hop: small(number())?,
-                },
-                "authorize" => Self::Authorize {
-                    hop: small(number())?,
-                    attempt: small(number())?,
-                },
-                "ask" => Self::Ask {
-                    call: CallKey {
-                        hop: small(number())?,
-                        index: small(number())?,
-                    },
-                    number: small(number())?,
-                },
-                "hook" => {
-                    let hop = small(number())?;
-                    let place = match moment {
-                        "before_request" => HookPlace::Request { hop },
-                        "after_answer" => HookPlace::Answer { hop },
-                        "before_tool" => HookPlace::Call(CallKey {
-                            hop,
-                            index: small(number())?,
-                        }),
-                        "after_tool" => HookPlace::Result(CallKey {
-                            hop,
-                            index: small(number())?,
-                        }),
-                        _ => return None,
-                    };
-                    let hook = small(number())?;
-                    Self::Hook { place, hook }
-                }
-                _ => return None,
-            };
-            parts.next().is_none().then_some(id)
-        };
-        parsed().ok_or_else(|| ParseEffectIdError(text.to_owned()))
-    }
-}
-
-/// Something that the host is to do.
+/// Something that the host must do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -294,4 +104,27 @@ pub enum Effect {
         /// What it looks at.
         subject: Box<HookSubject>,
     },
+}
+
+impl EffectId {
+    /// Whether the host can stop what it does under this id.
+    pub(in crate::run) fn is_stoppable(self) -> bool {
+        matches!(
+            self,
+            Self::Open { .. }
+                | Self::Tool(_)
+                | Self::Approve(_)
+                | Self::Authorize { .. }
+                | Self::Ask { .. }
+                | Self::Hook { .. }
+        )
+    }
+
+    /// Returns the effect that stops it.
+    pub(in crate::run) fn stop(self) -> Effect {
+        match self {
+            Self::Open { .. } => Effect::CloseStream,
+            _ => Effect::CancelTool,
+        }
+    }
 }

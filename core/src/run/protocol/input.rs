@@ -1,6 +1,6 @@
 use super::call::Decision;
 use super::credentials::Authorization;
-use super::effect::EffectId;
+use super::effect_id::EffectId;
 use super::hook::HookAnswer;
 use super::question::{Question, UserAnswer};
 use super::turn_options::TurnOptions;

@@ -1,4 +1,5 @@
-use super::effect::{Effect, EffectId};
+use super::effect::Effect;
+use super::effect_id::EffectId;
 use super::hook::HookMoment;
 use super::outcome::Outcome;
 use super::progress::{ToolPartialResult, ToolProgress};
