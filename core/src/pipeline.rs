@@ -2,54 +2,27 @@
 
 mod announced;
 mod joined;
+mod listener;
 mod meter;
+mod passed;
 mod receiver;
 mod rejoin;
 mod replay;
 mod resync;
 
-use crate::conversation::{Applied, Conversation};
+use crate::conversation::Conversation;
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds};
-use crate::event::{End, EventRef, ExtraRules, Finding, Phase, Verification, Verifier};
+use crate::event::{End, ExtraRules, Phase, Verification, Verifier};
 use crate::wire::{FrameLimits, Framer};
 use announced::Announced;
 use joined::Joined;
+pub use listener::Listener;
 pub use meter::AnswerLimits;
 use meter::Meter;
 use receiver::Receiver;
 use rejoin::Rejoin;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// Hears what a stream did to the conversation.
-pub trait Listener {
-    /// An event was applied; `conversation` is as it is after it.
-    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation);
-
-    /// An event is about to move the places of messages: the [`Item`](crate::conversation::Item)s heard of so far are
-    /// good for the last time.
-    fn moving(&mut self, conversation: &Conversation);
-
-    /// Something odd in the stream that does not stop it.
-    fn warning(&mut self, message: &str);
-
-    /// An event for a tool call that never began, or has ended: it was dropped.
-    fn unknown_call(&mut self, id: &str, message: &str);
-
-    /// The order of events is broken, in the frame of this number, in a way that does not stop the stream. If this is
-    /// not implemented, it is a [`warning`](Self::warning).
-    fn finding(&mut self, finding: &Finding, frame: u64) {
-        self.warning(&finding.in_frame(frame));
-    }
-}
-
-/// For callers that want the conversation and nothing else.
-impl Listener for () {
-    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
-    fn moving(&mut self, _conversation: &Conversation) {}
-    fn warning(&mut self, _message: &str) {}
-    fn unknown_call(&mut self, _id: &str, _message: &str) {}
-}
 
 /// The layers that one stream goes through. Plain data: serialising it in mid-stream, in mid-frame too, loses nothing.
 ///

@@ -1,6 +1,6 @@
 //! The reducer: what each event does to the conversation.
 
-use super::delta::Item;
+use super::applied::Applied;
 use super::patch::patched;
 use super::{Conversation, RunFailure, ToolCallStatus};
 use crate::event::{
@@ -11,23 +11,6 @@ use crate::event::{
 use crate::event::{ERROR_KIND, REPLACED, RETRY_AFTER_MS};
 use serde_json::Value;
 use std::time::Duration;
-
-/// What an event did to the conversation.
-#[derive(Clone, Debug, PartialEq)]
-#[must_use]
-pub enum Applied {
-    /// It appended the bytes from `from` on to an item.
-    Delta {
-        /// The item.
-        item: Item,
-        /// The item's length before.
-        from: usize,
-    },
-    /// It did its work.
-    Whole,
-    /// It did nothing: why.
-    Ignored(String),
-}
 
 impl Conversation {
     /// Applies one event, by the rules of AG-UI. The order of events is not checked here.

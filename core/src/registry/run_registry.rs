@@ -1,5 +1,5 @@
 use super::event::EventQueue;
-use super::stored::Stored;
+use super::stored::{Stored, StoredError};
 use super::{RegistryEvent, RunHandle, RunVersion, Stale, ThreadKey};
 use crate::run::Outcome;
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct RunRegistry {
-    pub(super) last_generation: u64,
-    pub(super) runs: BTreeMap<ThreadKey, RunVersion>,
-    pub(super) unread: BTreeSet<ThreadKey>,
-    pub(super) looked_at: Option<ThreadKey>,
-    pub(super) events: EventQueue,
+    last_generation: u64,
+    runs: BTreeMap<ThreadKey, RunVersion>,
+    unread: BTreeSet<ThreadKey>,
+    looked_at: Option<ThreadKey>,
+    events: EventQueue,
 }
 
 /// What came of [`RunRegistry::register`].
@@ -243,4 +243,37 @@ impl RunRegistry {
 
 pub(super) fn trace_disposal(handle: &RunHandle, message: &str) {
     tracing::warn!(target: "stepwell", %handle, message, "a run could not be disposed of");
+}
+
+impl From<RunRegistry> for Stored {
+    fn from(registry: RunRegistry) -> Self {
+        Self {
+            last_generation: registry.last_generation,
+            runs: registry
+                .runs
+                .into_iter()
+                .map(|(key, version)| RunHandle::new(key, version))
+                .collect(),
+            unread: registry.unread,
+            looked_at: registry.looked_at,
+            events: registry.events,
+        }
+    }
+}
+
+impl TryFrom<Stored> for RunRegistry {
+    type Error = StoredError;
+
+    fn try_from(stored: Stored) -> Result<Self, StoredError> {
+        let runs = stored.owners()?;
+        let mut events = stored.events;
+        events.trim();
+        Ok(Self {
+            last_generation: stored.last_generation,
+            runs,
+            unread: stored.unread,
+            looked_at: stored.looked_at,
+            events,
+        })
+    }
 }

@@ -5,6 +5,7 @@
 //! is a conversation: [`MessageBuilder`] makes the history of it that the next run begins with, and [`SessionView`]
 //! what the user is shown. While a turn runs, [`LiveSession`] makes the same view of its events.
 
+mod build_view;
 mod builder;
 mod format;
 mod live;

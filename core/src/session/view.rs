@@ -1,5 +1,4 @@
-use super::view_state::ViewState;
-use crate::conversation::{Conversation, ToolCallStatus};
+use crate::conversation::ToolCallStatus;
 use crate::event::{
     ActivityMessage, AssistantMessage, Message, MessageContent, Metadata, ReasoningMessage,
     ToolCall, ToolMessage, UserMessage,
@@ -138,32 +137,6 @@ impl SessionView {
             messages.extend(results);
         }
         messages
-    }
-
-    /// A view of messages without turns, all of it from one time: of an app whose agent has no store, or of a history
-    /// from elsewhere.
-    ///
-    /// ```
-    /// use stepwell_core::Timestamp;
-    /// use stepwell_core::event::Message;
-    /// use stepwell_core::session::{SessionView, ViewOptions};
-    ///
-    /// let history = [Message::user("1", "What is a stepwell?")];
-    /// let view = SessionView::of_messages(&history, Timestamp(0), &ViewOptions::default());
-    /// assert_eq!(view.messages[0].content.to_text(), "What is a stepwell?");
-    /// ```
-    #[must_use]
-    pub fn of_messages(messages: &[Message], at: Timestamp, options: &ViewOptions) -> Self {
-        let mut view = ViewState::of(Conversation::new(messages.to_vec())).view(options);
-        view.created_at = at;
-        view.updated_at = at;
-        for message in &mut view.messages {
-            message.timestamp = at;
-            for execution in &mut message.tool_executions {
-                execution.timestamp = at;
-            }
-        }
-        view
     }
 }
 

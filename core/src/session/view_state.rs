@@ -421,20 +421,3 @@ fn status_of(failure: ToolFailureKind) -> ToolCallStatus {
         _ => ToolCallStatus::Failed,
     }
 }
-
-impl SessionView {
-    /// The view of a path of stored turns, the oldest first.
-    ///
-    /// # Errors
-    /// The turns are no path, or their blocks do not fit together.
-    pub fn of<'a>(
-        path: impl IntoIterator<Item = &'a Turn>,
-        options: &ViewOptions,
-    ) -> Result<Self, SessionError> {
-        let mut state = ViewState::default();
-        for turn in path {
-            state.add(turn)?;
-        }
-        Ok(state.view(options))
-    }
-}
