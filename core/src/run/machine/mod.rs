@@ -22,8 +22,7 @@ use super::states::streaming::Flow;
 use super::stored::Turn as StoredTurn;
 use super::turn::Turn;
 use crate::conversation::Conversation;
-use crate::event::{Interrupt, TokenUsage};
-use crate::tool::PartialArguments;
+use crate::event::Interrupt;
 use crate::{RunId, ThreadId, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
@@ -311,7 +310,8 @@ impl RunMachine {
         turn.clocks().next()
     }
 
-    fn read_turn(&self) -> Option<&Turn> {
+    /// The turn, unless an earlier call panicked.
+    pub(in crate::run) fn read_turn(&self) -> Option<&Turn> {
         self.run.as_ref().map(AnyRun::turn)
     }
 
@@ -367,13 +367,6 @@ impl RunMachine {
         }
     }
 
-    /// The typed answer as far as it has come in the hop in progress: what is certain of it so far. Nothing of it is checked
-    /// yet. To follow each piece take [`RunEvent::PartialOutput`](crate::run::RunEvent::PartialOutput) instead.
-    #[must_use]
-    pub fn partial_output(&self) -> Option<&PartialArguments> {
-        self.read_turn()?.partial_output()
-    }
-
     /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its
     /// [`snapshot`](Self::snapshot), and let go of it until then, or until [`poll_timeout`](Self::poll_timeout).
     #[must_use]
@@ -410,61 +403,10 @@ impl RunMachine {
         }
     }
 
-    /// The conversation as it stands. Empty if an earlier call panicked.
-    #[must_use]
-    pub fn conversation(&self) -> &Conversation {
-        static NONE: std::sync::LazyLock<Conversation> =
-            std::sync::LazyLock::new(Conversation::default);
-        self.read_turn().map_or(&*NONE, Turn::conversation)
-    }
-
-    /// The text since the last user message as the user is shown it: see [`TextOptions`](crate::run::TextOptions). Empty if
-    /// an earlier call panicked.
-    #[must_use]
-    pub fn shown_text(&self) -> String {
-        let turn = self.read_turn();
-        turn.map_or_else(String::new, Turn::shown_text)
-    }
-
-    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: what is
-    /// certain of them so far, and whether they are complete. None without
-    /// [`RunConfig::partial_arguments`], before the call began and once its result is in the history.
-    ///
-    /// To follow each piece take [`RunEvent::PartialArguments`](crate::run::RunEvent::PartialArguments) instead, whose
-    /// changes cost in all what the text is long; a value made here costs that each time.
-    #[must_use]
-    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
-        self.read_turn()?.partial_arguments(tool_call_id)
-    }
-
-    /// The configuration, with the options of the turn over it. None if an earlier call panicked.
-    #[must_use]
-    pub fn config(&self) -> Option<&Arc<RunConfig>> {
-        self.read_turn().map(Turn::config)
-    }
-
-    /// The conversation's id.
-    #[must_use]
-    pub fn thread_id(&self) -> Option<&ThreadId> {
-        self.read_turn().map(|turn| &turn.ids().thread_id)
-    }
-
     /// The turn: the run id of its first hop. Empty before it has started.
     #[must_use]
     pub fn turn(&self) -> Option<&RunId> {
         self.read_turn().map(Turn::id)
-    }
-
-    /// The run id of the hop.
-    #[must_use]
-    pub fn run_id(&self) -> Option<&RunId> {
-        self.read_turn().map(|turn| &turn.ids().run_id)
-    }
-
-    /// The hop, from 0.
-    #[must_use]
-    pub fn hop(&self) -> u32 {
-        self.read_turn().map_or(0, Turn::hop)
     }
 
     /// How the provider names the answer that is being received, if it has said so. For traces: it is not stored.
@@ -474,13 +416,6 @@ impl RunMachine {
             Some(AnyRun::Streaming(run)) => run.response_id(),
             _ => None,
         }
-    }
-
-    /// What the turn has cost so far, over all its hops.
-    #[must_use]
-    pub fn usage(&self) -> TokenUsage {
-        let usage = self.read_turn().map(Turn::usage);
-        usage.cloned().unwrap_or_default()
     }
 
     /// The run as text, to be stored; see [`Run::snapshot`]. Of a run that was disposed of, it is the run

@@ -31,13 +31,10 @@ pub(super) use snapshot::{VERSION, hooks_digest, tools_digest};
 
 use super::hop;
 use super::protocol::ticket::Ticket;
-use super::protocol::{EdgeRow, EffectStage, Failure, Output, RunConfig, StateKind, TimerKey};
+use super::protocol::{EdgeRow, EffectStage, Failure, Output, StateKind, TimerKey};
 use super::turn::Turn;
-use crate::conversation::Conversation;
-use crate::event::{Interrupt, Message, TokenUsage};
-use crate::tool::PartialArguments;
-use crate::{RunId, ThreadId, Timestamp};
-use std::sync::Arc;
+use crate::Timestamp;
+use crate::event::{Interrupt, Message};
 
 /// A turn in the state `S`.
 ///
@@ -133,61 +130,6 @@ impl<S: State> Run<S> {
     #[must_use]
     pub fn timeout_reason(&self) -> Option<TimerKey> {
         self.turn.clocks().next().map(|(key, _)| key)
-    }
-
-    /// The conversation as it stands: the history, and what has come of this turn.
-    #[must_use]
-    pub fn conversation(&self) -> &Conversation {
-        self.turn.conversation()
-    }
-
-    /// The text since the last user message as the user is shown it: see [`TextOptions`](super::TextOptions).
-    #[must_use]
-    pub fn shown_text(&self) -> String {
-        self.turn.shown_text()
-    }
-
-    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: see
-    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments).
-    #[must_use]
-    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
-        self.turn.partial_arguments(tool_call_id)
-    }
-
-    /// The typed answer as far as it has come: see [`RunMachine::partial_output`](super::RunMachine::partial_output).
-    #[must_use]
-    pub fn partial_output(&self) -> Option<&PartialArguments> {
-        self.turn.partial_output()
-    }
-
-    /// The conversation's id.
-    #[must_use]
-    pub fn thread_id(&self) -> &ThreadId {
-        &self.turn.ids().thread_id
-    }
-
-    /// The run id of the hop.
-    #[must_use]
-    pub fn run_id(&self) -> &RunId {
-        &self.turn.ids().run_id
-    }
-
-    /// The hop, from 0.
-    #[must_use]
-    pub fn hop(&self) -> u32 {
-        self.turn.hop()
-    }
-
-    /// What the turn has cost so far, over all its hops.
-    #[must_use]
-    pub fn usage(&self) -> &TokenUsage {
-        self.turn.usage()
-    }
-
-    /// The configuration, with the options of the turn over it.
-    #[must_use]
-    pub fn config(&self) -> &Arc<RunConfig> {
-        self.turn.config()
     }
 
     /// The run as text, to be stored and given to [`RunMachine::restore`](super::RunMachine::restore) or
