@@ -191,29 +191,7 @@ impl Pipeline {
         conversation: &mut Conversation,
         listener: &mut dyn Listener,
     ) -> Result<(), StreamError> {
-        let Self {
-            framer,
-            decoder,
-            verifier,
-            frames,
-            meter,
-            has_content,
-            rejoin,
-            announced,
-            joined,
-            ..
-        } = self;
-        let mut receiver = Receiver {
-            verifier,
-            conversation,
-            listener,
-            frame: *frames,
-            meter,
-            has_content,
-            rejoin: rejoin.as_deref_mut(),
-            announced: announced.as_mut(),
-            joined,
-        };
+        let (framer, decoder, frames, mut receiver) = self.split(&mut *conversation, listener);
         let received = framer.receive(bytes, |frame| {
             *frames += u64::from(!frame.is_stray);
             receiver.frame = *frames;
@@ -226,7 +204,32 @@ impl Pipeline {
         })
     }
 
-    /// How the provider names the answer, if it has said so.
+    /// Returns the layers before the events, the number of frames so far, and the layers after.
+    fn split<'a>(
+        &'a mut self,
+        conversation: &'a mut Conversation,
+        listener: &'a mut dyn Listener,
+    ) -> (&'a mut Framer, &'a mut Decoder, &'a mut u64, Receiver<'a>) {
+        let receiver = Receiver {
+            verifier: &mut self.verifier,
+            conversation,
+            listener,
+            frame: self.frames,
+            meter: &mut self.meter,
+            has_content: &mut self.has_content,
+            rejoin: self.rejoin.as_deref_mut(),
+            announced: self.announced.as_mut(),
+            joined: &mut self.joined,
+        };
+        (
+            &mut self.framer,
+            &mut self.decoder,
+            &mut self.frames,
+            receiver,
+        )
+    }
+
+    /// The provider's id of the answer, if the provider has sent one.
     pub(crate) fn response_id(&self) -> Option<&str> {
         self.decoder.response_id()
     }
@@ -249,29 +252,7 @@ impl Pipeline {
         conversation: &mut Conversation,
         listener: &mut dyn Listener,
     ) -> Result<StreamEnd, StreamError> {
-        let Self {
-            framer,
-            decoder,
-            verifier,
-            frames,
-            meter,
-            has_content,
-            rejoin,
-            announced,
-            joined,
-            ..
-        } = self;
-        let mut receiver = Receiver {
-            verifier,
-            conversation,
-            listener,
-            frame: *frames,
-            meter,
-            has_content,
-            rejoin: rejoin.as_deref_mut(),
-            announced: announced.as_mut(),
-            joined,
-        };
+        let (framer, decoder, frames, mut receiver) = self.split(&mut *conversation, listener);
         let is_cut = framer.is_cut();
         if is_cut {
             receiver

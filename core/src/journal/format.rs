@@ -247,20 +247,11 @@ impl Journal {
     }
 
     fn take(&mut self, line: usize, content: &str) -> Result<(), JournalError> {
-        let damaged = |error: serde_json::Error| JournalError::Damaged {
-            line,
-            reason: unquoted(&error.to_string()),
-        };
         let misplaced = |reason| Err(JournalError::Misplaced { line, reason });
         if let Ending::Closed(_) = self.ending {
             return misplaced("the journal was closed before it");
         }
-        let unknown = |name: &str, program: &str| JournalError::Unknown {
-            line,
-            name: name.to_owned(),
-            program: program.to_owned(),
-        };
-        let parsed: Line = serde_json::from_str(content).map_err(damaged)?;
+        let parsed: Line = serde_json::from_str(content).map_err(|error| damaged(line, &error))?;
         if let Some(gives) = parsed.gives {
             let entry = self.entries.last_mut();
             let Some(entry) = entry.filter(|entry| entry.gives.is_none()) else {
@@ -273,39 +264,15 @@ impl Journal {
             self.ending = Ending::Closed(end.digest);
             return Ok(());
         }
-        let step = match (parsed.input, parsed.restored, parsed.revived) {
-            (Some(input), ..) => {
-                let name = tag(&input).to_owned();
-                Step::Input(serde_json::from_value(input).map_err(|error| {
-                    if is_known(&name) {
-                        damaged(error)
-                    } else {
-                        unknown(&name, &self.program)
-                    }
-                })?)
-            }
-            (None, Some(back), _) => Step::Restored(back),
-            (None, None, Some(back)) => Step::Revived(back),
-            (None, None, None) => {
-                let fields: serde_json::Map<String, Value> =
-                    serde_json::from_str(content).map_err(damaged)?;
-                let name = fields.keys().find(|name| *name != "at");
-                return Err(match name {
-                    Some(name) => unknown(name, &self.program),
-                    None => JournalError::Damaged {
-                        line,
-                        reason: "it holds nothing".to_owned(),
-                    },
-                });
-            }
-        };
+        let at = parsed.at;
+        let step = self.step(line, content, parsed)?;
         // A host that was stopped leaves its last input without; then the run comes back.
         if matches!(step, Step::Input(_))
             && self.entries.last().is_some_and(|last| last.gives.is_none())
         {
             return misplaced("what came of the input before it is not said");
         }
-        let Some(at) = parsed.at else {
+        let Some(at) = at else {
             return Err(JournalError::Damaged {
                 line,
                 reason: "it has no time".to_owned(),
@@ -317,6 +284,42 @@ impl Journal {
             gives: None,
         });
         Ok(())
+    }
+
+    /// Reads a line with a step.
+    fn step(&self, line: usize, content: &str, parsed: Line) -> Result<Step, JournalError> {
+        let unknown = |name: &str| JournalError::Unknown {
+            line,
+            name: name.to_owned(),
+            program: self.program.clone(),
+        };
+        match (parsed.input, parsed.restored, parsed.revived) {
+            (Some(input), ..) => {
+                let name = tag(&input).to_owned();
+                let input = serde_json::from_value(input).map_err(|error| {
+                    if is_known(&name) {
+                        damaged(line, &error)
+                    } else {
+                        unknown(&name)
+                    }
+                });
+                Ok(Step::Input(input?))
+            }
+            (None, Some(back), _) => Ok(Step::Restored(back)),
+            (None, None, Some(back)) => Ok(Step::Revived(back)),
+            (None, None, None) => {
+                let fields: serde_json::Map<String, Value> =
+                    serde_json::from_str(content).map_err(|error| damaged(line, &error))?;
+                let name = fields.keys().find(|name| *name != "at");
+                Err(match name {
+                    Some(name) => unknown(name),
+                    None => JournalError::Damaged {
+                        line,
+                        reason: "it holds nothing".to_owned(),
+                    },
+                })
+            }
+        }
     }
 
     /// The journal as text, to be read again by [`parse`](Self::parse).
@@ -347,6 +350,13 @@ impl Journal {
             false,
         );
         text
+    }
+}
+
+fn damaged(line: usize, error: &serde_json::Error) -> JournalError {
+    JournalError::Damaged {
+        line,
+        reason: unquoted(&error.to_string()),
     }
 }
 

@@ -126,15 +126,11 @@ impl ViewState {
             } => {
                 let owner = parent.clone();
                 let owner = owner.or_else(|| self.conversation.owner(tool_call_id).cloned());
-                let Some(owner) = owner else {
-                    return;
-                };
-                self.stored.insert(tool_call_id.clone(), owner.clone());
-                let asked = (owner, tool_call_id.clone());
-                self.calls.insert((turn.clone(), *call), asked.clone());
-                let execution = self.execution(asked, at);
-                execution.label.clone_from(label);
-                execution.at = at;
+                if let Some(owner) = owner {
+                    let asked = (owner, tool_call_id.clone());
+                    self.calls.insert((turn.clone(), *call), asked.clone());
+                    self.note_call(asked, label.as_ref(), at);
+                }
                 return;
             }
             BlockContent::ToolResult {
@@ -181,7 +177,15 @@ impl ViewState {
         }
     }
 
-    /// A message was stored whole: the calls in it, or the result of one.
+    fn note_call(&mut self, asked: (MessageId, ToolCallId), label: Option<&String>, at: Timestamp) {
+        let (owner, call) = asked.clone();
+        self.stored.insert(call, owner);
+        let execution = self.execution(asked, at);
+        execution.label = label.cloned();
+        execution.at = at;
+    }
+
+    /// Notes a stored message: the calls in it, or the result of one.
     fn note_stored(&mut self, message: &Message, at: Timestamp) {
         match message {
             Message::Assistant(said) => {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 impl Turn {
     /// What is to go out in the place of this effect: a request waits until the host has said what it is sent with.
     pub(super) fn with_access(&self, id: EffectId) -> EffectId {
-        let is_asked = self.config.credentials == Credentials::Host;
+        let is_asked = self.setup.config().credentials == Credentials::Host;
         match id {
             EffectId::Open { hop, attempt } if is_asked && self.access.given().is_none() => {
                 EffectId::Authorize { hop, attempt }
@@ -47,7 +47,7 @@ impl Turn {
 
     /// The provider has refused what the try was sent with. Whether the host is to be asked once more.
     pub(in crate::run) fn reject_access(&mut self, attempt: u32) -> bool {
-        self.config.credentials == Credentials::Host && self.access.reject(attempt)
+        self.setup.config().credentials == Credentials::Host && self.access.reject(attempt)
     }
 
     /// The provider has taken what the request was sent with.
@@ -63,7 +63,7 @@ impl Turn {
 
     /// Where the request goes, with what it is sent with.
     pub(in crate::run) fn endpoint(&self) -> Cow<'_, Endpoint> {
-        let endpoint = &self.config.endpoint;
+        let endpoint = &self.setup.config().endpoint;
         let Some(given) = self.access.given() else {
             return Cow::Borrowed(endpoint);
         };
@@ -76,7 +76,7 @@ impl Turn {
     }
 
     pub(super) fn time_access(&mut self) {
-        let most = self.config.timeouts.credentials;
+        let most = self.setup.config().timeouts.credentials;
         self.clocks.set(TimerKey::Credentials, most);
     }
 }

@@ -8,7 +8,7 @@ use crate::run::protocol::{
 
 impl Turn {
     pub(in crate::run) fn pause_clocks(&mut self) {
-        if self.config.device.background == BackgroundPolicy::PauseClocks {
+        if self.setup.config().device.background == BackgroundPolicy::PauseClocks {
             self.clocks.pause();
         }
     }
@@ -29,7 +29,7 @@ impl Turn {
     }
 
     pub(in crate::run) fn await_network(&mut self) {
-        let OfflinePolicy::Wait { up_to } = self.config.device.offline else {
+        let OfflinePolicy::Wait { up_to } = self.setup.config().device.offline else {
             return;
         };
         if !self.clocks.runs(TimerKey::Network) {
@@ -42,7 +42,7 @@ impl Turn {
 
     /// Whether what is under way is to be opened again on another network.
     pub(in crate::run) fn reopens(&self) -> bool {
-        self.config.device.network_change == NetworkChangePolicy::Reopen
+        self.setup.config().device.network_change == NetworkChangePolicy::Reopen
     }
 
     /// The same request goes out again, which does not count as a try. The number of the new one.
