@@ -15,7 +15,7 @@ use serde_json::Value;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Effect {
-    /// Create a run at the backend, then answer with
+    /// Create a run at the backend. Answer with
     /// [`RunCreated`](crate::run::Input::RunCreated) or [`RunNotCreated`](crate::run::Input::RunNotCreated).
     CreateRun {
         /// The conversation.
@@ -23,13 +23,13 @@ pub enum Effect {
         /// The run that the new one continues; a thread's first has none.
         parent_run_id: Option<RunId>,
     },
-    /// Send the request; answer with [`Opened`](crate::run::Input::Opened) and then the body's bytes and its end, or with
+    /// Send the request. Answer with [`Opened`](crate::run::Input::Opened) and then the bytes and the end of the body, or with
     /// [`Refused`](crate::run::Input::Refused) or [`ConnectionFailed`](crate::run::Input::ConnectionFailed).
     OpenStream {
         /// The request.
         request: HttpRequest,
     },
-    /// Close the stream of this id, if it is open. Needs no answer.
+    /// Close the stream of this id if it is open. Needs no answer.
     CloseStream,
     /// Ask the user; answer with [`Decided`](crate::run::Input::Decided).
     AskApproval {
@@ -42,66 +42,67 @@ pub enum Effect {
         /// The call.
         invocation: Box<ToolInvocation>,
     },
-    /// Ask the user what a running tool wants to know; answer with [`UserAnswered`](crate::run::Input::UserAnswered).
+    /// Ask the user the question of a running tool. Answer with [`UserAnswered`](crate::run::Input::UserAnswered).
     AskUser {
         /// The call that asks.
         invocation: Box<ToolInvocation>,
-        /// What it asks.
+        /// The question.
         question: Question,
     },
-    /// Give the tool the answer to the question that it asked under this id. Needs no answer.
+    /// Pass the user's answer to the tool that asked under this id. Needs no answer.
     AnswerTool {
-        /// What the user said.
+        /// The user's answer.
         answer: UserAnswer,
     },
-    /// Stop the tool, or stop asking (the user, a hook, or for credentials), under this id. Needs no answer; a late one is dropped.
+    /// Stop the tool under this id, or stop asking the user, the hook or the source of credentials. Needs no answer; a late
+    /// answer is dropped.
     CancelTool,
     /// Store the blocks and the checkpoint in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
     /// [`PersistFailed`](crate::run::Input::PersistFailed).
     Persist {
         /// The turn: the run id of its first hop.
         turn: RunId,
-        /// Where the turn stands with these blocks.
+        /// The status of the turn with these blocks.
         status: TurnStatus,
-        /// How the turn ended, with its last write. Not part of the effect's serde form:
-        /// [`Completed`](crate::run::RunEvent::Completed) says it there.
+        /// The outcome of the turn, with its last write. It is not part of the effect's serde form:
+        /// [`Completed`](crate::run::RunEvent::Completed) has it there.
         #[serde(skip_serializing)]
         outcome: Option<Outcome>,
         /// The blocks, in sequence without a gap.
         blocks: Vec<Block>,
-        /// What the machine knows beside them, to be stored in place of the checkpoint before: with the turn's blocks and
-        /// the history before it the run comes back by
-        /// [`revive_from`](crate::run::RunMachine::revive_from). Not part of the effect's serde form: its own form may change.
+        /// The state of the machine that is not in blocks. It replaces the checkpoint before: with the turn's blocks and the
+        /// history before the turn, [`revive_from`](crate::run::RunMachine::revive_from) revives the run. It is not part of
+        /// the effect's serde form, since its own form may change.
         #[serde(skip_serializing)]
         checkpoint: String,
     },
-    /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
+    /// Choose the messages of the next request, since not all of them fit the model's context. Answer with
     /// [`ContextTrimmed`](crate::run::Input::ContextTrimmed) or [`ContextNotTrimmed`](crate::run::Input::ContextNotTrimmed). Only
     /// with [`ContextPolicy::Trim`](crate::run::ContextPolicy::Trim).
     TrimContext {
         /// What does not fit.
         overflow: ContextOverflow,
     },
-    /// Decode the typed answer, which fits its schema, into the app's own type; answer with
+    /// Decode the typed answer, which fits its schema, into the app's own type. Answer with
     /// [`OutputDecoded`](crate::run::Input::OutputDecoded) or [`OutputRefused`](crate::run::Input::OutputRefused). Only with
-    /// [`OutputType::decoded_by_host`](crate::tool::OutputType::decoded_by_host). It may be asked again after a restore.
+    /// [`OutputType::decoded_by_host`](crate::tool::OutputType::decoded_by_host). It may come again after a restore.
     DecodeOutput {
         /// The answer.
         value: Value,
     },
-    /// Give the key, or the headers, that the next request is sent with; answer with
+    /// Supply the key or the headers of the next request. Answer with
     /// [`Authorized`](crate::run::Input::Authorized) or [`NotAuthorized`](crate::run::Input::NotAuthorized). Only with
     /// [`Credentials::Host`](crate::run::Credentials::Host), and then before each request.
     Authorize {
-        /// The provider has refused what the try before was sent with, with a 401: it is to be got anew.
+        /// The provider has refused the credentials of the try before with a 401: get new ones.
         rejected: bool,
     },
-    /// Ask a hook of the app's; answer with [`HookAnswered`](crate::run::Input::HookAnswered). Only with
+    /// Call a hook of the app. Answer with [`HookAnswered`](crate::run::Input::HookAnswered). Only with
     /// [`RunConfig::hooks`](crate::run::RunConfig::hooks). It may be asked again after a restore.
     RunHook {
-        /// The hook's name. Empty if the configuration has none any more under this number: answer that it failed.
+        /// The name of the hook. Empty if the configuration no longer has a hook of this number: then answer that it failed.
         hook: String,
-        /// What it looks at.
+        /// The subject that the hook looks at.
         subject: Box<HookSubject>,
     },
 }

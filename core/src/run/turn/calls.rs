@@ -1,4 +1,7 @@
 //! One call of a tool: how it begins, and how it ends.
+//!
+//! Owns the state of a call in `conversation`, and the effects of its approval and its tool. A call has one result, which is recorded as a block; what cannot
+//! run is answered here, without the host.
 
 use super::Turn;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};

@@ -1,4 +1,7 @@
-//! What a write carries of a turn: its state as it is once the write is stored, without what the stored blocks hold.
+//! The checkpoint that a write carries: the state of the turn once the write is stored, without what the stored blocks
+//! hold.
+//!
+//! Owns no field. [`Turn::fill`] gives a turn that was just read the conversation that the blocks rebuild. A turn from a checkpoint continues as the one that wrote the checkpoint.
 
 use super::Turn;
 use crate::conversation::{Conversation, MessagePart, Misfit, Outline, Row, result_shown_as};

@@ -1,4 +1,7 @@
-//! The device under a run: the app goes to the background and comes back, the network goes and changes.
+//! The device under a run: the app enters the background and returns, the network is lost and changes.
+//!
+//! Owns the pauses of `clocks`, and `network` with the effects that wait for one. In the background clocks may stop; without a
+//! network an effect waits and no try is counted.
 
 use super::Turn;
 use crate::run::protocol::EffectStage;

@@ -1,4 +1,7 @@
-//! What the host is to do: given out once all that was said so far is stored, and taken back.
+//! The effects: each is given to the host once all blocks before it are stored, and can be withdrawn until it is answered.
+//!
+//! Owns `effects`, the timers in `clocks` that belong to one of them, and the writes of `recorder`. An effect that stands on a block is held until
+//! the block is durable. A withdrawn effect takes no answer any more.
 
 use super::Turn;
 use crate::run::parts::Entry;

@@ -1,4 +1,6 @@
-//! An answer with nothing in it: neither text, nor a call, nor media.
+//! An answer with nothing in it: no text, no call, no media.
+//!
+//! Owns `empty`. The model is asked again once at most, and only if the configuration says so.
 
 use super::Turn;
 use crate::dialect::Dialect;

@@ -1,4 +1,7 @@
-//! Hooks: they are asked one after the other, and what they say is done.
+//! Hooks: they are asked one after the other, and their answers are applied.
+//!
+//! Owns `changed_request`, the changed arguments and results of calls in `conversation`, and the effects of hooks. A hook
+//! sees what the hooks before it have changed. Nothing that a hook must see is used before the hook has answered.
 
 use super::Turn;
 use crate::CallKey;

@@ -1,4 +1,12 @@
-//! The parts of a turn together, and what takes more than one of them. Nothing here begins a hop or knows a state.
+//! A turn: its parts together, and all that takes more than one of them. Nothing here begins a hop or knows a state.
+//!
+//! Each file says at its top what it owns: the fields of [`Turn`] whose meaning it decides. Any file may set a timer in
+//! `clocks`, record a block and queue an event; the rest of a part that it does not own it only reads. This file guarantees:
+//! - It owns the identity of the turn and its hop (`id`, `ids`, `parent_run_id`, `hop`), `setup`, `resume`, `steering`,
+//!   `beginnings` and `comeback`.
+//! - [`Turn::begin`] records and times the turn from its first input on; [`Turn::enter_hop`] resets whatever belongs to one
+//!   hop, in every part.
+//! - All events go through `presenter`, in the order of their causes.
 
 mod access;
 mod calls;

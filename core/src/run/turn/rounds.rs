@@ -1,4 +1,7 @@
-//! Rounds of tools: which calls are run, when the turn goes on, and what becomes of those that are left.
+//! Rounds of tools: which calls run, when the turn continues, and what happens to the calls that are left.
+//!
+//! Owns the limits in `budget`, and which call begins when. A round ends when each of its calls has a result; the results are
+//! recorded in the order of the calls.
 
 use super::Turn;
 use crate::conversation::ToolCallStatus;

@@ -1,4 +1,6 @@
-//! What a stored turn must be for its machine to keep its promises: a snapshot that says otherwise was not written by one.
+//! The checks of a stored turn: a turn that fails one was not written by a machine.
+//!
+//! Owns no field and changes nothing. A turn that passes keeps the invariants of a turn that was never stored.
 
 use super::Turn;
 use crate::conversation::{LiveCall, ToolCallStatus};

@@ -1,4 +1,8 @@
-//! The hop's stream: what it brings is applied, shown and recorded, and it may break off and be opened again.
+//! The stream of the hop: what it brings is applied, shown and recorded; it may break off and be opened again.
+//!
+//! Owns `broken_stream`, `hop_state` and `stopped_calls`, and what a stream adds to `conversation`, to the usage in `budget` and
+//! to `recorder`. Whatever the stream has brought is recorded once,
+//! however often the stream is opened.
 
 use super::Turn;
 use crate::CallKey;

@@ -1,4 +1,6 @@
-//! The typed answer: what came is held against its type, and asked for again if it does not fit.
+//! The typed answer: it is checked against its type, and asked for again if it does not fit.
+//!
+//! Owns `typed`. The model is asked again up to the number of times that the type allows, with the reason.
 
 use super::Turn;
 use super::rounds::Next;
