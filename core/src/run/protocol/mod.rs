@@ -59,7 +59,7 @@ pub use input::{Input, Refusal, Start};
 pub use limit::TurnLimit;
 pub use misuse::{Misuse, ResumeError};
 pub use outcome::{Deadline, Failure, Incomplete, Outcome};
-pub(super) use output::MOST_WAITING;
+pub(super) use output::MAX_WAITING_MESSAGES;
 pub use output::{
     Output, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal, ToolCallUpdate,
 };
