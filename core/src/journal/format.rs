@@ -346,7 +346,7 @@ impl Journal {
             &mut text,
             &json(&self.config),
             &self.thread_id,
-            history,
+            history.as_ref(),
             false,
         );
         text
@@ -440,7 +440,7 @@ pub(super) fn write_head(
     text: &mut String,
     config: &Value,
     thread_id: &ThreadId,
-    history: Option<Value>,
+    history: Option<&Value>,
     redacted: bool,
 ) {
     let mut head = object!({

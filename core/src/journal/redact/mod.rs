@@ -33,7 +33,13 @@ impl Journal {
         let thread_id = redaction.id(self.thread_id.as_str());
         let history = self.history.as_ref().map(json);
         let history = history.map(|history| redaction.value("history", &history));
-        write_head(&mut text, &config, &thread_id.into(), history, true);
+        write_head(
+            &mut text,
+            &config,
+            &thread_id.into(),
+            history.as_ref(),
+            true,
+        );
         for entry in &self.entries {
             push(&mut text, &redaction.step(entry));
             if let Some(gives) = &entry.gives {

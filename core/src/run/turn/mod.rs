@@ -146,7 +146,7 @@ impl Turn {
     fn set_up_presenter(&mut self) {
         let final_tool = self.final_tool().map(str::to_owned);
         let presenter = &mut self.presenter;
-        presenter.read_arguments(&self.setup.config(), &self.conversation);
+        presenter.read_arguments(self.setup.config(), &self.conversation);
         presenter.read_output(
             self.setup.config().output.as_ref(),
             final_tool,
@@ -157,7 +157,7 @@ impl Turn {
 
     /// The turn begins: from here on it is recorded and timed.
     pub(super) fn begin(&mut self, start: Start) {
-        let unknown = start.options.unknown_tools(&self.setup.config());
+        let unknown = start.options.unknown_tools(self.setup.config());
         let unknown: Vec<_> = unknown.into_iter().map(str::to_owned).collect();
         self.take_options(start.options);
         self.id.clone_from(&start.run_id);

@@ -76,7 +76,7 @@ impl Turn {
     /// Holds what the hop has brought against the answer's type. Nothing if it is no answer: no type is asked for, the
     /// model asks for tools first, or the provider has paused.
     pub(in crate::run) fn judge_answer(&mut self) -> Option<Judgement> {
-        let config = Arc::clone(&self.setup.config());
+        let config = Arc::clone(self.setup.config());
         let output = config.output.as_ref()?;
         let calls = self.final_calls();
         let (call, read) = match calls.split_first() {
