@@ -301,11 +301,11 @@ fn a_journal_is_lived_through_again() {
     assert_eq!(replayed.states.last(), Some(&StateKind::Completed));
     assert_eq!(run.take_journal() + &run.end_journal(), "");
 
-    let hidden = redact_journal(&journal, 7).unwrap();
+    let hidden = redact_journal(&journal).unwrap();
     assert!(!hidden.contains("secret picture"), "{hidden}");
-    assert_eq!(replay_journal(&hidden).unwrap().effects, replayed.effects);
 
-    for odd in ["", "nonsense\n", &journal.replace("A cat.", "A dog.")] {
+    let changed = journal.replace("A cat.", "A dog.");
+    for odd in ["", "nonsense\n", &changed, &hidden] {
         let refused = replay_journal(odd);
         assert!(
             matches!(refused, Err(StepwellError::Journal { .. })),

@@ -1,6 +1,6 @@
-//! Stepwell's core: the loop between a user, a language model and tools, as a state machine without IO. It opens no
-//! socket, reads no clock and waits for nothing: the host feeds it what comes (bytes, results of tools, decisions, time)
-//! and does what it asks for.
+//! Stepwell's core: the loop between a user, a language model and tools, as a state machine without IO. The machine opens
+//! no socket, reads no clock and waits for nothing. The host feeds it inputs (bytes, results of tools, decisions, the time)
+//! and carries out the effects that it asks for.
 //!
 //! ```
 //! use std::borrow::Cow;
@@ -35,8 +35,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The same by the typed API, [`Run`], where a call that the state does not allow does not compile, and an effect is
-//! answered with the [`Ticket`](run::ticket::Ticket) that came with it:
+//! The typed API, [`Run`], does the same. A call that the state does not allow does not compile, and the host answers an
+//! effect with the [`Ticket`](run::ticket::Ticket) that came with it:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -75,8 +75,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`RunMachine`] has the contract with the host, which both have in common.
-//! `stepwell-io` is a host that is ready, with tokio; `ARCHITECTURE.md` in the repository says where things are.
+//! [`RunMachine`] documents the contract with the host, which both APIs share. `stepwell-io` is a complete host on tokio.
+//! `ARCHITECTURE.md` in the repository describes the layout of the code.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 // No clock, file, socket, thread or random number: clippy.toml has the list.
@@ -86,7 +86,6 @@
 pub mod conversation;
 mod hash;
 pub mod journal;
-pub mod middleware;
 pub mod pipeline;
 pub mod registry;
 pub mod run;

@@ -2,54 +2,27 @@
 
 mod announced;
 mod joined;
+mod listener;
 mod meter;
+mod passed;
 mod receiver;
 mod rejoin;
 mod replay;
 mod resync;
 
-use crate::conversation::{Applied, Conversation};
+use crate::conversation::Conversation;
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds};
-use crate::event::{End, EventRef, ExtraRules, Finding, Phase, Verification, Verifier};
+use crate::event::{End, ExtraRules, Phase, Verification, Verifier};
 use crate::wire::{FrameLimits, Framer};
 use announced::Announced;
 use joined::Joined;
+pub use listener::Listener;
 pub use meter::AnswerLimits;
 use meter::Meter;
 use receiver::Receiver;
 use rejoin::Rejoin;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// Hears what a stream did to the conversation.
-pub trait Listener {
-    /// An event was applied; `conversation` is as it is after it.
-    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation);
-
-    /// An event is about to move the places of messages: the [`Item`](crate::conversation::Item)s heard of so far are
-    /// good for the last time.
-    fn moving(&mut self, conversation: &Conversation);
-
-    /// Something odd in the stream that does not stop it.
-    fn warning(&mut self, message: &str);
-
-    /// An event for a tool call that never began, or has ended: it was dropped.
-    fn unknown_call(&mut self, id: &str, message: &str);
-
-    /// The order of events is broken, in the frame of this number, in a way that does not stop the stream. If this is
-    /// not implemented, it is a [`warning`](Self::warning).
-    fn finding(&mut self, finding: &Finding, frame: u64) {
-        self.warning(&finding.in_frame(frame));
-    }
-}
-
-/// For callers that want the conversation and nothing else.
-impl Listener for () {
-    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
-    fn moving(&mut self, _conversation: &Conversation) {}
-    fn warning(&mut self, _message: &str) {}
-    fn unknown_call(&mut self, _id: &str, _message: &str) {}
-}
 
 /// The layers that one stream goes through. Plain data: serialising it in mid-stream, in mid-frame too, loses nothing.
 ///
@@ -218,29 +191,7 @@ impl Pipeline {
         conversation: &mut Conversation,
         listener: &mut dyn Listener,
     ) -> Result<(), StreamError> {
-        let Self {
-            framer,
-            decoder,
-            verifier,
-            frames,
-            meter,
-            has_content,
-            rejoin,
-            announced,
-            joined,
-            ..
-        } = self;
-        let mut receiver = Receiver {
-            verifier,
-            conversation,
-            listener,
-            frame: *frames,
-            meter,
-            has_content,
-            rejoin: rejoin.as_deref_mut(),
-            announced: announced.as_mut(),
-            joined,
-        };
+        let (framer, decoder, frames, mut receiver) = self.split(&mut *conversation, listener);
         let received = framer.receive(bytes, |frame| {
             *frames += u64::from(!frame.is_stray);
             receiver.frame = *frames;
@@ -253,7 +204,32 @@ impl Pipeline {
         })
     }
 
-    /// How the provider names the answer, if it has said so.
+    /// Returns the layers before the events, the number of frames so far, and the layers after.
+    fn split<'a>(
+        &'a mut self,
+        conversation: &'a mut Conversation,
+        listener: &'a mut dyn Listener,
+    ) -> (&'a mut Framer, &'a mut Decoder, &'a mut u64, Receiver<'a>) {
+        let receiver = Receiver {
+            verifier: &mut self.verifier,
+            conversation,
+            listener,
+            frame: self.frames,
+            meter: &mut self.meter,
+            has_content: &mut self.has_content,
+            rejoin: self.rejoin.as_deref_mut(),
+            announced: self.announced.as_mut(),
+            joined: &mut self.joined,
+        };
+        (
+            &mut self.framer,
+            &mut self.decoder,
+            &mut self.frames,
+            receiver,
+        )
+    }
+
+    /// The provider's id of the answer, if the provider has sent one.
     pub(crate) fn response_id(&self) -> Option<&str> {
         self.decoder.response_id()
     }
@@ -276,29 +252,7 @@ impl Pipeline {
         conversation: &mut Conversation,
         listener: &mut dyn Listener,
     ) -> Result<StreamEnd, StreamError> {
-        let Self {
-            framer,
-            decoder,
-            verifier,
-            frames,
-            meter,
-            has_content,
-            rejoin,
-            announced,
-            joined,
-            ..
-        } = self;
-        let mut receiver = Receiver {
-            verifier,
-            conversation,
-            listener,
-            frame: *frames,
-            meter,
-            has_content,
-            rejoin: rejoin.as_deref_mut(),
-            announced: announced.as_mut(),
-            joined,
-        };
+        let (framer, decoder, frames, mut receiver) = self.split(&mut *conversation, listener);
         let is_cut = framer.is_cut();
         if is_cut {
             receiver

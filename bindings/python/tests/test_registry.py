@@ -164,10 +164,9 @@ async def test_a_journal_is_lived_through_again() -> None:
     assert (replayed.is_closed, replayed.digest, replayed.outcome) == (True, run.digest(), Cancelled())
     assert replayed.effects == ["open:0:0", "tool:0:0", "open:1:0"]
     assert replayed.states[-1] is StateKind.COMPLETED
-    hidden = redact_journal(journal, 7)
+    hidden = redact_journal(journal)
     assert "secret" in journal and "secret" not in hidden
-    assert replay_journal(hidden).inputs == replayed.inputs
-    for odd in ("", "nonsense", journal.replace("A cat.", "A dog.")):
+    for odd in ("", "nonsense", journal.replace("A cat.", "A dog."), hidden):
         with pytest.raises(JournalError):
             replay_journal(odd)
 

@@ -1,7 +1,8 @@
 //! Activities: what an agent shows of its work.
 
 use super::Conversation;
-use super::apply::{Applied, subagent};
+use super::applied::Applied;
+use super::apply::subagent;
 use super::patch::patched;
 use crate::event::{ActivityDelta, ActivityMessage, ActivitySnapshot, Message};
 use serde_json::Value;

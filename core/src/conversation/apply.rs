@@ -1,33 +1,16 @@
 //! The reducer: what each event does to the conversation.
 
-use super::delta::Item;
+use super::applied::Applied;
 use super::patch::patched;
 use super::{Conversation, RunFailure, ToolCallStatus};
 use crate::event::{
     AssistantMessage, Common, EncryptedValueSubtype, Event, EventRef, Message,
-    ReasoningEncryptedValue, ReasoningMessage, RunError, RunFinished, RunStarted, TextMessageRole,
-    TextMessageStart, TextualMessage, UserMessage,
+    ReasoningEncryptedValue, ReasoningMessage, RunError, RunFinished, RunStarted, StateDelta,
+    TextMessageRole, TextMessageStart, TextualMessage, ToolCallEnd, UserMessage,
 };
 use crate::event::{ERROR_KIND, REPLACED, RETRY_AFTER_MS};
 use serde_json::Value;
 use std::time::Duration;
-
-/// What an event did to the conversation.
-#[derive(Clone, Debug, PartialEq)]
-#[must_use]
-pub enum Applied {
-    /// It appended the bytes from `from` on to an item.
-    Delta {
-        /// The item.
-        item: Item,
-        /// The item's length before.
-        from: usize,
-    },
-    /// It did its work.
-    Whole,
-    /// It did nothing: why.
-    Ignored(String),
-}
 
 impl Conversation {
     /// Applies one event, by the rules of AG-UI. The order of events is not checked here.
@@ -66,27 +49,10 @@ impl Conversation {
                 self.merge_call_metadata(&event.tool_call_id, event.common.as_deref());
                 return self.append_arguments(&event.tool_call_id, &event.delta);
             }
-            Event::ToolCallEnd(event) => {
-                self.merge_call_metadata(&event.tool_call_id, event.common.as_deref());
-                if let Some(call) = self.live_call(&event.tool_call_id)
-                    && call.status == ToolCallStatus::Streaming
-                {
-                    call.status = ToolCallStatus::Pending;
-                }
-            }
+            Event::ToolCallEnd(event) => self.call_ended(event),
             Event::ToolCallResult(event) => self.call_answered(event),
             Event::StateSnapshot(event) => self.state.clone_from(&event.snapshot),
-            Event::StateDelta(event) => {
-                return match patched(&self.state, &event.delta) {
-                    Ok(state) => {
-                        self.state = state;
-                        Applied::Whole
-                    }
-                    Err(reason) => {
-                        Applied::Ignored(format!("a state delta that does not apply: {reason}"))
-                    }
-                };
-            }
+            Event::StateDelta(event) => return self.state_delta(event),
             Event::MessagesSnapshot(event) => self.replace_messages(event),
             Event::ActivitySnapshot(event) => self.activity_snapshot(event),
             Event::ActivityDelta(event) => return self.activity_delta(event),
@@ -112,6 +78,25 @@ impl Conversation {
             _ => {}
         }
         Applied::Whole
+    }
+
+    fn call_ended(&mut self, event: &ToolCallEnd) {
+        self.merge_call_metadata(&event.tool_call_id, event.common.as_deref());
+        if let Some(call) = self.live_call(&event.tool_call_id)
+            && call.status == ToolCallStatus::Streaming
+        {
+            call.status = ToolCallStatus::Pending;
+        }
+    }
+
+    fn state_delta(&mut self, event: &StateDelta) -> Applied {
+        match patched(&self.state, &event.delta) {
+            Ok(state) => {
+                self.state = state;
+                Applied::Whole
+            }
+            Err(reason) => Applied::Ignored(format!("a state delta that does not apply: {reason}")),
+        }
     }
 
     fn run_started(&mut self, event: &RunStarted) {

@@ -1,28 +1,8 @@
 //! The deltas: where each goes, and its one append.
 
 use super::Conversation;
-use super::apply::Applied;
+use super::applied::{Applied, Item};
 use crate::event::{Message, MessageContent, ToolCall, ToolMessage, UserMessage};
-use serde::{Deserialize, Serialize};
-
-/// A part of the conversation that deltas append to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Item {
-    /// The text of the message at this position.
-    Text(usize),
-    /// The reasoning of the message at this position.
-    Reasoning(usize),
-    /// The arguments of a call: the message's position, and the call's position in it.
-    Arguments(usize, usize),
-}
-
-impl Item {
-    fn message(self) -> usize {
-        match self {
-            Self::Text(at) | Self::Reasoning(at) | Self::Arguments(at, _) => at,
-        }
-    }
-}
 
 impl Conversation {
     /// The id of an item's message or call, and its content so far.

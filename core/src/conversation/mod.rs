@@ -18,6 +18,7 @@
 //! ```
 
 mod activity;
+mod applied;
 mod apply;
 mod builder;
 mod calls;
@@ -31,11 +32,10 @@ mod stored;
 mod summary;
 pub(crate) mod token_estimate;
 
-pub use apply::Applied;
+pub use applied::{Applied, Item};
 pub(crate) use builder::result_shown_as;
 pub use builder::{shown_result, tool_message, tool_messages};
 pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
-pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
 pub use summary::{HopSummary, RunFailure};
 

@@ -64,9 +64,13 @@ impl Conversation {
         }
         self.index = index;
         self.messages = messages;
+        self.settle_calls();
+    }
+
+    /// Forgets the calls that a snapshot has left out, and completes those whose results it has.
+    fn settle_calls(&mut self) {
         let Self { calls, index, .. } = self;
         calls.retain(|call| index.call(&call.id).is_some());
-        // A call whose result the snapshot has is answered.
         for at in 0..self.messages.len() {
             if let Some(answered) = self.answered_at(at).cloned()
                 && let Some(call) = self.calls.iter_mut().find(|call| call.id == answered)

@@ -20,8 +20,6 @@ pub struct Journal {
     pub config: RunConfig,
     /// What the run began on; absent if the journal begins with a stored run.
     pub history: Option<Conversation>,
-    /// Whether its texts are hidden.
-    pub redacted: bool,
     /// What happened, in order.
     pub entries: Vec<Entry>,
     /// How it ends.
@@ -124,6 +122,11 @@ pub enum JournalError {
         "the journal is empty: the host stopped before the run began, or the file is another one"
     )]
     Empty,
+    /// Its texts are hidden.
+    #[error(
+        "the journal is redacted, so it cannot be replayed: replay the journal that it was made from"
+    )]
+    Redacted,
     /// It does not begin as a journal does.
     #[error(
         "line 1 is not the head of a journal: {reason}; give the file that `stepwell record` wrote"
@@ -187,6 +190,8 @@ pub enum JournalError {
 #[derive(Deserialize)]
 struct Version {
     stepwell_journal: u64,
+    #[serde(default)]
+    redacted: bool,
 }
 
 #[derive(Deserialize)]
@@ -195,8 +200,6 @@ struct Head {
     thread_id: ThreadId,
     config: Value,
     history: Option<Conversation>,
-    #[serde(default)]
-    redacted: bool,
 }
 
 #[derive(Deserialize)]
@@ -221,7 +224,7 @@ impl Journal {
     /// [`ending`](Self::ending).
     ///
     /// # Errors
-    /// It is no journal, it is damaged, or this version cannot read all of it.
+    /// It is no journal, it is redacted or damaged, or this version cannot read all of it.
     pub fn parse(text: &str) -> Result<Self, JournalError> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let (_, first) = lines.next().ok_or(JournalError::Empty)?;
@@ -244,20 +247,11 @@ impl Journal {
     }
 
     fn take(&mut self, line: usize, content: &str) -> Result<(), JournalError> {
-        let damaged = |error: serde_json::Error| JournalError::Damaged {
-            line,
-            reason: unquoted(&error.to_string()),
-        };
         let misplaced = |reason| Err(JournalError::Misplaced { line, reason });
         if let Ending::Closed(_) = self.ending {
             return misplaced("the journal was closed before it");
         }
-        let unknown = |name: &str, program: &str| JournalError::Unknown {
-            line,
-            name: name.to_owned(),
-            program: program.to_owned(),
-        };
-        let parsed: Line = serde_json::from_str(content).map_err(damaged)?;
+        let parsed: Line = serde_json::from_str(content).map_err(|error| damaged(line, &error))?;
         if let Some(gives) = parsed.gives {
             let entry = self.entries.last_mut();
             let Some(entry) = entry.filter(|entry| entry.gives.is_none()) else {
@@ -270,39 +264,15 @@ impl Journal {
             self.ending = Ending::Closed(end.digest);
             return Ok(());
         }
-        let step = match (parsed.input, parsed.restored, parsed.revived) {
-            (Some(input), ..) => {
-                let name = tag(&input).to_owned();
-                Step::Input(serde_json::from_value(input).map_err(|error| {
-                    if is_known(&name) {
-                        damaged(error)
-                    } else {
-                        unknown(&name, &self.program)
-                    }
-                })?)
-            }
-            (None, Some(back), _) => Step::Restored(back),
-            (None, None, Some(back)) => Step::Revived(back),
-            (None, None, None) => {
-                let fields: serde_json::Map<String, Value> =
-                    serde_json::from_str(content).map_err(damaged)?;
-                let name = fields.keys().find(|name| *name != "at");
-                return Err(match name {
-                    Some(name) => unknown(name, &self.program),
-                    None => JournalError::Damaged {
-                        line,
-                        reason: "it holds nothing".to_owned(),
-                    },
-                });
-            }
-        };
+        let at = parsed.at;
+        let step = self.step(line, content, parsed)?;
         // A host that was stopped leaves its last input without; then the run comes back.
         if matches!(step, Step::Input(_))
             && self.entries.last().is_some_and(|last| last.gives.is_none())
         {
             return misplaced("what came of the input before it is not said");
         }
-        let Some(at) = parsed.at else {
+        let Some(at) = at else {
             return Err(JournalError::Damaged {
                 line,
                 reason: "it has no time".to_owned(),
@@ -314,6 +284,42 @@ impl Journal {
             gives: None,
         });
         Ok(())
+    }
+
+    /// Reads a line with a step.
+    fn step(&self, line: usize, content: &str, parsed: Line) -> Result<Step, JournalError> {
+        let unknown = |name: &str| JournalError::Unknown {
+            line,
+            name: name.to_owned(),
+            program: self.program.clone(),
+        };
+        match (parsed.input, parsed.restored, parsed.revived) {
+            (Some(input), ..) => {
+                let name = tag(&input).to_owned();
+                let input = serde_json::from_value(input).map_err(|error| {
+                    if is_known(&name) {
+                        damaged(line, &error)
+                    } else {
+                        unknown(&name)
+                    }
+                });
+                Ok(Step::Input(input?))
+            }
+            (None, Some(back), _) => Ok(Step::Restored(back)),
+            (None, None, Some(back)) => Ok(Step::Revived(back)),
+            (None, None, None) => {
+                let fields: serde_json::Map<String, Value> =
+                    serde_json::from_str(content).map_err(|error| damaged(line, &error))?;
+                let name = fields.keys().find(|name| *name != "at");
+                Err(match name {
+                    Some(name) => unknown(name),
+                    None => JournalError::Damaged {
+                        line,
+                        reason: "it holds nothing".to_owned(),
+                    },
+                })
+            }
+        }
     }
 
     /// The journal as text, to be read again by [`parse`](Self::parse).
@@ -335,15 +341,22 @@ impl Journal {
     /// The first line.
     pub(super) fn head_text(&self) -> String {
         let mut text = String::new();
-        let history = self.history.as_ref();
+        let history = self.history.as_ref().map(json);
         write_head(
             &mut text,
             &json(&self.config),
             &self.thread_id,
-            history,
-            self.redacted,
+            history.as_ref(),
+            false,
         );
         text
+    }
+}
+
+fn damaged(line: usize, error: &serde_json::Error) -> JournalError {
+    JournalError::Damaged {
+        line,
+        reason: unquoted(&error.to_string()),
     }
 }
 
@@ -351,11 +364,17 @@ fn head(line: &str) -> Result<Journal, JournalError> {
     let no_journal = |error: serde_json::Error| JournalError::NoJournal {
         reason: unquoted(&error.to_string()),
     };
-    let Version { stepwell_journal } = serde_json::from_str(line).map_err(no_journal)?;
+    let Version {
+        stepwell_journal,
+        redacted,
+    } = serde_json::from_str(line).map_err(no_journal)?;
     if stepwell_journal != VERSION {
         return Err(JournalError::TooNew {
             found: stepwell_journal,
         });
+    }
+    if redacted {
+        return Err(JournalError::Redacted);
     }
     let head: Head = serde_json::from_str(line).map_err(no_journal)?;
     let config = serde_json::from_value(head.config);
@@ -368,7 +387,6 @@ fn head(line: &str) -> Result<Journal, JournalError> {
         thread_id: head.thread_id,
         config,
         history: head.history,
-        redacted: head.redacted,
         entries: Vec::new(),
         ending: Ending::Open,
     })
@@ -413,7 +431,7 @@ pub(super) fn output_name(output: &Output, value: &Value) -> String {
     }
 }
 
-fn push(text: &mut String, line: &Value) {
+pub(super) fn push(text: &mut String, line: &Value) {
     text.push_str(&line.to_string());
     text.push('\n');
 }
@@ -422,7 +440,7 @@ pub(super) fn write_head(
     text: &mut String,
     config: &Value,
     thread_id: &ThreadId,
-    history: Option<&Conversation>,
+    history: Option<&Value>,
     redacted: bool,
 ) {
     let mut head = object!({
@@ -431,7 +449,7 @@ pub(super) fn write_head(
         "dialect": config["endpoint"]["dialect"],
         "thread_id": thread_id,
         "config": config,
-        "history": history.map(json),
+        "history": history,
     });
     if redacted {
         head["redacted"] = true.into();

@@ -7,7 +7,8 @@
 //! the line before: what is there can still be replayed.
 //!
 //! [`JournalWriter`] writes one beside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] replays it
-//! and says where it went otherwise. A journal holds all that was said: [`Journal::redact`] hides the texts.
+//! and says where it went otherwise. A journal holds all that was said: [`Journal::redact`] hides the texts, and gives up
+//! the replay.
 //! [`Journal::to_full_text`] has the requests, the events and the blocks too, for whoever looks into a run.
 //!
 //! ```
@@ -45,6 +46,5 @@ mod writer;
 
 pub use digest::Digest;
 pub use format::{Ending, Entry, Gives, Journal, JournalError, Origin, Step, WayBack};
-pub use redact::RedactError;
 pub use replay::{Divergence, Replayed};
 pub use writer::JournalWriter;

@@ -56,7 +56,8 @@ impl JournalWriter {
     fn begin(config: &RunConfig, thread_id: &ThreadId, history: Option<&Conversation>) -> Self {
         let config = json(config);
         let mut lines = String::new();
-        write_head(&mut lines, &config, thread_id, history, false);
+        let history = history.map(json);
+        write_head(&mut lines, &config, thread_id, history.as_ref(), false);
         Self {
             lines,
             config,

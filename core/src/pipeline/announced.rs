@@ -2,7 +2,7 @@
 //! transport. The call is the one that is known: it is not run again, and its arguments stay what they are.
 
 use crate::conversation::Conversation;
-use crate::event::{Custom, Event, EventRef, REPLACED};
+use crate::event::{Custom, Event, EventRef, REPLACED, ToolCallStart};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -60,36 +60,7 @@ impl Announced {
         };
         match event {
             Event::RunStarted(_) => self.0.clear(),
-            Event::ToolCallStart(start) => {
-                let id = start.tool_call_id.as_str();
-                if let Some(at) = self.find(id) {
-                    self.0.remove(at);
-                }
-                let Some((owner, call)) = conversation.call_of_history(id) else {
-                    return Heard::New;
-                };
-                let parent = start.parent_message_id.as_ref();
-                if call.function.name != start.tool_call_name
-                    || parent.is_some_and(|parent| parent != owner)
-                {
-                    // An agent that uses an id again for another call.
-                    return Heard::New;
-                }
-                let is_answered = conversation.is_answered(id);
-                if !is_answered && !is_complete(&call.function.arguments) {
-                    return Heard::New;
-                }
-                self.0.push(Again {
-                    id: id.to_owned(),
-                    known: match is_answered {
-                        true => Known::Answered,
-                        false => Known::Open { repeated: 0 },
-                    },
-                });
-                if is_answered {
-                    return Heard::Before;
-                }
-            }
+            Event::ToolCallStart(start) => return self.start(start, conversation),
             Event::ToolCallArgs(args) => {
                 return self.arguments(&args.tool_call_id, &args.delta, conversation);
             }
@@ -116,6 +87,37 @@ impl Announced {
             _ => {}
         }
         Heard::New
+    }
+
+    fn start(&mut self, start: &ToolCallStart, conversation: &Conversation) -> Heard {
+        let id = start.tool_call_id.as_str();
+        if let Some(at) = self.find(id) {
+            self.0.remove(at);
+        }
+        let Some((owner, call)) = conversation.call_of_history(id) else {
+            return Heard::New;
+        };
+        let parent = start.parent_message_id.as_ref();
+        if call.function.name != start.tool_call_name
+            || parent.is_some_and(|parent| parent != owner)
+        {
+            // The agent uses an id again for another call.
+            return Heard::New;
+        }
+        let is_answered = conversation.is_answered(id);
+        if !is_answered && !is_complete(&call.function.arguments) {
+            return Heard::New;
+        }
+        let (known, heard) = if is_answered {
+            (Known::Answered, Heard::Before)
+        } else {
+            (Known::Open { repeated: 0 }, Heard::New)
+        };
+        self.0.push(Again {
+            id: id.to_owned(),
+            known,
+        });
+        heard
     }
 
     fn arguments(&mut self, id: &str, delta: &str, conversation: &Conversation) -> Heard {

@@ -1,10 +1,11 @@
 //! The events of one frame: checked, applied and told.
 
-use super::Listener;
 use super::announced::{Announced, Heard};
 use super::joined::{Joined, Part, Shown};
+use super::listener::Listener;
 use super::meter::{Meter, changeable};
-use super::rejoin::{Passed, Rejoin};
+use super::passed::Passed;
+use super::rejoin::Rejoin;
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Sink};
 use crate::event::{

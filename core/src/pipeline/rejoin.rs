@@ -1,10 +1,11 @@
 //! How a stream that broke off goes on, where the backend does not simply go on after the last event.
 
+use super::passed::Passed;
 use super::replay::Replay;
 use super::resync::Resync;
 use crate::conversation::Conversation;
 use crate::dialect::{DecodeError, Resumption};
-use crate::event::{Event, EventRef, Order};
+use crate::event::{EventRef, Order};
 use serde::{Deserialize, Serialize};
 
 /// What a stream needs to go on after a break.
@@ -23,21 +24,6 @@ pub(super) struct Rejoin {
 enum Way {
     Replay(Replay),
     Resync(Resync),
-}
-
-/// What becomes of an event.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Passed {
-    /// It is new.
-    Taken,
-    /// It was seen before the break.
-    Dropped,
-    /// A piece that was seen in part before the break: what is new of it.
-    Rest(Box<Event>),
-    /// It says how things stand.
-    Synced,
-    /// It is new, and these come before it: what began or ended unseen.
-    After(Vec<Event>),
 }
 
 impl Rejoin {

@@ -3,7 +3,7 @@
 //! It may cut the pieces of a message otherwise than before, as backends that merge deltas in their logs do. So pieces
 //! are compared by what they add up to, and all other events one by one.
 
-use super::rejoin::Passed;
+use super::passed::Passed;
 use crate::event::{Event, EventRef};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,7 +102,7 @@ impl Replay {
                 event.delta.as_str(),
             ),
             EventRef::Whole(event) => {
-                let passed = match self.is_known(event)? {
+                let passed = match self.check_repeated(event)? {
                     true => Passed::Dropped,
                     false => Passed::Taken,
                 };
@@ -172,8 +172,8 @@ impl Replay {
         Ok(known)
     }
 
-    /// Whether an event that is no piece was said before.
-    fn is_known(&mut self, event: &Event) -> Result<bool, String> {
+    /// Returns whether an event that is no piece repeats the next one of the stream that broke off, and counts it.
+    fn check_repeated(&mut self, event: &Event) -> Result<bool, String> {
         let digest = digest(event);
         let Some(again) = &mut self.again else {
             self.whole.push(digest);

@@ -3,7 +3,7 @@
 //! What began and what ended while nobody listened is not said again. So that whoever follows the events sees each
 //! thing begin once and end once, the lacking beginnings and ends are put in their places.
 
-use super::rejoin::Passed;
+use super::passed::Passed;
 use crate::conversation::Conversation;
 use crate::event::{
     Common, Event, EventRef, Message, OpenStep, Order, Phase, ReasoningEnd, ReasoningMessageEnd,

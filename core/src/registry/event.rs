@@ -3,7 +3,7 @@ use crate::run::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What happened to the runs of a registry, in order.
+/// The events of a registry's runs, in order.
 ///
 /// Each [`RunStarted`](Self::RunStarted) is followed by exactly one [`RunCompleted`](Self::RunCompleted) of the same
 /// generation, with any number of [`RunContinued`](Self::RunContinued) between them; each [`Unread`](Self::Unread) by
@@ -12,53 +12,52 @@ use std::collections::VecDeque;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RegistryEvent {
-    /// A run began: the turn is on.
+    /// A run began, and with it the turn.
     RunStarted {
         /// The run.
         handle: RunHandle,
     },
-    /// A run goes on under a new handle. It is the same turn: nothing to show.
+    /// A run continues under a new handle. The turn is the same, so there is nothing to show.
     RunContinued {
-        /// The new handle. The one before it is stale.
+        /// The new handle. The handle before is stale.
         handle: RunHandle,
     },
-    /// A run is over. One that was replaced or removed is over as [`Outcome::Cancelled`], before what replaced it
-    /// starts.
+    /// A run ended. A run that was replaced or removed ends as [`Outcome::Cancelled`], before its replacement starts.
     RunCompleted {
-        /// The run, as it last was.
+        /// The last handle of the run.
         handle: RunHandle,
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// A run ended in a thread that the user does not look at.
+    /// A run ended in a thread that the user is not looking at.
     Unread {
         /// The thread.
         key: ThreadKey,
     },
-    /// The user looks at the thread that was unread, or it was removed.
+    /// The user looks at the unread thread, or the thread was removed.
     Read {
         /// The thread.
         key: ThreadKey,
     },
-    /// Something came with a stale handle. It changed nothing.
+    /// An input came with a stale handle, and changed nothing.
     StaleInput(Stale),
-    /// A run could not be disposed of. What replaced it stands.
+    /// A run could not be disposed of. Its replacement is not affected.
     DisposalFailed {
         /// The run.
         handle: RunHandle,
-        /// The host's words.
+        /// The host's error message.
         message: String,
     },
-    /// The host took no events for so long that the oldest were dropped ([`MAX_EVENTS`]). Look at
+    /// The host took no events for too long, and the oldest were dropped ([`MAX_EVENTS`]). Read the present state from
     /// [`RunRegistry::running`](super::RunRegistry::running) and
-    /// [`RunRegistry::unread_threads`](super::RunRegistry::unread_threads) for how things stand.
+    /// [`RunRegistry::unread_threads`](super::RunRegistry::unread_threads).
     Missed {
-        /// How many.
+        /// The number of dropped events.
         count: u64,
     },
 }
 
-/// So many events wait for the host at most.
+/// The maximum number of events that wait for the host.
 pub const MAX_EVENTS: usize = 1024;
 
 /// The events that wait for the host: the latest [`MAX_EVENTS`], and how many were dropped before them.
@@ -74,7 +73,7 @@ impl EventQueue {
         self.trim();
     }
 
-    /// Drops what is too much: also what a stored registry brings.
+    /// Drops the oldest events beyond the maximum, of a stored registry too.
     pub(super) fn trim(&mut self) {
         while self.events.len() > MAX_EVENTS {
             self.events.pop_front();

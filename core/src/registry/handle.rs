@@ -2,12 +2,12 @@ use super::ThreadKey;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which run of its thread, and which hop of it. Later ones are greater.
+/// A run of a thread, and a hop of the run. Later ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RunVersion {
     /// The run: from 1, never given twice by one registry, whatever the thread.
     pub generation: u64,
-    /// How often the run was continued, from 0. A run that has used all hops goes on in a new generation.
+    /// The number of times that the run was continued, from 0. A run that has used all hops continues in a new generation.
     pub hop: u32,
 }
 
@@ -18,10 +18,10 @@ impl fmt::Display for RunVersion {
     }
 }
 
-/// What an input belongs to: one hop of one run of one thread.
+/// The owner of an input: one hop of one run of one thread.
 ///
-/// Only a [`RunRegistry`](super::RunRegistry) gives handles out. A handle may be stored and read again; whether it is
-/// still good, the registry says.
+/// Only a [`RunRegistry`](super::RunRegistry) makes handles. A handle may be stored and read again; the registry checks
+/// whether it is still valid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RunHandle {
     key: ThreadKey,
@@ -39,7 +39,7 @@ impl RunHandle {
         }
     }
 
-    /// The thread that the run is, or was, of.
+    /// The thread of the run.
     #[must_use]
     pub fn key(&self) -> &ThreadKey {
         &self.key
@@ -51,13 +51,13 @@ impl RunHandle {
         self.generation
     }
 
-    /// How often the run was continued, from 0.
+    /// The number of times that the run was continued, from 0.
     #[must_use]
     pub fn hop(&self) -> u32 {
         self.hop
     }
 
-    /// Generation and hop in one.
+    /// The generation and the hop.
     #[must_use]
     pub fn version(&self) -> RunVersion {
         RunVersion {
@@ -74,16 +74,16 @@ impl fmt::Display for RunHandle {
     }
 }
 
-/// The handle is of a run, or of a hop, that no longer owns its thread. Nothing was changed.
+/// The error of a handle whose run or hop no longer owns its thread. Nothing was changed.
 ///
-/// Drop what came with it. If it is the host's own run that is stale, stop it: someone else took the thread over.
+/// Drop the input that came with the handle. If the run is the host's own, stop it: another run has taken the thread over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("the run {given} is stale: {}; drop what came for it", owner(*.current))]
 #[non_exhaustive]
 pub struct Stale {
-    /// The handle that came.
+    /// The stale handle.
     pub given: RunHandle,
-    /// What owns its thread now; `None` if nothing runs there.
+    /// The owner of the thread now; `None` if nothing runs there.
     pub current: Option<RunVersion>,
 }
 

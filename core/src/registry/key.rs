@@ -2,15 +2,15 @@ use crate::ThreadId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names one thread among all that a host has: of several servers, and of several rooms on each.
+/// The key of a thread among all threads of a host, which may have several servers with several rooms.
 ///
-/// Server and room may be empty, for hosts that have one. Two keys are the same thread if all three are the same.
+/// Server and room may be empty, for hosts that have only one. Two keys name the same thread if all three fields are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ThreadKey {
     /// The server; may be empty.
     #[serde(default)]
     pub server: String,
-    /// The room on it; may be empty.
+    /// The room on the server; may be empty.
     #[serde(default)]
     pub room: String,
     /// The conversation.
@@ -18,7 +18,7 @@ pub struct ThreadKey {
 }
 
 impl ThreadKey {
-    /// A thread of a room of a server.
+    /// Creates the key of a thread in a room of a server.
     #[must_use]
     pub fn new(
         server: impl Into<String>,

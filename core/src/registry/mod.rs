@@ -1,9 +1,9 @@
-//! Many runs at once: which run owns which thread, and which inputs come too late.
+//! Many runs at once: the registry knows which run owns a thread, and which inputs come too late.
 //!
-//! A [`RunRegistry`] is data, like a run: it starts nothing, waits for nothing, calls nobody back. It hands out a
-//! [`RunHandle`] for each run, and the host gives that handle with whatever the run's network, tools and timers bring.
-//! Whoever sends again, continues, finishes or removes makes the handle before it stale; what comes with a stale
-//! handle changes nothing, and is said so.
+//! A [`RunRegistry`] is data, like a run: it starts nothing, waits for nothing and has no callbacks. It makes a
+//! [`RunHandle`] for each run, and the host passes this handle along with the inputs from the run's network, tools and
+//! timers. A new run, a continuation, the end of a run and a removal make the handle before stale. An input with a stale
+//! handle changes nothing, and is reported.
 //!
 //! ```
 //! use stepwell_core::registry::{RegistryEvent, RunRegistry, ThreadKey};
@@ -22,7 +22,7 @@
 //! let late = registry.check(&first).unwrap_err();
 //! assert_eq!(late.to_string(), "the run thread-1#1.0 is stale: 2.0 owns its thread; drop what came for it");
 //!
-//! // The second asks for a tool and goes on with another stream, while the user looks elsewhere.
+//! // The second calls a tool and continues with another stream, while the user looks at another thread.
 //! let second = registry.replace(&registered.handle)?;
 //! registry.look_at(Some(ThreadKey::from("thread-2")));
 //! registry.complete(&second, Outcome::Success)?;

@@ -1,61 +1,60 @@
 use super::event::EventQueue;
-use super::stored::Stored;
+use super::stored::{Stored, StoredError};
 use super::{RegistryEvent, RunHandle, RunVersion, Stale, ThreadKey};
 use crate::run::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which run owns which thread, what the user looks at, and what is unread. Data only.
+/// The owner of each thread, the thread that the user looks at, and the unread threads. It is data only.
 ///
 /// # The rules
-/// 1. A thread has one owner at most: [`register`](Self::register) takes it over from whatever ran there,
-///    [`replace`](Self::replace) only from the very handle that it names.
-/// 2. A stale handle changes nothing. [`Stale`] and [`RegistryEvent::StaleInput`] say so.
-/// 3. What the user looks at changes by [`look_at`](Self::look_at) alone. A run that ends elsewhere marks its
-///    thread unread, at its end and not before.
-/// 4. Runs of different threads do not touch each other.
+/// 1. A thread has at most one owner: [`register`](Self::register) takes the thread over from any run,
+///    [`replace`](Self::replace) only from the handle that it names.
+/// 2. A stale handle changes nothing; [`Stale`] and [`RegistryEvent::StaleInput`] report it.
+/// 3. Only [`look_at`](Self::look_at) changes the thread that the user looks at. A run that ends in another thread marks
+///    that thread as unread at its end.
+/// 4. Runs of different threads do not affect each other.
 ///
-/// The host checks a handle before it feeds the run, and takes the events after each call. Where several threads of
-/// the program share a registry, a run may go stale between the check and what comes of it: check again before
-/// carrying out what the run gives.
+/// The host checks a handle before it feeds the run, and takes the events after each call. If several threads of the
+/// program share a registry, a run may become stale after the check: check again before carrying out its outputs.
 ///
 /// # Memory
-/// Generations come from one counter for all threads. So nothing is remembered of a thread that has neither a run nor
-/// something unread, and still no generation is given twice, neither after [`remove`](Self::remove) nor after the
-/// registry was stored and read. (A host that reads an older copy than the last it handed handles out from loses that:
-/// it must [`register`](Self::register) anew what then ran.) At most [`MAX_EVENTS`](super::MAX_EVENTS) events wait.
+/// Generations come from one counter for all threads. So the registry remembers nothing of a thread without a run and
+/// without unread messages, and still uses no generation twice, neither after [`remove`](Self::remove) nor after the
+/// registry was stored and read. (A host that reads an older copy than the one of its last handles loses this guarantee: it
+/// must [`register`](Self::register) its runs again.) At most [`MAX_EVENTS`](super::MAX_EVENTS) events wait.
 ///
 /// # Storing
-/// It is serde data, in any format that knows sequences and structs. A text that no registry can have written is
-/// refused when read.
+/// The registry implements serde, for any format with sequences and structs. Reading refuses data that no registry can have
+/// written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct RunRegistry {
-    pub(super) last_generation: u64,
-    pub(super) runs: BTreeMap<ThreadKey, RunVersion>,
-    pub(super) unread: BTreeSet<ThreadKey>,
-    pub(super) looked_at: Option<ThreadKey>,
-    pub(super) events: EventQueue,
+    last_generation: u64,
+    runs: BTreeMap<ThreadKey, RunVersion>,
+    unread: BTreeSet<ThreadKey>,
+    looked_at: Option<ThreadKey>,
+    events: EventQueue,
 }
 
-/// What came of [`RunRegistry::register`].
+/// The result of [`RunRegistry::register`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a run that was replaced is to be cancelled and disposed of"]
 pub struct Registered {
     /// The new run's handle.
     pub handle: RunHandle,
-    /// The run that owned the thread before, now stale: cancel it and dispose of it.
+    /// The stale run that owned the thread before: cancel it and dispose of it.
     pub replaced: Option<RunHandle>,
 }
 
 impl RunRegistry {
-    /// A registry with no runs.
+    /// Creates a registry without runs.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A new run takes the thread over, whatever ran there.
+    /// Registers a new run, which takes the thread over from any run there.
     pub fn register(&mut self, key: ThreadKey) -> Registered {
         let version = RunVersion {
             generation: self.next_generation(),
@@ -243,4 +242,37 @@ impl RunRegistry {
 
 pub(super) fn trace_disposal(handle: &RunHandle, message: &str) {
     tracing::warn!(target: "stepwell", %handle, message, "a run could not be disposed of");
+}
+
+impl From<RunRegistry> for Stored {
+    fn from(registry: RunRegistry) -> Self {
+        Self {
+            last_generation: registry.last_generation,
+            runs: registry
+                .runs
+                .into_iter()
+                .map(|(key, version)| RunHandle::new(key, version))
+                .collect(),
+            unread: registry.unread,
+            looked_at: registry.looked_at,
+            events: registry.events,
+        }
+    }
+}
+
+impl TryFrom<Stored> for RunRegistry {
+    type Error = StoredError;
+
+    fn try_from(stored: Stored) -> Result<Self, StoredError> {
+        let runs = stored.owners()?;
+        let mut events = stored.events;
+        events.trim();
+        Ok(Self {
+            last_generation: stored.last_generation,
+            runs,
+            unread: stored.unread,
+            looked_at: stored.looked_at,
+            events,
+        })
+    }
 }

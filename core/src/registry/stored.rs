@@ -1,17 +1,17 @@
 use super::event::EventQueue;
-use super::{RunHandle, RunRegistry, RunVersion, ThreadKey};
+use super::{RunHandle, RunVersion, ThreadKey};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A registry as it is stored: a list of handles, since JSON has no maps with structs as keys.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stored {
-    last_generation: u64,
-    runs: Vec<RunHandle>,
-    unread: BTreeSet<ThreadKey>,
-    looked_at: Option<ThreadKey>,
+    pub(super) last_generation: u64,
+    pub(super) runs: Vec<RunHandle>,
+    pub(super) unread: BTreeSet<ThreadKey>,
+    pub(super) looked_at: Option<ThreadKey>,
     #[serde(default)]
-    events: EventQueue,
+    pub(super) events: EventQueue,
 }
 
 /// The highest generation that is read: every language's numbers hold it, and as many again are left and more.
@@ -39,52 +39,25 @@ pub(super) enum StoredError {
     LookedAtUnread(ThreadKey),
 }
 
-impl From<RunRegistry> for Stored {
-    fn from(registry: RunRegistry) -> Self {
-        Self {
-            last_generation: registry.last_generation,
-            runs: registry
-                .runs
-                .into_iter()
-                .map(|(key, version)| RunHandle::new(key, version))
-                .collect(),
-            unread: registry.unread,
-            looked_at: registry.looked_at,
-            events: registry.events,
+impl Stored {
+    /// Checks the rules that every registry keeps. Returns the runs by their threads.
+    pub(super) fn owners(&self) -> Result<BTreeMap<ThreadKey, RunVersion>, StoredError> {
+        if self.last_generation > MAX_GENERATION {
+            return Err(StoredError::TooManyGenerations(self.last_generation));
         }
-    }
-}
-
-impl TryFrom<Stored> for RunRegistry {
-    type Error = StoredError;
-
-    fn try_from(stored: Stored) -> Result<Self, StoredError> {
-        let Stored {
-            last_generation,
-            runs,
-            unread,
-            looked_at,
-            mut events,
-        } = stored;
-        if last_generation > MAX_GENERATION {
-            return Err(StoredError::TooManyGenerations(last_generation));
-        }
-        events.trim();
-        if let Some(key) = looked_at.as_ref().filter(|key| unread.contains(*key)) {
+        if let Some(key) = self
+            .looked_at
+            .as_ref()
+            .filter(|key| self.unread.contains(*key))
+        {
             return Err(StoredError::LookedAtUnread(key.clone()));
         }
-        Ok(Self {
-            last_generation,
-            runs: owners(runs, last_generation)?,
-            unread,
-            looked_at,
-            events,
-        })
+        owners(&self.runs, self.last_generation)
     }
 }
 
 fn owners(
-    runs: Vec<RunHandle>,
+    runs: &[RunHandle],
     last_generation: u64,
 ) -> Result<BTreeMap<ThreadKey, RunVersion>, StoredError> {
     let mut owners = BTreeMap::new();
@@ -93,7 +66,7 @@ fn owners(
         let generation = run.generation();
         if !(1..=last_generation).contains(&generation) {
             return Err(StoredError::UnknownGeneration {
-                run,
+                run: run.clone(),
                 last_generation,
             });
         }

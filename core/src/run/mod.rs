@@ -1,5 +1,5 @@
-//! One turn of a conversation as a state machine: open a stream, read it, run the tools it asks for, go on, until the
-//! answer is done.
+//! One turn of a conversation as a state machine: it opens a stream, reads it, runs the tools that the model calls, and
+//! continues until the answer is complete.
 //!
 //! ```text
 //! Idle ─start▶ Opening ─opened▶ Streaming ─finish▶ Completed
@@ -8,22 +8,21 @@
 //!                └── continue ── ExecutingTools
 //! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
 //! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
-//! Streaming ─ hooks look at the answer ▶ Reviewing ─ they let it pass ▶ as from Streaming
+//! Streaming ─ hooks look at the answer ▶ Reviewing ─ the hooks accept it ▶ as from Streaming
 //! Streaming ─ a typed answer that the host decodes ▶ Decoding ─ decoded or refused ▶ Completed, Opening, ExecutingTools
 //! Streaming ─ the backend asks the user ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
 //! any active state ─ cancel, fail ▶ Completed
 //! ```
 //!
-//! Two APIs on the one machine: [`Run<S>`], where a call that the state does not allow does not compile, and
-//! [`RunMachine`], for hosts that keep a run in one variable. Neither does any IO: see [`RunMachine`] for the host's
-//! loop.
+//! The machine has two APIs: with [`Run<S>`] a call that the state does not allow does not compile; [`RunMachine`] is for
+//! hosts that keep a run in one variable. Neither does any IO: [`RunMachine`] shows the host's loop.
 
-// Each room knows those before it, and none after: `protocol` is data; `parts` are what a turn is made of, each with
-// private fields; `turn` is the parts together; `hop` asks the model; `states` say what may happen when; `machine` is
-// the states in one variable. A result goes through them once: from its state into the turn, and with the next hop to
-// the model.
+// Each module uses only those before it: `protocol` is data alone; `parts` are the parts of a turn, each with private
+// fields; `turn` holds the parts and does what takes several of them; `hop` builds the request to the model; `states` say
+// which input is valid when; `machine` keeps the states in one variable; `accessors` has what both APIs read.
 #[cfg(feature = "model-check")]
 mod abstraction;
+mod accessors;
 mod hop;
 mod machine;
 mod parts;
@@ -32,7 +31,7 @@ mod states;
 mod stored;
 mod turn;
 
-/// What the model checker sees of a run. No part of the public interface; it may change at any time.
+/// The model checker's view of a run. It is not part of the public API and may change at any time.
 #[cfg(feature = "model-check")]
 #[doc(hidden)]
 pub use machine::model_check;

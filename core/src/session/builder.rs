@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Makes the history for the next turn of what a store has of the turns before it.
+/// Builds the history for the next turn from the stored turns before it.
 ///
-/// It gives the very conversation that the live runs left behind: a provider that is asked next gets the same request.
-/// That holds for what went well, and for turns that failed, were stopped or cut off. A turn that is not over in the
-/// store gives what is stored of it, with a result for each call that has none.
+/// The history equals the conversation that the live runs left, so the next request is the same. This includes turns that
+/// failed, were cancelled or cut off. A turn that is unfinished in the store contributes its stored part, with a result for
+/// each call that has none.
 ///
 /// ```
 /// # use stepwell_core::Timestamp;
@@ -51,12 +51,12 @@ pub struct MessageBuilder {
     keeps_open_calls: bool,
 }
 
-/// How long a history may be before the model is warned.
+/// The length of a history at which the model is warned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenBudget {
-    /// How many tokens there are for it.
+    /// The number of tokens for the history.
     pub tokens: u64,
-    /// How full that may be, as a part of it: 0.8 is four fifths.
+    /// The share of it at which the model is warned: 0.8 is four fifths.
     pub warn_at: f64,
 }
 
@@ -74,13 +74,13 @@ impl fmt::Debug for MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// A builder that gives all as it was.
+    /// Creates a builder that changes nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The model is shown the results of the tool of this name in another form: shorter, say, than when they were new.
+    /// Formats the results of the tool of this name for the model: shorter than when they were new, for example.
     #[must_use]
     pub fn format(
         mut self,
@@ -91,25 +91,25 @@ impl MessageBuilder {
         self
     }
 
-    /// The model is warned, by a system message at the end of the history, where that fills its budget: tokens are
-    /// estimated as [`ContextGuard`](crate::run::ContextGuard) does. Not needed where the run has such a guard, which
-    /// warns by itself and knows what the provider has counted.
+    /// Warns the model by a system message at the end of a history that fills its budget. Tokens are estimated as by
+    /// [`ContextGuard`](crate::run::ContextGuard). A run with such a guard does not need this: the guard warns by itself, and
+    /// knows the provider's count.
     #[must_use]
     pub fn budget(mut self, budget: TokenBudget) -> Self {
         self.budget = Some(budget);
         self
     }
 
-    /// Leaves the calls of an unfinished turn without a result where none is stored: for showing a turn that another
-    /// process drives. By default the model is told that the outcome of such a call is not known.
+    /// Leaves the calls of an unfinished turn without a result if none is stored, to show a turn that another process
+    /// drives. By default the model is told that the outcome of such a call is unknown.
     #[must_use]
     pub fn keep_open_calls(mut self) -> Self {
         self.keeps_open_calls = true;
         self
     }
 
-    /// The conversation of a path, the oldest turn first: its messages, the state shared with an agent, and what the
-    /// last hop cost.
+    /// Builds the conversation of a path, the oldest turn first: the messages, the state shared with an agent, and the usage
+    /// of the last hop.
     ///
     /// # Errors
     /// The turns are no path, or their blocks do not fit together.
@@ -125,7 +125,7 @@ impl MessageBuilder {
         Ok(conversation)
     }
 
-    /// The messages of a path, the oldest turn first.
+    /// Builds the messages of a path, the oldest turn first.
     ///
     /// # Errors
     /// As [`conversation`](Self::conversation).

@@ -4,8 +4,8 @@ use crate::event::{Event, EventRef, Message, ToolMessage};
 use crate::run::{Block, RunEvent, SessionError, StoredTurn as Turn, ToolCallUpdate, TurnStatus};
 use crate::{MessageId, RunId, Timestamp};
 
-/// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows
-/// the user; once a turn is over and stored, the view is the one that the store gives.
+/// A session while its turns run: a view built from the events of the runs. The host passes on, in order, whatever it shows
+/// to the user. Once a turn is over and stored, the view equals the one from the store.
 ///
 /// ```
 /// use stepwell_core::Timestamp;
@@ -34,14 +34,14 @@ use crate::{MessageId, RunId, Timestamp};
 pub struct LiveSession {
     state: ViewState,
     options: ViewOptions,
-    /// What the user has typed during the turn, until it is taken or refused.
+    /// The messages that the user sent during the turn, until they are taken or refused.
     typed: Vec<Message>,
     /// The run of the hop.
     run_id: RunId,
 }
 
 impl LiveSession {
-    /// A session without turns.
+    /// Creates a session without turns.
     #[must_use]
     pub fn new(options: ViewOptions) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl LiveSession {
         }
     }
 
-    /// A session that goes on from stored turns, the oldest first.
+    /// Creates a session that continues stored turns, the oldest first.
     ///
     /// # Errors
     /// The turns are no path, or their blocks do not fit together.
@@ -67,7 +67,7 @@ impl LiveSession {
         Ok(live)
     }
 
-    /// A turn begins, with what the user says, at the time that the store has of it.
+    /// Begins a turn with the user's message, at the stored time.
     pub fn begin(
         &mut self,
         turn: RunId,
@@ -95,13 +95,13 @@ impl LiveSession {
         self.state.note_messages();
     }
 
-    /// The user types during the turn ([`Input::Steer`](crate::run::Input::Steer)): it is shown once the turn takes
-    /// it.
+    /// Notes a message that the user sends during the turn ([`Input::Steer`](crate::run::Input::Steer)). It is shown once the
+    /// turn takes it.
     pub fn typed(&mut self, message: Message) {
         self.typed.push(message);
     }
 
-    /// Takes an event of the turn's run.
+    /// Applies an event of the turn's run.
     pub fn event(&mut self, event: &RunEvent, now: Timestamp) {
         let Some(turn) = self.state.turns.last_mut() else {
             return;
@@ -177,7 +177,7 @@ impl LiveSession {
             }));
     }
 
-    /// The store has these blocks of the turn now, and that time of them.
+    /// Notes that the store has these blocks of the turn now, with this time.
     pub fn stored(&mut self, blocks: &[Block], at: Timestamp) {
         let Some(turn) = self.state.turns.last_mut() else {
             return;
@@ -189,7 +189,7 @@ impl LiveSession {
         }
     }
 
-    /// The session as the user is shown it now.
+    /// Returns the session as the user sees it now.
     #[must_use]
     pub fn view(&mut self) -> SessionView {
         self.state.note_messages();

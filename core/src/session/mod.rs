@@ -1,10 +1,11 @@
-//! Sessions: what a store keeps of a conversation, and how it comes back from there.
+//! Sessions: stored turns as a tree, as the history of the next run, and as the view of the user.
 //!
 //! A store keeps turns ([`Turn`]), each with the blocks that the run gave out to be stored
-//! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of it
-//! is a conversation: [`MessageBuilder`] makes the history of it that the next run begins with, and [`SessionView`]
-//! what the user is shown. While a turn runs, [`LiveSession`] makes the same view of its events.
+//! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of the tree
+//! is a conversation: [`MessageBuilder`] builds the history for the next run, and [`SessionView`] the view of the user.
+//! While a turn runs, [`LiveSession`] builds the same view from its events.
 
+mod build_view;
 mod builder;
 mod format;
 mod live;

@@ -1,11 +1,11 @@
 use crate::event::{ContentPart, Message, MessageContent};
 use crate::tool::one_line;
 
-/// The most characters of a title.
+/// The maximum number of characters of a title.
 const LONGEST: usize = 60;
 
-/// What a conversation is called: the beginning of the user's first words, without markup, in one line; empty if they
-/// are no words.
+/// Returns the title of a conversation: the beginning of the user's first message in one line, without markup; empty if the
+/// message has no words.
 #[must_use]
 pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     let said = messages.into_iter().find_map(|message| match message {

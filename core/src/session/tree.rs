@@ -2,8 +2,8 @@ use crate::RunId;
 use crate::run::{SessionError, StoredTurn as Turn, in_sequence};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The turns of one thread. To edit a message and send it again makes a sibling: another turn with the same parent. A
-/// turn's conversation is the path to it from the first turn, and one path is shown.
+/// The turns of one thread as a tree. Editing a message and sending it again adds a sibling: another turn with the same
+/// parent. The conversation of a turn is the path to it from the first turn. One path is shown.
 ///
 /// ```
 /// # use stepwell_core::Timestamp;
@@ -40,18 +40,17 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct TurnTree {
     turns: Vec<Turn>,
     places: BTreeMap<RunId, usize>,
-    /// The turns that go on from one, or from none, by the time at which they began.
+    /// The turns that follow each turn, or none, by the time of their start.
     children: BTreeMap<Option<RunId>, Vec<usize>>,
-    /// The last turn of the path that is shown, if it was chosen.
+    /// The last turn of the shown path, if the app chose it.
     leaf: Option<RunId>,
 }
 
 impl TurnTree {
-    /// The tree of these turns, in any order.
+    /// Builds the tree from turns in any order.
     ///
     /// # Errors
-    /// They are no tree: two have one id, a parent is missing, or some go on from themselves. Or a turn's blocks have a
-    /// gap.
+    /// The turns are no tree: two have one id, a parent is missing, or some form a cycle. Or the blocks of a turn have a gap.
     pub fn new(turns: Vec<Turn>) -> Result<Self, SessionError> {
         let mut places = BTreeMap::new();
         for (at, turn) in turns.iter().enumerate() {
@@ -86,7 +85,7 @@ impl TurnTree {
         Ok(tree)
     }
 
-    /// Whatever is not reached from the first turns goes round in a circle, or hangs on one.
+    /// Whatever is not reachable from the first turns is in a cycle, or follows one.
     fn without_circle(&self) -> Result<(), SessionError> {
         let mut reached = vec![false; self.turns.len()];
         let mut next: Vec<usize> = self.children_of(None).to_vec();
@@ -102,10 +101,10 @@ impl TurnTree {
         }
     }
 
-    /// Adds a turn that goes on from one of the tree, or from none, and shows it.
+    /// Adds a turn that follows one of the tree, or none, and shows it.
     ///
     /// # Errors
-    /// Its id is taken, its parent is not there, or its blocks have a gap; the tree is as it was.
+    /// Its id is taken, its parent is missing, or its blocks have a gap. The tree is unchanged.
     pub fn add(&mut self, turn: Turn) -> Result<(), SessionError> {
         in_sequence(&turn)?;
         if self.places.contains_key(&turn.id) {
@@ -127,7 +126,7 @@ impl TurnTree {
         Ok(())
     }
 
-    /// The turns, in the order in which they were given.
+    /// The turns in the order in which they were added.
     #[must_use]
     pub fn turns(&self) -> &[Turn] {
         &self.turns
@@ -139,12 +138,12 @@ impl TurnTree {
         self.places.get(id).map(|at| &self.turns[*at])
     }
 
-    /// The turns that go on from this one, the oldest first; with no id, the first turns of the thread.
+    /// The turns that follow this one, the oldest first; without an id, the first turns of the thread.
     pub fn children(&self, id: Option<&RunId>) -> impl Iterator<Item = &Turn> {
         self.children_of(id).iter().map(|at| &self.turns[*at])
     }
 
-    /// The turns with the same parent, itself among them, the oldest first.
+    /// The turns with the same parent, this one included, the oldest first.
     ///
     /// # Errors
     /// There is no such turn.
@@ -152,7 +151,7 @@ impl TurnTree {
         Ok(self.children(self.known(id)?.parent.as_ref()))
     }
 
-    /// The path to this turn, the oldest first: its conversation.
+    /// The path to this turn, the oldest first: the conversation of the turn.
     ///
     /// # Errors
     /// There is no such turn.
@@ -168,7 +167,7 @@ impl TurnTree {
         Ok(path)
     }
 
-    /// The last turn of the path that is shown: the chosen one, or the newest end of all.
+    /// The last turn of the shown path: the chosen one, or the newest leaf of all.
     #[must_use]
     pub fn leaf(&self) -> Option<&Turn> {
         match &self.leaf {
@@ -181,14 +180,14 @@ impl TurnTree {
         }
     }
 
-    /// The path that is shown, the oldest first; empty if there is no turn.
+    /// The shown path, the oldest first; empty if there is no turn.
     #[must_use]
     pub fn shown(&self) -> Vec<&Turn> {
         let path = self.leaf().and_then(|leaf| self.path_to(&leaf.id).ok());
         path.unwrap_or_default()
     }
 
-    /// Shows the path through this turn, and on from it to the newest end.
+    /// Shows the path through this turn to the newest leaf after it.
     ///
     /// # Errors
     /// There is no such turn.

@@ -1,5 +1,4 @@
-use super::view_state::ViewState;
-use crate::conversation::{Conversation, ToolCallStatus};
+use crate::conversation::ToolCallStatus;
 use crate::event::{
     ActivityMessage, AssistantMessage, Message, MessageContent, Metadata, ReasoningMessage,
     ToolCall, ToolMessage, UserMessage,
@@ -10,17 +9,17 @@ use crate::{MessageId, RunId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A session as the user is shown it. It is made of stored turns ([`SessionView::of`]) or of a run's events
-/// ([`LiveSession`](super::LiveSession)), and is the same either way: what was seen live is there again after a reload.
+/// A session as the user sees it. It is built from stored turns ([`SessionView::of`]) or from the events of a run
+/// ([`LiveSession`](super::LiveSession)). Both give the same view, so a reload shows what was seen live.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionView {
-    /// The beginning of the user's first words, without markup.
+    /// The beginning of the user's first message, without markup.
     pub title: String,
-    /// When its first turn began.
+    /// The start of the first turn.
     pub created_at: Timestamp,
-    /// When something of it was last stored.
+    /// The time of the last stored change.
     pub updated_at: Timestamp,
-    /// The turns of the path that is shown, the oldest first.
+    /// The turns of the shown path, the oldest first.
     #[serde(default)]
     pub turns: Vec<TurnView>,
     /// The messages, the oldest first.
@@ -28,51 +27,51 @@ pub struct SessionView {
     pub messages: Vec<MessageView>,
 }
 
-/// A turn as the user is shown it.
+/// A turn as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnView {
-    /// The run id of its first hop.
+    /// The run id of the first hop.
     pub id: RunId,
-    /// The turn before it.
+    /// The turn before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
-    /// Where it stands.
+    /// The status.
     pub status: TurnStatus,
-    /// How it ended, once it has.
+    /// The outcome, after the end of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// When it began.
+    /// The start of the turn.
     pub created_at: Timestamp,
-    /// When something of it was last stored.
+    /// The time of the last stored change.
     pub updated_at: Timestamp,
 }
 
-/// A message as the user is shown it.
+/// A message as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageView {
-    /// Names the message within its thread.
+    /// The id of the message, unique in the thread.
     pub id: MessageId,
-    /// The turn that brought it; absent for messages without one.
+    /// The turn of the message; absent for messages without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<RunId>,
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What they say.
+    /// The content.
     pub content: MessageContent,
-    /// What an agent shows of its work; of an activity alone.
+    /// What an agent shows of its work; only for an activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivityView>,
-    /// The calls that the message asks for, in its order.
+    /// The tool calls of the message, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_executions: Vec<ToolExecution>,
-    /// Whether its answer was [cut](crate::run::CUT) by the end of its host, and asked for anew. It may stop anywhere.
+    /// Whether the answer was [cut](crate::run::CUT) because its host died, and asked for again. The text may stop anywhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// When its turn began.
+    /// The start of the turn.
     pub timestamp: Timestamp,
 }
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -81,9 +80,9 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
-    /// The model, to itself.
+    /// The model, in its reasoning.
     Reasoning,
-    /// An agent, of its work.
+    /// An agent, about its work.
     Activity,
 }
 
@@ -92,42 +91,42 @@ pub enum Role {
 pub struct ActivityView {
     /// The kind of activity, as the agent names it.
     pub activity_type: String,
-    /// What to show.
+    /// The content of the activity.
     pub content: Metadata,
 }
 
-/// A tool call as the user is shown it.
+/// A tool call as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolExecution {
     /// The provider's id for the call.
     pub tool_id: ToolCallId,
     /// The tool.
     pub tool_name: String,
-    /// What the call is called: the tool's label for its arguments, or the tool's name.
+    /// The label of the call: the tool's label for these arguments, or the tool's name.
     pub label: String,
-    /// Where it stands.
+    /// The status.
     pub status: ToolCallStatus,
-    /// When something of it was last stored; until then when it last moved on.
+    /// The time of the last stored change; until then, of the last change.
     pub timestamp: Timestamp,
-    /// The arguments as the model wrote them: JSON, or the text of them where that is none, or not whole yet.
+    /// The arguments as the model wrote them: JSON, or a string with their text if it is not JSON or not complete yet.
     pub args: Value,
-    /// What came of it, once it is done.
+    /// The result, once the call is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<MessageContent>,
 }
 
-/// How a session is shown.
+/// The options of a session view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ViewOptions {
-    /// The tools, for their labels; of those that are not among them the name is shown, or the label that is stored.
+    /// The tools, for their labels. A call of another tool has its stored label, or the name of the tool.
     pub tools: ToolRegistry,
-    /// How the model's text is shown: as in the runs' configuration.
+    /// The options for the text of the model, as in the configuration of the runs.
     pub text: TextOptions,
 }
 
 impl SessionView {
-    /// The messages that the view shows. What it does not show is not in them: instructions, and what a provider wants
-    /// back unchanged. So take [`MessageBuilder`](super::MessageBuilder) for the next request where there are turns.
+    /// Converts the view to messages. They lack what the view does not show: instructions, and data that a provider wants
+    /// back unchanged. For the next request of stored turns use [`MessageBuilder`](super::MessageBuilder) instead.
     #[must_use]
     pub fn to_messages(&self) -> Vec<Message> {
         let mut messages = Vec::with_capacity(self.messages.len());
@@ -138,32 +137,6 @@ impl SessionView {
             messages.extend(results);
         }
         messages
-    }
-
-    /// A view of messages without turns, all of it from one time: of an app whose agent has no store, or of a history
-    /// from elsewhere.
-    ///
-    /// ```
-    /// use stepwell_core::Timestamp;
-    /// use stepwell_core::event::Message;
-    /// use stepwell_core::session::{SessionView, ViewOptions};
-    ///
-    /// let history = [Message::user("1", "What is a stepwell?")];
-    /// let view = SessionView::of_messages(&history, Timestamp(0), &ViewOptions::default());
-    /// assert_eq!(view.messages[0].content.to_text(), "What is a stepwell?");
-    /// ```
-    #[must_use]
-    pub fn of_messages(messages: &[Message], at: Timestamp, options: &ViewOptions) -> Self {
-        let mut view = ViewState::of(Conversation::new(messages.to_vec())).view(options);
-        view.created_at = at;
-        view.updated_at = at;
-        for message in &mut view.messages {
-            message.timestamp = at;
-            for execution in &mut message.tool_executions {
-                execution.timestamp = at;
-            }
-        }
-        view
     }
 }
 
@@ -213,7 +186,7 @@ impl MessageView {
 }
 
 impl ToolExecution {
-    /// The message that holds the result, if there is one.
+    /// Returns the message with the result, if there is one.
     fn to_message(&self) -> Option<Message> {
         let content = self.result.clone()?;
         let error = (self.status != ToolCallStatus::Completed).then(|| content.to_text());

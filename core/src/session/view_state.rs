@@ -126,15 +126,11 @@ impl ViewState {
             } => {
                 let owner = parent.clone();
                 let owner = owner.or_else(|| self.conversation.owner(tool_call_id).cloned());
-                let Some(owner) = owner else {
-                    return;
-                };
-                self.stored.insert(tool_call_id.clone(), owner.clone());
-                let asked = (owner, tool_call_id.clone());
-                self.calls.insert((turn.clone(), *call), asked.clone());
-                let execution = self.execution(asked, at);
-                execution.label.clone_from(label);
-                execution.at = at;
+                if let Some(owner) = owner {
+                    let asked = (owner, tool_call_id.clone());
+                    self.calls.insert((turn.clone(), *call), asked.clone());
+                    self.note_call(asked, label.as_ref(), at);
+                }
                 return;
             }
             BlockContent::ToolResult {
@@ -181,7 +177,15 @@ impl ViewState {
         }
     }
 
-    /// A message was stored whole: the calls in it, or the result of one.
+    fn note_call(&mut self, asked: (MessageId, ToolCallId), label: Option<&String>, at: Timestamp) {
+        let (owner, call) = asked.clone();
+        self.stored.insert(call, owner);
+        let execution = self.execution(asked, at);
+        execution.label = label.cloned();
+        execution.at = at;
+    }
+
+    /// Notes a stored message: the calls in it, or the result of one.
     fn note_stored(&mut self, message: &Message, at: Timestamp) {
         match message {
             Message::Assistant(said) => {
@@ -419,22 +423,5 @@ fn status_of(failure: ToolFailureKind) -> ToolCallStatus {
         ToolFailureKind::Denied => ToolCallStatus::Denied,
         ToolFailureKind::Cancelled => ToolCallStatus::Cancelled,
         _ => ToolCallStatus::Failed,
-    }
-}
-
-impl SessionView {
-    /// The view of a path of stored turns, the oldest first.
-    ///
-    /// # Errors
-    /// The turns are no path, or their blocks do not fit together.
-    pub fn of<'a>(
-        path: impl IntoIterator<Item = &'a Turn>,
-        options: &ViewOptions,
-    ) -> Result<Self, SessionError> {
-        let mut state = ViewState::default();
-        for turn in path {
-            state.add(turn)?;
-        }
-        Ok(state.view(options))
     }
 }

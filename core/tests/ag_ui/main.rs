@@ -9,7 +9,6 @@ mod compatibility;
 mod conformance;
 mod enforcement;
 mod event_model;
-mod middleware;
 mod order;
 mod properties;
 mod protobuf;

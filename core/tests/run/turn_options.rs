@@ -7,7 +7,6 @@ use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::dialect::{Dialect, GenerationSettings, UserField};
 use stepwell_core::event::Message;
-use stepwell_core::journal::Step;
 use stepwell_core::run::{
     Effect, Input, Limits, Outcome, RunMachine, Start, StateKind, TurnLimit, TurnOptions,
 };
@@ -238,15 +237,11 @@ fn a_journal_replays_with_the_options_and_shows_no_header() {
     assert!(text.contains("x-token") && !text.contains("sk-turn"));
     let journal = parsed(&text);
     journal.replay().expect("it replays");
-    let redacted = journal.redact(5).expect("it goes the same way");
-    let text = redacted.to_text();
-    for word in ["Zebra", "Quagga", "Of this turn"] {
+    let text = journal.redact();
+    for word in ["Zebra", "Quagga", "Of this turn", "sk-turn"] {
         assert!(!text.contains(word), "{word}");
     }
-    let Step::Input(Input::Start(start)) = &redacted.entries[0].step else {
-        panic!("it begins with the start");
-    };
-    assert!(start.options.tools.get("own").is_some());
+    assert!(text.contains(r#""name":"own""#), "the names of tools stay");
 }
 
 #[test]

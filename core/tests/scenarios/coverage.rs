@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 fn rows() -> Vec<&'static str> {
     let page = include_str!("../../README.md");
     let table = page
-        .split("## What the host gives back")
+        .split("## Answers and stored data from the host")
         .next()
         .expect("the table stands first");
     let rows = table.lines().filter(|line| line.starts_with("| "));

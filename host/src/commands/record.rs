@@ -16,7 +16,7 @@ use stepwell_io::{Agent, RunId};
 /// Writes the journal of one turn.
 ///
 /// Without a provider it records the demo's turn with its scripted model, without key and network. A journal holds the
-/// complete conversation, but no key; --redact hides the texts and keeps the rest, so that it can still be replayed.
+/// complete conversation, but no key; --redact hides the texts and keeps the structure; such a journal cannot be replayed.
 #[derive(Args, Debug)]
 pub(crate) struct Record {
     /// The file to write; an existing file is replaced.

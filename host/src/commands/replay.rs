@@ -1,7 +1,5 @@
 use clap::Args;
-use std::collections::hash_map::RandomState;
 use std::fs;
-use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use stepwell_core::journal::{Ending, Journal, Replayed};
@@ -16,7 +14,7 @@ use stepwell_demo::Failure;
 pub(crate) struct Replay {
     /// The journal, as `stepwell record` writes it; `-` is standard input.
     file: PathBuf,
-    /// Writes a copy with the texts hidden to this file.
+    /// Writes a copy with the texts hidden to this file. The copy cannot be replayed.
     #[arg(long, value_name = "COPY")]
     redact: Option<PathBuf>,
     /// Writes a copy with the requests, the events and the blocks in full, for the page to show; without keys.
@@ -32,7 +30,7 @@ impl Replay {
             Journal::parse(&text).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
         let replayed = journal.replay().map_err(Failure::failed)?;
         if let Some(copy) = &self.redact {
-            write(copy, &redacted(&text)?)?;
+            write(copy, &journal.redact())?;
         }
         if let Some(copy) = &self.full {
             write(copy, &journal.to_full_text().map_err(Failure::failed)?)?;
@@ -45,10 +43,7 @@ impl Replay {
 /// Returns the journal with its texts hidden.
 pub(super) fn redacted(text: &str) -> Result<String, Failure> {
     let journal = Journal::parse(text).map_err(Failure::failed)?;
-    // The seed must be unknown to readers of the copy: otherwise pseudonyms could be guessed.
-    let seed = RandomState::new().build_hasher().finish();
-    let redacted = journal.redact(seed).map_err(Failure::failed)?;
-    Ok(redacted.to_text())
+    Ok(journal.redact())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -1,11 +1,9 @@
 //! The journals of turns, for those who look into a run: in memory, the latest ones.
 
 use crate::settings::Record;
-use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_core::journal::{Divergence, Journal, JournalError, RedactError};
+use stepwell_core::journal::{Divergence, Journal, JournalError};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::store::TurnKey;
 use stepwell_io::{JournalSink, RunId};
@@ -42,8 +40,6 @@ struct Recording {
     number: u64,
     text: String,
     is_full: bool,
-    /// What decides the stand-ins of the texts that are hidden: the same each time that it is read.
-    seed: u64,
 }
 
 /// The journal of a turn as it was kept.
@@ -51,7 +47,6 @@ struct Recording {
 pub(super) struct Recorded {
     text: String,
     is_redacted: bool,
-    seed: u64,
 }
 
 /// Why a journal cannot be shown.
@@ -59,8 +54,6 @@ pub(super) struct Recorded {
 pub(super) enum Unshown {
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error(transparent)]
-    Redact(#[from] RedactError),
     #[error(transparent)]
     Replay(#[from] Box<Divergence>),
 }
@@ -86,8 +79,6 @@ impl Recorder {
             number,
             text: String::new(),
             is_full: false,
-            // Whoever knew it could guess at what is hidden.
-            seed: RandomState::new().build_hasher().finish(),
         };
         kept.journals.insert(turn.clone(), recording);
         kept.order.push_back((turn.clone(), number));
@@ -130,7 +121,6 @@ impl Recorder {
         Some(Recorded {
             text: recording.text.clone(),
             is_redacted: self.is_redacted,
-            seed: recording.seed,
         })
     }
 
@@ -165,15 +155,16 @@ impl Kept {
 }
 
 impl Recorded {
-    /// The journal with the requests, the events and the blocks in full; with its texts hidden, if that is asked for or
-    /// the server hides them always. It is replayed for that, which takes a while for a long one.
+    /// Returns the journal with the requests, the events and the blocks in full, for which it is replayed: that takes a
+    /// while for a long one. If the request or the server's settings ask for it, the texts are hidden instead, and each
+    /// input has the names of its outputs alone.
     ///
     /// # Errors
-    /// It cannot be read, its texts cannot be hidden, or it differs.
+    /// It cannot be read, or its replay differs.
     pub(super) fn text(&self, hides_texts: bool) -> Result<String, Unshown> {
-        let mut journal = Journal::parse(&self.text)?;
+        let journal = Journal::parse(&self.text)?;
         if self.is_redacted || hides_texts {
-            journal = journal.redact(self.seed)?;
+            return Ok(journal.redact());
         }
         Ok(journal.to_full_text()?)
     }

@@ -3,7 +3,7 @@
 use crate::{agent, lookup, secret_number, start, watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use stepwell_core::journal::{Digest, Ending, Journal};
+use stepwell_core::journal::{Ending, Journal};
 use stepwell_core::run::Outcome;
 use stepwell_io::{Message, RunId, Start};
 use stepwell_mock_llm::Script;
@@ -46,11 +46,7 @@ async fn each_turn_has_a_journal_that_replays() {
         let replayed = journal.replay().expect("the same");
         assert!(matches!(journal.ending, Ending::Closed(digest) if digest == replayed.digest));
         assert_eq!(replayed.outcome.as_ref(), Some(&end.outcome));
-        let redacted = journal.redact(7).expect("it can be redacted");
-        let hidden = redacted.replay().expect("the same way");
-        assert_eq!(hidden.effects, replayed.effects);
-        assert_ne!(hidden.digest, Digest::default());
-        assert!(!redacted.to_text().contains("alice"));
+        assert!(!journal.redact().contains("alice"));
     }
 }
 

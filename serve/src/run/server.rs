@@ -39,7 +39,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The most turns of one user that wait for them.
-const MOST_WAITING: usize = 10_000;
+const MAX_WAITING_MESSAGES: usize = 10_000;
 
 /// Runs agents for AG-UI clients and for chats of the AI SDK, whatever brings their requests. Each run is a turn that is
 /// stored, in memory if nothing else is said: a client that has lost its connection comes back to it, and a turn that
@@ -143,7 +143,7 @@ impl AgUiServer {
             observer: None,
             journals: None,
             most: limits.runs,
-            waiting: MOST_WAITING,
+            waiting: MAX_WAITING_MESSAGES,
             run_time: limits.run_time,
             interrupt_time: limits.interrupt_time,
             linger: Some(limits.resume_time),

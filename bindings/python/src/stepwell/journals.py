@@ -28,12 +28,13 @@ def replay_journal(journal: str) -> JournalReplay:
     return replayed
 
 
-def redact_journal(journal: str, seed: int) -> str:
-    """The journal with its texts hidden, to be sent with a report: it still replays.
+def redact_journal(journal: str) -> str:
+    """Returns the journal with its texts hidden, to be sent with a report.
 
-    ``seed`` decides the stand-ins. It is to be random and to stay unknown to whoever gets the journal.
+    It keeps the structure of the run: the entries with their times, the states, the names of the outputs and of the
+    tools, and the sizes of what is hidden. It cannot be replayed.
     """
-    return translates(_ffi.redact_journal)(journal, seed)
+    return translates(_ffi.redact_journal)(journal)
 
 
 class Sink(_ffi.JournalSink):

@@ -1,211 +1,100 @@
-//! Words that a protocol gives a meaning: they say nothing of what was said.
+//! The words that a redacted journal keeps. They are Stepwell's and the protocols': no list has a text that a user, a
+//! model or an app wrote. What a list lacks is hidden.
 
-/// Whether it is such a word.
-pub(super) fn is_one(word: &str) -> bool {
-    LISTS.iter().any(|list| list.contains(&word))
+use serde_json::Value;
+
+/// The fields whose names stay: of the configuration, the history, the messages and the inputs.
+const FIELDS: &str = "
+    activityType after_answer after_tool ag_ui answer approval approve arguments ask at_limit attempt attempts audio
+    authorization authorize authorized background base_url before_request before_tool blocks body break_after_tools
+    brought bytes cache_marks cache_prompt cachedInputTokens cacheWriteInputTokens call call_id calls cancel
+    cancel_call change_arguments change_request change_result choices closing config connection_failed content
+    content_type context context_guard context_not_trimmed context_trimmed continue_after_tools cost create_run
+    credentials decided decision declined decoded_by_host deferred definition denied description device dialect
+    documents drop_blank durability edited effect effort empty_answer encoding encryptedValue ended endpoint Err
+    error event extra extra_rules fail failed failure first_delay forwardedProps fraction frames from function given
+    go_on granted headers history hook hook_answered hooks hop id idempotent images index input inputTokens
+    instructions interruptId is_before_1_0 is_error jitter keep keeps_unknown key key_header killed kind label
+    limits line lost max max_answer_bytes max_answer_calls max_completion_tokens max_cost max_delay max_duration
+    max_ms max_output_tokens max_parallel_tools max_retry_after max_tokens max_tool_calls max_tool_rounds media
+    message messages metadata mimeType mode model moments name named nanos network_change next_call
+    no_developer_role no_format_with_tools no_stream_options not_authorized number offline Ok open opened options
+    outcome output output_decoded output_refused outputTokens parallel_tool_calls parameters parent_run_id
+    partial_arguments payload persist persist_failed persisted place provider question quirks reason reasoning
+    reasoningTokens received refusal refusals refused repeatable repeats request requires_approval response_format
+    restarts result resume resumption retries retry retry_after role run_created run_id run_ids run_not_created
+    schema secs seed sequence settings shown silence snapshot source start state status steer stop_after stop_reason
+    strict subagentRunId summary taken_after tell_after tells_moves temperature text thread_id timeout timeouts
+    tokens tool tool_asks tool_call_id tool_choice tool_deferred tool_finished tool_names tool_partial_result
+    tool_progress toolCallId toolCalls tools totalTokens trim turn type up_to usage user user_answered value
+    verification wait warn_at window written_at
+";
+
+/// The fields with the kind of something, of which the values in [`WORDS`] stay.
+const TAGS: &str = "
+    activityType answer at_limit background config credentials decision dialect durability effort empty_answer
+    encoding extra_rules killed kind mode moments network_change offline outcome reasoning refusals
+    response_format resumption role run_ids status stop_reason tool_choice type verification
+";
+
+/// The values that stay in the fields of [`TAGS`].
+const WORDS: &str = "
+    accept activity after_answer after_tool ag-ui anthropic application/json application/vnd.ag-ui.event+proto
+    application/x-ndjson ask_again assistant audio audio/mpeg audio/wav auto before_request before_tool blocks
+    cancel cancelled cohere complete content continue data denied derived details developer document
+    error fail file fixed function gemini go_on granted high host image
+    image/gif image/jpeg image/png image/webp interrupt json json-first keep last-event-id length limit_reached low
+    medium minimal mistral native never none ollama openai-chat openai-responses
+    outcome_unknown panicked pause_clocks prompt protobuf-first protocol reasoning reasoning_effort rejected reopen
+    repeated replay required resolved safety_identifier send snapshot stop success sum_up system text
+    text/event-stream text/html text/plain timed_out timeout tool tool_calls trim truncated url user video video/mp4
+    warn
+";
+
+/// The fields with ids.
+const IDS: &str = "
+    call_id id interruptId keep parent_run_id run_id subagentRunId thread_id tool_call_id toolCallId turn
+";
+
+/// The fields with values of the app, the user or the agent, of which not even the structure is known.
+const FREE_FORM: &str = "
+    arguments choices extra forwardedProps metadata parameters payload schema state value
+";
+
+fn has(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
 }
 
-const LISTS: [&[&str]; 6] = [
-    // What the protocols of today have in common.
-    &[
-        "activity",
-        "add",
-        "assistant",
-        "audio",
-        "binary",
-        "cancel",
-        "cancelled",
-        "chat.completion.chunk",
-        "content_filter",
-        "copy",
-        "data",
-        "developer",
-        "document",
-        "error",
-        "file",
-        "function",
-        "function_call",
-        "image",
-        "image_url",
-        "input_audio",
-        "interrupt",
-        "length",
-        "max_tool_rounds",
-        "message",
-        "move",
-        "reasoning",
-        "reasoning.encrypted",
-        "reasoning.summary",
-        "reasoning.text",
-        "remove",
-        "replace",
-        "resolved",
-        "source",
-        "stop",
-        "success",
-        "suspended",
-        "system",
-        "test",
-        "text",
-        "timeout",
-        "tool",
-        "tool-call",
-        "tool_calls",
-        "truncated",
-        "url",
-        "user",
-        "video",
-    ],
-    // OpenAI's Responses.
-    &[
-        "calling",
-        "code_interpreter_call",
-        "compaction",
-        "completed",
-        "computer_call",
-        "custom_tool_call",
-        "encrypted_content",
-        "failed",
-        "file_citation",
-        "file_search_call",
-        "function_call_output",
-        "image_generation_call",
-        "in_progress",
-        "incomplete",
-        "interpreting",
-        "item_reference",
-        "local_shell_call",
-        "max_output_tokens",
-        "mcp_approval_request",
-        "mcp_call",
-        "mcp_list_tools",
-        "output_text",
-        "reasoning_text",
-        "refusal",
-        "response",
-        "response.completed",
-        "response.content_part.added",
-        "response.content_part.done",
-        "response.created",
-        "response.custom_tool_call_input.delta",
-        "response.custom_tool_call_input.done",
-        "response.failed",
-        "response.function_call_arguments.delta",
-        "response.function_call_arguments.done",
-        "response.in_progress",
-        "response.incomplete",
-        "response.output_item.added",
-        "response.output_item.done",
-        "response.output_text.annotation.added",
-        "response.output_text.delta",
-        "response.output_text.done",
-        "response.queued",
-        "response.reasoning_summary_part.added",
-        "response.reasoning_summary_part.done",
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "response.reasoning_text.delta",
-        "response.reasoning_text.done",
-        "response.refusal.delta",
-        "response.refusal.done",
-        "searching",
-        "summary_text",
-        "url_citation",
-        "web_search_call",
-    ],
-    // Anthropic's Messages.
-    &[
-        "api_error",
-        "bash_code_execution_tool_result",
-        "citations_delta",
-        "code_execution_tool_result",
-        "compaction_delta",
-        "container_upload",
-        "content_block_delta",
-        "content_block_start",
-        "content_block_stop",
-        "end_turn",
-        "ephemeral",
-        "fallback",
-        "input_json_delta",
-        "invalid_request_error",
-        "mcp_tool_listing",
-        "mcp_tool_result",
-        "mcp_tool_use",
-        "message_delta",
-        "message_start",
-        "message_stop",
-        "model_context_window_exceeded",
-        "overloaded_error",
-        "pause_turn",
-        "ping",
-        "rate_limit_error",
-        "redacted_thinking",
-        "server_tool_use",
-        "signature_delta",
-        "stop_sequence",
-        "text_delta",
-        "text_editor_code_execution_tool_result",
-        "thinking",
-        "thinking_delta",
-        "tool_result",
-        "tool_use",
-        "web_fetch_tool_result",
-        "web_search_tool_result",
-    ],
-    // Gemini's.
-    &[
-        "BLOCKLIST",
-        "FINISH_REASON_UNSPECIFIED",
-        "INVALID_ARGUMENT",
-        "LANGUAGE",
-        "MALFORMED_FUNCTION_CALL",
-        "MAX_TOKENS",
-        "NOT_FOUND",
-        "OTHER",
-        "PROHIBITED_CONTENT",
-        "RECITATION",
-        "RESOURCE_EXHAUSTED",
-        "SAFETY",
-        "SPII",
-        "STOP",
-        "UNAVAILABLE",
-        "UNEXPECTED_TOOL_CALL",
-        "model",
-    ],
-    // Ollama's, Mistral's and Cohere's.
-    &[
-        "COMPLETE",
-        "ERROR",
-        "ERROR_LIMIT",
-        "ERROR_TOXIC",
-        "STOP_SEQUENCE",
-        "TIMEOUT",
-        "TOOL_CALL",
-        "citation-end",
-        "citation-start",
-        "content-delta",
-        "content-end",
-        "content-start",
-        "load",
-        "message-end",
-        "message-start",
-        "model_length",
-        "tool-call-delta",
-        "tool-call-end",
-        "tool-call-start",
-        "tool-plan-delta",
-        "unload",
-    ],
-    // The names of the dialects.
-    &[
-        "ag-ui",
-        "anthropic",
-        "cohere",
-        "gemini",
-        "mistral",
-        "ollama",
-        "openai-chat",
-        "openai-responses",
-    ],
-];
+/// Whether the name of a field stays.
+pub(super) fn is_field(name: &str) -> bool {
+    has(FIELDS, name)
+}
+
+/// Whether the field says of which kind something is.
+pub(super) fn is_tag(field: &str) -> bool {
+    has(TAGS, field)
+}
+
+/// Whether a value stays in the field of a kind.
+pub(super) fn is_word(value: &str) -> bool {
+    has(WORDS, value)
+}
+
+/// Whether the field has an id, or several.
+pub(super) fn is_id(field: &str) -> bool {
+    has(IDS, field)
+}
+
+/// Whether the value of the field has a structure of its own.
+pub(super) fn is_free_form(field: &str, value: &Value) -> bool {
+    match field {
+        // An activity has an object, the other messages parts.
+        "content" => value.is_object(),
+        "Ok" => !value.is_array(),
+        // Of a tool, or of a hook's place; else what an agent's run gave back.
+        "result" => !["Ok", "Err", "hop"]
+            .iter()
+            .any(|key| value.get(key).is_some()),
+        _ => has(FREE_FORM, field),
+    }
+}

@@ -1,4 +1,4 @@
-//! The machine: the states behind one variable, and what stores and revives them.
+//! The machine: the states in one variable, and how they are stored and revived.
 
 mod canonical;
 #[cfg(feature = "model-check")]
@@ -22,31 +22,31 @@ use super::states::streaming::Flow;
 use super::stored::Turn as StoredTurn;
 use super::turn::Turn;
 use crate::conversation::Conversation;
-use crate::event::{Interrupt, TokenUsage};
-use crate::tool::PartialArguments;
+use crate::event::Interrupt;
 use crate::{RunId, ThreadId, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
 use step::Step;
 
-/// A turn in one variable: for hosts that keep a run in a field, and for every binding.
+/// A turn in one variable, for hosts that keep a run in a field, and for every binding.
 ///
-/// It is an enum over the typed [`Run`]s ([`AnyRun`]) and has no behaviour of its own.
+/// The machine is an enum over the typed [`Run`]s ([`AnyRun`]) and adds no behaviour.
 ///
 /// # The contract
-/// 1. Take all outputs with [`poll_output`](Self::poll_output), then feed the next input; else it is a
-///    [`Misuse`](Misuse::OutputsWait), and the run is as it was.
-/// 2. An effect has an id made from what it is for, and stays pending under it until it is answered. The host answers
+/// 1. Take all outputs with [`poll_output`](Self::poll_output) before the next input. Otherwise the input is a
+///    [`Misuse`](Misuse::OutputsWait), and the run is unchanged.
+/// 2. The id of an effect is its purpose. The effect is pending under this id until the host answers it. The host answers
 ///    each effect that asks for an answer once.
-/// 3. The answer to an effect that is no longer pending (cancelled, replaced, answered) changes nothing and is said
-///    so: [`RunEvent::AnswerDropped`].
-/// 4. Time is an argument, monotone by contract; a step back is clamped. Wake the run at
+/// 3. The answer to an effect that is no longer pending (cancelled, replaced, answered) changes nothing:
+///    [`RunEvent::AnswerDropped`] reports it.
+/// 4. Time is an argument. It must not go back; a step back is clamped. Wake the run at
 ///    [`poll_timeout`](Self::poll_timeout) with [`Input::Timeout`].
-/// 5. [`Misuse`] is the host's own mistake; what the peer or the transport did wrong is part of the turn's outcome.
-/// 6. What the device does, the host says at any time: [`Input::EnteredBackground`], [`Input::NetworkLost`] and their
-///    opposites. In the background [`poll_timeout`](Self::poll_timeout) may be `None`: the clocks stand still.
-/// 7. A host that goes away says [`Input::Dispose`] and takes the outputs once more: they stop what it has begun. Each
-///    later input is [`Misuse::Disposed`], and the turn can go on elsewhere, from [`snapshot`](Self::snapshot).
+/// 5. [`Misuse`] is the host's own mistake. Faults of the peer or the transport are part of the turn's outcome.
+/// 6. The host reports changes of the device at any time: [`Input::EnteredBackground`], [`Input::NetworkLost`] and their
+///    opposites. In the background [`poll_timeout`](Self::poll_timeout) may be `None`, since the clocks are paused.
+/// 7. A host that shuts down sends [`Input::Dispose`] and takes the outputs once more: they stop whatever the host has
+///    begun. Each later input is [`Misuse::Disposed`]. Another host can continue the turn from
+///    [`snapshot`](Self::snapshot).
 ///
 /// # The host's loop
 /// ```
@@ -92,12 +92,12 @@ use step::Step;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A clone is a second machine in the same state: to try what would come of an input. Never let two carry out effects.
+/// A clone is a second machine in the same state, to try an input. Carry out the effects of one of them only.
 #[derive(Debug)]
 pub struct RunMachine {
-    /// Gone while a typed method has it, and if that panicked.
+    /// `None` while a typed method has the run, and after such a method panicked.
     run: Option<AnyRun>,
-    /// The host goes away: what it is still to do, and the run for another one.
+    /// What the host must still do after [`Input::Dispose`], and the run for another host.
     disposed: Option<Disposed>,
 }
 
@@ -120,14 +120,14 @@ impl From<AnyRun> for RunMachine {
 }
 
 impl RunMachine {
-    /// A run that is ready to start, on a conversation as it stands.
+    /// Creates a run that is ready to start, on this history.
     #[must_use]
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
         AnyRun::from(Run::new(config, thread_id, history)).into()
     }
 
-    /// A stored run on the same host, which was suspended and goes on: what the host was given, it still has. The host
-    /// gives the configuration again, since keys and code are not stored.
+    /// Restores a stored run on the same host, which was suspended and still has all effects that it was given. The host
+    /// supplies the configuration again, since keys and code are not stored.
     ///
     /// # Errors
     /// The text is no snapshot, one of another version, or one of a run of another dialect.
@@ -135,15 +135,15 @@ impl RunMachine {
         AnyRun::restore(snapshot, config).map(Self::from)
     }
 
-    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is opened
-    /// anew, or resumed where the backend can; a tool that had begun is run again only if it says that it is idempotent, and
-    /// else the model is told that its outcome is unknown. What the old host said of the device is forgotten. With
-    /// [`KilledPolicy::Cancel`] the turn is over instead.
+    /// Revives a stored run whose host died. A request whose answer the user had not seen is sent again. A stream that was
+    /// open is resumed if the backend supports that, and opened again otherwise. A tool that had begun runs again only if it
+    /// is marked as idempotent; otherwise the model is told that the outcome is unknown. The old host's reports about the
+    /// device are forgotten. With [`KilledPolicy::Cancel`] the turn ends instead.
     ///
-    /// What was shown of an answer that cannot be resumed stays, marked as [`CUT`](crate::run::CUT), and the
-    /// answer is asked for anew, in the next hop. What the host that died had shown and not stored is told with
-    /// [`Input::Shown`], before anything else. Another provider, or another dialect, may be asked from here on; only an
-    /// agent's questions have no answer then, and fail the turn.
+    /// The visible part of an answer that cannot be resumed stays, marked as [`CUT`](crate::run::CUT), and the next hop
+    /// asks for the answer again. If the host that died had shown messages that it had not stored, send them with
+    /// [`Input::Shown`] before any other input. The new configuration may name another provider or dialect; then only the
+    /// open questions of an agent cannot be answered, and fail the turn.
     ///
     /// # Errors
     /// The text is no snapshot, or one of another version.
@@ -155,12 +155,12 @@ impl RunMachine {
         AnyRun::revive(snapshot, config, now).map(Self::from)
     }
 
-    /// A stored run whose host died, as [`revive`](Self::revive) gives it, from what a host with a store has of it: the
-    /// newest checkpoint of the turn ([`Effect::Persist`], or [`checkpoint`](Self::checkpoint)), the conversation before the
-    /// turn, and the turn with its blocks. Where the turn has a history of its own, that is the conversation before it.
+    /// Revives a run as [`revive`](Self::revive) does, from the records of a host with a store: the newest checkpoint of the
+    /// turn ([`Effect::Persist`], or [`checkpoint`](Self::checkpoint)), the conversation before the turn, and the turn with
+    /// its blocks. If the turn has a history of its own, that is the conversation before it.
     ///
-    /// The checkpoint and the blocks belong together: read both at one time. A turn with more blocks than its checkpoint
-    /// counts, or with fewer, is refused.
+    /// The checkpoint and the blocks belong together: read both in one transaction. A turn with more or fewer blocks than
+    /// its checkpoint counts is refused.
     ///
     /// ```
     /// # use stepwell_core::conversation::Conversation;
@@ -200,7 +200,7 @@ impl RunMachine {
         AnyRun::revive_from(checkpoint, history, turn, config, now).map(Self::from)
     }
 
-    /// The typed run. What the host was given and has not answered, [`Run::pending`] has tickets for.
+    /// Returns the typed run. [`Run::pending`] has the tickets for the effects that the host has not answered yet.
     ///
     /// # Errors
     /// The run was disposed of, or an earlier call panicked.
@@ -211,10 +211,10 @@ impl RunMachine {
         self.run.ok_or(Misuse::Broken)
     }
 
-    /// Takes one input.
+    /// Handles one input.
     ///
     /// # Errors
-    /// The input is the host's mistake; the run is as it was.
+    /// The input is a mistake of the host; the run is unchanged.
     pub fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {
         if self.disposed.is_some() {
             return match input {
@@ -226,7 +226,7 @@ impl RunMachine {
         }
         let run = self.run.as_mut().ok_or(Misuse::Broken)?;
         let turn = run.turn_mut();
-        // What a host that died had shown is told before anything of the new one's, and a host may go at any time.
+        // A new host reports first what the dead one had shown, and any host may shut down at any time.
         if !turn.is_quiet() && !matches!(input, Input::Shown(_) | Input::Dispose) {
             return Err(Misuse::OutputsWait {
                 input: input.name(),
@@ -284,7 +284,7 @@ impl RunMachine {
         result
     }
 
-    /// Takes the next thing for the host. To be called until it gives `None`, after every input.
+    /// Takes the next output. Call this after every input, until it returns `None`.
     #[must_use]
     pub fn poll_output(&mut self) -> Option<Output> {
         match &mut self.disposed {
@@ -294,13 +294,13 @@ impl RunMachine {
         }
     }
 
-    /// When the run wants to be woken with [`Input::Timeout`], if nothing happens before.
+    /// The time at which the run must be woken with [`Input::Timeout`], unless another input comes first.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.next_timer().map(|(_, at)| at)
     }
 
-    /// What the run wants to be woken for.
+    /// The timer that is due at [`poll_timeout`](Self::poll_timeout).
     #[must_use]
     pub fn timeout_reason(&self) -> Option<TimerKey> {
         self.next_timer().map(|(key, _)| key)
@@ -311,14 +311,15 @@ impl RunMachine {
         turn.clocks().next()
     }
 
-    fn read_turn(&self) -> Option<&Turn> {
+    /// The turn, unless an earlier call panicked.
+    pub(in crate::run) fn read_turn(&self) -> Option<&Turn> {
         self.run.as_ref().map(AnyRun::turn)
     }
 
-    /// The effects that are not answered yet, with how far each has come. Those that the host owes an answer are
-    /// [`Given`](EffectStage::Given), [`Live`](EffectStage::Live) or [`Deferred`](EffectStage::Deferred); after
-    /// [`restore`](Self::restore) the others come out of [`poll_output`](Self::poll_output) in their time. Empty once the run
-    /// was disposed of.
+    /// The effects that are not answered yet, with their stages. The host owes an answer to those that are
+    /// [`Given`](EffectStage::Given), [`Live`](EffectStage::Live) or [`Deferred`](EffectStage::Deferred). After
+    /// [`restore`](Self::restore), [`poll_output`](Self::poll_output) returns the others in their time. Empty after
+    /// [`Input::Dispose`].
     #[must_use]
     pub fn pending_effects(&self) -> Vec<(EffectId, EffectStage)> {
         let turn = self.read_turn().filter(|_| self.disposed.is_none());
@@ -326,8 +327,7 @@ impl RunMachine {
         effects.collect()
     }
 
-    /// The deadlines that run, and when they are due, in the order of their keys. Those that stand still in the background
-    /// are among them.
+    /// The timers and their deadlines, in the order of the keys. Timers that are paused in the background are among them.
     #[must_use]
     pub fn timers(&self) -> Vec<(TimerKey, Timestamp)> {
         let turn = self.read_turn().filter(|_| self.disposed.is_none());
@@ -336,20 +336,20 @@ impl RunMachine {
             .collect()
     }
 
-    /// Whether the host has said that it goes away ([`Input::Dispose`]). The state, the conversation and the outcome
-    /// can still be read.
+    /// Whether the host has disposed of the run ([`Input::Dispose`]). The state, the conversation and the outcome can still
+    /// be read.
     #[must_use]
     pub fn is_disposed(&self) -> bool {
         self.disposed.is_some()
     }
 
-    /// The state's name.
+    /// The name of the state.
     #[must_use]
     pub fn state(&self) -> StateKind {
         self.run.as_ref().map_or(StateKind::Completed, AnyRun::kind)
     }
 
-    /// How the turn ended, once it has.
+    /// The outcome of the turn, after its end.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.run {
@@ -358,7 +358,7 @@ impl RunMachine {
         }
     }
 
-    /// The typed answer, if there was to be one ([`RunConfig::output`]) and the turn has ended well.
+    /// The typed answer, if the configuration asks for one ([`RunConfig::output`]) and the turn has succeeded.
     #[must_use]
     pub fn output(&self) -> Option<&Value> {
         match &self.run {
@@ -367,15 +367,8 @@ impl RunMachine {
         }
     }
 
-    /// The typed answer as far as it has come in the hop in progress: what is certain of it so far. Nothing of it is checked
-    /// yet. To follow each piece take [`RunEvent::PartialOutput`](crate::run::RunEvent::PartialOutput) instead.
-    #[must_use]
-    pub fn partial_output(&self) -> Option<&PartialArguments> {
-        self.read_turn()?.partial_output()
-    }
-
-    /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its
-    /// [`snapshot`](Self::snapshot), and let go of it until then, or until [`poll_timeout`](Self::poll_timeout).
+    /// Whether only the user, or the result of a deferred call, can move the run on. A host may store the
+    /// [`snapshot`](Self::snapshot) and drop the run until then, or until [`poll_timeout`](Self::poll_timeout).
     #[must_use]
     pub fn is_resting(&self) -> bool {
         let rests = match self.state() {
@@ -391,8 +384,8 @@ impl RunMachine {
         rests && self.read_turn().is_some_and(Turn::is_at_rest)
     }
 
-    /// The effect under which the result of a tool call is awaited, by the provider's id for the call: for a host that
-    /// kept no more than that id of a deferred call.
+    /// The effect that waits for the result of a tool call, by the provider's id for the call: for a host that kept only
+    /// this id of a deferred call.
     #[must_use]
     pub fn awaited_result(&self, tool_call_id: &str) -> Option<EffectId> {
         let turn = self.read_turn()?;
@@ -401,7 +394,7 @@ impl RunMachine {
         matches!(stage, EffectStage::Given | EffectStage::Deferred).then_some(effect)
     }
 
-    /// What the agent asks the user, while it does.
+    /// The open questions of the agent to the user.
     #[must_use]
     pub fn interrupts(&self) -> &[Interrupt] {
         match &self.run {
@@ -410,64 +403,14 @@ impl RunMachine {
         }
     }
 
-    /// The conversation as it stands. Empty if an earlier call panicked.
-    #[must_use]
-    pub fn conversation(&self) -> &Conversation {
-        static NONE: std::sync::LazyLock<Conversation> =
-            std::sync::LazyLock::new(Conversation::default);
-        self.read_turn().map_or(&*NONE, Turn::conversation)
-    }
-
-    /// The text since the last user message as the user is shown it: see [`TextOptions`](crate::run::TextOptions). Empty if
-    /// an earlier call panicked.
-    #[must_use]
-    pub fn shown_text(&self) -> String {
-        let turn = self.read_turn();
-        turn.map_or_else(String::new, Turn::shown_text)
-    }
-
-    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: what is
-    /// certain of them so far, and whether they are complete. None without
-    /// [`RunConfig::partial_arguments`], before the call began and once its result is in the history.
-    ///
-    /// To follow each piece take [`RunEvent::PartialArguments`](crate::run::RunEvent::PartialArguments) instead, whose
-    /// changes cost in all what the text is long; a value made here costs that each time.
-    #[must_use]
-    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
-        self.read_turn()?.partial_arguments(tool_call_id)
-    }
-
-    /// The configuration, with the options of the turn over it. None if an earlier call panicked.
-    #[must_use]
-    pub fn config(&self) -> Option<&Arc<RunConfig>> {
-        self.read_turn().map(Turn::config)
-    }
-
-    /// The conversation's id.
-    #[must_use]
-    pub fn thread_id(&self) -> Option<&ThreadId> {
-        self.read_turn().map(|turn| &turn.ids().thread_id)
-    }
-
     /// The turn: the run id of its first hop. Empty before it has started.
     #[must_use]
     pub fn turn(&self) -> Option<&RunId> {
         self.read_turn().map(Turn::id)
     }
 
-    /// The run id of the hop.
-    #[must_use]
-    pub fn run_id(&self) -> Option<&RunId> {
-        self.read_turn().map(|turn| &turn.ids().run_id)
-    }
-
-    /// The hop, from 0.
-    #[must_use]
-    pub fn hop(&self) -> u32 {
-        self.read_turn().map_or(0, Turn::hop)
-    }
-
-    /// How the provider names the answer that is being received, if it has said so. For traces: it is not stored.
+    /// The provider's id of the answer that is being received, if the provider has sent one. It is for traces and is not
+    /// stored.
     #[must_use]
     pub fn response_id(&self) -> Option<&str> {
         match &self.run {
@@ -476,15 +419,7 @@ impl RunMachine {
         }
     }
 
-    /// What the turn has cost so far, over all its hops.
-    #[must_use]
-    pub fn usage(&self) -> TokenUsage {
-        let usage = self.read_turn().map(Turn::usage);
-        usage.cloned().unwrap_or_default()
-    }
-
-    /// The run as text, to be stored; see [`Run::snapshot`]. Of a run that was disposed of, it is the run
-    /// from before.
+    /// The run as text, to be stored; see [`Run::snapshot`]. After [`Input::Dispose`] it is the run as it was before.
     #[must_use]
     pub fn snapshot(&self) -> String {
         match &self.disposed {
@@ -493,15 +428,15 @@ impl RunMachine {
         }
     }
 
-    /// What a host that stores the turn's blocks must store beside them; see [`Run::checkpoint`]. `None` if the turn has not
-    /// begun, if it records no blocks, and once the run was disposed of.
+    /// The checkpoint that a host must store with the turn's blocks; see [`Run::checkpoint`]. `None` if the turn has not
+    /// begun, if it records no blocks, and after [`Input::Dispose`].
     #[must_use]
     pub fn checkpoint(&self) -> Option<String> {
         let run = self.run.as_ref().filter(|_| self.disposed.is_none());
         run.and_then(AnyRun::checkpoint)
     }
 
-    /// Starts the turn: short for [`Input::Start`].
+    /// Starts the turn, as [`Input::Start`] does.
     ///
     /// # Errors
     /// The run has started before.

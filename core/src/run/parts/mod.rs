@@ -1,10 +1,11 @@
-//! What a turn is made of, each part by itself: none knows another's inside, nor the turn that they make.
+//! The parts of a turn, each with private fields: none knows the inside of another, or the turn.
 
 mod access;
 mod answer;
 mod bookmark;
 mod budget;
 mod clocks;
+mod comeback;
 mod context_window;
 mod effects;
 mod empty_answer;
@@ -15,6 +16,7 @@ mod presenter;
 mod questions;
 mod queue;
 mod recorder;
+mod setup;
 mod steering;
 mod text_layer;
 mod typed_answer;
@@ -24,6 +26,7 @@ pub(super) use answer::{Answer, Reading};
 pub(super) use bookmark::Beginnings;
 pub(super) use budget::{Budget, Repeated, call_digest};
 pub(super) use clocks::Clocks;
+pub(super) use comeback::Comeback;
 pub(super) use context_window::ContextWindow;
 pub(super) use effects::Effects;
 pub(super) use empty_answer::EmptyAnswer;
@@ -33,5 +36,6 @@ pub(super) use questions::Questions;
 pub(super) use queue::{Entry, delta_event};
 pub(super) use recorder::stream::StreamOf;
 pub(super) use recorder::{Recorder, StreamNotes};
+pub(super) use setup::Setup;
 pub(super) use steering::Steering;
 pub(super) use typed_answer::TypedAnswer;

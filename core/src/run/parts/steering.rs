@@ -1,6 +1,6 @@
 use crate::conversation::Conversation;
 use crate::event::Message;
-use crate::run::protocol::{MOST_WAITING, SteeringRefusal};
+use crate::run::protocol::{MAX_WAITING_MESSAGES, SteeringRefusal};
 use serde::{Deserialize, Serialize};
 
 /// What the user has typed during the turn, until the next hop begins.
@@ -25,7 +25,7 @@ impl Steering {
             SteeringRefusal::NotFromUser
         } else if is_known {
             SteeringRefusal::DuplicateId
-        } else if self.0.len() >= MOST_WAITING {
+        } else if self.0.len() >= MAX_WAITING_MESSAGES {
             SteeringRefusal::QueueFull
         } else {
             self.0.push(message);
@@ -73,7 +73,7 @@ mod tests {
         );
         let assistant = Message::Assistant(crate::event::AssistantMessage::default());
         assert_eq!(reason(assistant), Some(SteeringRefusal::NotFromUser));
-        for at in 1..MOST_WAITING {
+        for at in 1..MAX_WAITING_MESSAGES {
             assert_eq!(reason(Message::user(format!("more-{at}"), "…")), None);
         }
         assert_eq!(
@@ -81,7 +81,7 @@ mod tests {
             Some(SteeringRefusal::QueueFull)
         );
         assert!(steering.has_new(&conversation));
-        assert_eq!(steering.take().len(), MOST_WAITING);
+        assert_eq!(steering.take().len(), MAX_WAITING_MESSAGES);
         assert!(!steering.has_new(&conversation));
     }
 }

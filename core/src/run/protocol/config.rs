@@ -13,60 +13,60 @@ use crate::wire::FrameLimits;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// All that a run is to know before it starts. It is not part of a snapshot: the host gives it again at restore, so
-/// keys never reach the store.
+/// The configuration of a run. It is not part of a snapshot: the host supplies it again at restore, so keys never reach the
+/// store.
 ///
-/// A [journal](crate::journal) begins with it, in a form without keys: a later field needs a default.
+/// A [journal](crate::journal) begins with the configuration, in a form without keys: a later field needs a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
-    /// Who answers.
+    /// The endpoint of the model or agent.
     pub endpoint: Endpoint,
     /// The tools on offer.
     pub tools: ToolRegistry,
-    /// The app's own instructions; sent first, and not part of the history.
+    /// The app's instructions; they are sent first, and are not part of the history.
     pub instructions: Option<String>,
-    /// How the model is to answer.
+    /// The settings of the model.
     pub settings: GenerationSettings,
-    /// How far a run may go.
+    /// The limits of a turn.
     pub limits: Limits,
-    /// When a failed request is tried again.
+    /// The policy for retries of failed requests.
     pub retry: RetryPolicy,
-    /// How long things may take.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// Who makes the ids of the hops' runs.
+    /// The source of the hops' run ids.
     pub run_ids: RunIds,
-    /// Whether the host stores what is said.
+    /// Whether the host stores blocks.
     pub durability: Durability,
-    /// Where the key and the headers of the requests come from.
+    /// The source of the key and the headers of requests.
     pub credentials: Credentials,
-    /// What happens when the app is suspended or killed, or the network goes or changes.
+    /// The policy for an app that is suspended or killed, and for a network that is lost or changes.
     pub device: DevicePolicy,
     /// Whether tool calls' arguments are parsed while they stream, for
     /// [`RunEvent::PartialArguments`](crate::run::RunEvent::PartialArguments) and
-    /// [`RunMachine::partial_arguments`](crate::run::RunMachine::partial_arguments). Off by default; it takes time and
-    /// memory in proportion to the arguments.
+    /// [`RunMachine::partial_arguments`](crate::run::RunMachine::partial_arguments). Off by default; the cost in time and
+    /// memory is linear in the arguments.
     pub partial_arguments: bool,
-    /// How the model's text is shown.
+    /// How the text of the model is shown.
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
-    // As journals have it.
+    // The name in journals.
     #[serde(rename = "context")]
     pub context_guard: ContextGuard,
-    /// What the answer is to be, if it is to be more than text.
+    /// The type of the answer, if it is more than text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputType>,
-    /// The hooks that the host has, in the order in which they are asked. Their code is never stored: a run that comes back
-    /// asks those of the configuration that it is given then.
+    /// The host's hooks, in the order in which they are called. Their code is never stored: a restored run calls the hooks of
+    /// its new configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookSpec>,
-    /// Whether each move from one state to another is told, as [`Output::Moved`](crate::run::Output::Moved): for tests and
-    /// traces. Off by default, and then it costs nothing.
+    /// Whether each change of state is an output, [`Output::Moved`](crate::run::Output::Moved), for tests and traces. Off by
+    /// default, and then without cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tells_moves: bool,
 }
 
 impl RunConfig {
-    /// The default configuration for an endpoint.
+    /// Creates the default configuration for an endpoint.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
@@ -90,9 +90,9 @@ impl RunConfig {
         }
     }
 
-    /// Whether [`Limits::max_cost`] can be kept, if there is one: what the model costs is known, or its provider says what
-    /// each answer cost. The hosts for tokio and the other languages refuse a configuration where it cannot; a run that is
-    /// made without them warns as it begins.
+    /// Checks that [`Limits::max_cost`] can be enforced if it is set: the price of the model is known, or the provider reports
+    /// the cost of each answer. The hosts for tokio and for other languages refuse a configuration that fails the check; a
+    /// run without them warns at its start.
     ///
     /// # Errors
     /// The model has no price.
@@ -108,7 +108,7 @@ impl RunConfig {
         })
     }
 
-    /// Stands in while a snapshot is read, until the host's own is put in its place.
+    /// Creates a placeholder, for while a snapshot is read, until the host's configuration replaces it.
     pub(in crate::run) fn absent() -> std::sync::Arc<Self> {
         std::sync::Arc::new(Self::new(Endpoint {
             provider: String::new(),
@@ -123,8 +123,8 @@ impl RunConfig {
     }
 }
 
-/// What happens when a model ends its answer without text, a tool call or media. Reasoning alone is no answer. Runs of
-/// AG-UI agents are never taken for empty: they may do their work by state or events.
+/// The policy for an answer without text, a tool call or media. Reasoning alone is no answer. The run of an AG-UI agent never
+/// counts as empty, since the agent may do its work by state or events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -132,46 +132,46 @@ pub enum EmptyAnswerPolicy {
     /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is no success.
     #[default]
     Fail,
-    /// The turn is a success. For apps in which a tool is the answer.
+    /// The turn is a success, for apps in which a tool is the answer.
     Accept,
-    /// The model is asked once more in the turn, with a sentence that says so and that no history keeps. A second empty
-    /// answer ends the turn as `Fail` does.
+    /// The model is asked once more in the turn, with a note that its answer was empty, which no history keeps. A second
+    /// empty answer ends the turn as `Fail` does.
     AskAgain,
 }
 
-/// How far a run may go; `None` is without a limit.
+/// The limits of a turn; `None` is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// The most rounds of tools in a turn.
+    /// The maximum number of tool rounds in a turn.
     pub max_tool_rounds: u32,
-    /// Whether the model goes on with the results of its tools: true if not set. If not, a turn that asks for tools ends
-    /// as [`Outcome::Success`](crate::run::Outcome::Success) when its first round is done, with the results in the history;
-    /// the next turn sends them.
+    /// Whether the model continues with the results of its tools; true by default. Otherwise a turn that calls tools ends as
+    /// [`Outcome::Success`](crate::run::Outcome::Success) after its first round, with the results in the history, and the
+    /// next turn sends them.
     pub continue_after_tools: bool,
-    /// The most tools that run side by side. Further calls wait, in their order, until one comes to its end or is
-    /// deferred; that wait is not the tool's own time. 0 counts as 1.
+    /// The maximum number of tools that run in parallel. Further calls wait in order until one ends or is deferred; this wait
+    /// does not count as the tool's time. 0 counts as 1.
     pub max_parallel_tools: u32,
-    /// The most tool calls in a turn. A round that would go beyond is not begun.
+    /// The maximum number of tool calls in a turn. A round that would exceed it does not begin.
     pub max_tool_calls: Option<u32>,
-    /// The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun.
+    /// The maximum number of tokens of a turn, by the provider's count. Once they are used up, no further round begins.
     pub max_tokens: Option<u64>,
-    /// What a turn may cost, in US dollars. When it has cost that, no further round is begun: the round that came before may
-    /// have taken it beyond. Only answers whose [cost](crate::event::TokenUsage::cost) is known count:
-    /// [`RunConfig::check_price`] says whether it will be.
+    /// The maximum cost of a turn, in US dollars. Once it is reached, no further round begins; the last round may have
+    /// exceeded it. Only answers of known [cost](crate::event::TokenUsage::cost) count: [`RunConfig::check_price`] checks that
+    /// the cost will be known.
     pub max_cost: Option<Usd>,
-    /// The longest that a turn may take and still begin a round of tools; what runs is not broken off. Waiting for the
-    /// user does not count. See [`Timeouts::turn`] for the hard end.
+    /// The time after which a turn begins no further round of tools; whatever runs is not stopped. Waiting for the user does
+    /// not count. [`Timeouts::turn`] is the hard limit.
     pub max_duration: Option<Duration>,
-    /// When a model that asks for the same again and again is told, and when it is stopped; `None` is never.
+    /// The limits for a model that repeats the same call; `None` is no limit.
     pub repeats: Option<RepeatLimit>,
-    /// What happens when the model asks for tools beyond one of these limits. A model that makes no progress is
-    /// stopped in any case.
+    /// The policy for a model that calls tools beyond one of these limits. A model that makes no progress is stopped in any
+    /// case.
     pub at_limit: LimitPolicy,
-    /// How much one answer may bring. One that goes beyond is stopped at once, and the run fails, whatever `at_limit`
-    /// says: the answer is not whole. What was said so far is kept.
+    /// The limits of one answer. An answer that exceeds them is stopped at once and the run fails, regardless of `at_limit`,
+    /// since the answer is incomplete. The received part is kept.
     pub answer: AnswerLimits,
-    /// The longest lines and events of a stream, in bytes.
+    /// The maximum length of the lines and events of a stream, in bytes.
     pub frames: FrameLimits,
 }
 
@@ -193,16 +193,17 @@ impl Default for Limits {
     }
 }
 
-/// How often the model may ask for the same tool with the same arguments.
+/// The limits for calls of the same tool with the same arguments.
 ///
-/// A call counts as the same again if it follows itself, or if it gave the same result as the time before: reading a
-/// file again after it was changed is no circle. A [`repeatable`](crate::tool::Tool::repeatable) tool never counts.
+/// A call counts as repeated if it follows itself, or if its result is the same as the time before: reading a file again
+/// after a change is no repetition. A [`repeatable`](crate::tool::Tool::repeatable) tool never counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatLimit {
-    /// So often it is run. A further call is not: the model is told instead.
+    /// The number of times that the call runs. A further call does not run, and the model is told so.
     pub tell_after: u32,
-    /// So often it may be asked for. After that the turn stops, as [`TurnLimit::NoProgress`](crate::run::TurnLimit).
+    /// The number of times that the model may ask for the call. After that the turn stops with
+    /// [`TurnLimit::NoProgress`](crate::run::TurnLimit).
     pub stop_after: u32,
 }
 
@@ -215,7 +216,7 @@ impl Default for RepeatLimit {
     }
 }
 
-/// What happens when the model asks for tools beyond a limit of the turn.
+/// The policy for a model that calls tools beyond a limit of the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitPolicy {
@@ -228,25 +229,25 @@ pub enum LimitPolicy {
     SumUp,
 }
 
-/// When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
-/// in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the backend can
-/// resume a stream ([`Quirks::resumption`]), also one that broke later.
+/// The policy for retries. A request is retried if it failed before anything was shown: it was refused with a status or with
+/// an error in the stream, it got no connection, or the connection broke. A stream that broke later is retried if the backend
+/// can resume it ([`Quirks::resumption`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryPolicy {
-    /// The most tries for one hop, the first included.
+    /// The maximum number of tries for one hop, the first included.
     pub attempts: u32,
-    /// The pause after the first failure; it doubles with each further one.
+    /// The pause after the first failure; it doubles with each further failure.
     pub first_delay: Duration,
     /// The longest pause.
     pub max_delay: Duration,
-    /// The longest `Retry-After` that is waited for; the run fails if the provider asks for more.
+    /// The longest `Retry-After` that the run waits for; the run fails if the provider asks for more.
     pub max_retry_after: Duration,
-    /// By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth.
+    /// The share by which a pause may be shorter or longer: 0.2 is a fifth.
     pub jitter: f64,
-    /// Makes the jitter differ between hosts. Equal seeds give equal pauses.
+    /// The seed of the jitter, so that hosts differ. Equal seeds give equal pauses.
     pub seed: u64,
-    /// What happens when the model ends without text, a tool call or media.
+    /// The policy for an answer without text, a tool call or media.
     pub empty_answer: EmptyAnswerPolicy,
 }
 
@@ -283,27 +284,26 @@ impl RetryPolicy {
     }
 }
 
-/// How long things may take; `None` is without end.
+/// The timeouts of a run; `None` is no timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeouts {
-    /// How long the model may be silent, from the request or from its last bytes on.
+    /// The longest silence of the model, since the request or its last bytes.
     pub silence: Option<Duration>,
-    /// How long a tool may take, if it does not say so itself; the host's decoder of a typed answer; and each hook.
+    /// The time for a tool without a timeout of its own, for the host's decoder of a typed answer, and for each hook.
     pub tool: Option<Duration>,
-    /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
+    /// The time for a complete turn. Waiting for the user, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,
-    /// How long the user may take to allow a call, or to answer a tool's question. Then the call is not run, and the model
-    /// is told; the tool is told that the user did not answer.
+    /// The time for the user to approve a call, or to answer a tool's question. After that the call does not run and the
+    /// model is told so; a tool is told that the user did not answer.
     pub approval: Option<Duration>,
-    /// How long the result of a deferred call may take.
+    /// The time for the result of a deferred call.
     pub deferred: Option<Duration>,
-    /// How long the host may take to give the [credentials](Credentials::Host) of a request. Then the turn fails.
+    /// The time for the host to supply the [credentials](Credentials::Host) of a request. After that the turn fails.
     pub credentials: Option<Duration>,
-    /// How long the stream of an answer that is over may stay open. An answer is over when the model has said why it
-    /// stopped; its cost, say, may come after that, and each such event begins the time anew. After the format's own end
-    /// (`[DONE]`, `message_stop`, `RUN_FINISHED`, …) the time is not begun anew. Then the stream is closed, and the turn
-    /// goes on.
+    /// The time that the stream of a finished answer may stay open. An answer is finished when the model has given its stop
+    /// reason. Later events (the cost, for example) restart the time, up to the end that the format defines (`[DONE]`,
+    /// `message_stop`, `RUN_FINISHED`, …). After that time the stream is closed, and the turn continues.
     pub closing: Option<Duration>,
 }
 
@@ -321,27 +321,27 @@ impl Default for Timeouts {
     }
 }
 
-/// Who makes the ids of the hops' runs.
+/// The source of the hops' run ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunIds {
-    /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
+    /// The core derives them from the turn's id: `turn`, `turn.1`, `turn.2`, …
     #[default]
     Derived,
-    /// The backend: the host is asked to create each run first ([`Effect::CreateRun`](crate::run::Effect::CreateRun)).
+    /// The backend makes them: the host is asked to create each run first ([`Effect::CreateRun`](crate::run::Effect::CreateRun)).
     Host,
 }
 
-/// Whether the host stores what is said.
+/// Whether the host stores blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// Nothing is stored, nothing waits for it.
+    /// Nothing is stored, and nothing waits for a write.
     #[default]
     None,
-    /// Each finished block is stored, and what depends on it waits until it is.
+    /// Each finished block is stored, and whatever depends on the block waits for that.
     Blocks {
-        /// How often a write that fails is tried, the first time included, before the run fails.
+        /// The number of tries for a write, the first included, before the run fails.
         attempts: u32,
     },
 }

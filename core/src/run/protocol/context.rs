@@ -1,17 +1,11 @@
 //! The model's context window: what the app wants of a conversation that fills it.
 
-#[cfg(doc)]
-use super::outcome::Failure;
-#[cfg(doc)]
-use super::output::RunEvent;
 use crate::MessageId;
-#[cfg(doc)]
-use crate::provider;
 use serde::{Deserialize, Serialize};
 
 /// What happens when the conversation fills the model's context window.
 ///
-/// It is on by default for the models that [`provider::context_window`] knows, and rests for all others: a request that
+/// It is on by default for the models that [`provider::context_window`](crate::provider::context_window) knows, and rests for all others: a request that
 /// cannot fit costs a refusal of the provider's at best, and at worst a history that the server cuts without a word.
 ///
 /// How long a conversation is, is what the provider counted in the hop before and an estimate of what came since; where
@@ -22,11 +16,11 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct ContextGuard {
     /// The most tokens that the model takes, question and answer together; what
-    /// [`provider::context_window`] says if absent.
+    /// [`provider::context_window`](crate::provider::context_window) says if absent.
     pub window: Option<u64>,
     /// How full the context may be before the model is warned, as a part of it: 0.8 is four fifths. Never if absent. The
     /// warning follows the app's instructions, in the requests alone, and is always the same text, so that it spoils a
-    /// prompt cache but once. The user is told by [`RunEvent::ContextNearlyFull`], once a turn.
+    /// prompt cache but once. The user is told by [`RunEvent::ContextNearlyFull`](crate::run::RunEvent::ContextNearlyFull), once a turn.
     pub warn_at: Option<f64>,
     /// What happens to a request that does not fit.
     pub at_limit: ContextPolicy,
@@ -48,7 +42,7 @@ impl Default for ContextGuard {
 pub enum ContextPolicy {
     /// It goes out all the same: the provider is to decide.
     Send,
-    /// The turn ends with [`Failure::ContextTooLong`] before it goes out.
+    /// The turn ends with [`Failure::ContextTooLong`](crate::run::Failure::ContextTooLong) before it goes out.
     #[default]
     Fail,
     /// The host is asked what to leave out, with [`Effect::TrimContext`](crate::run::Effect::TrimContext).

@@ -1,6 +1,6 @@
 use super::call::Decision;
 use super::credentials::Authorization;
-use super::effect::EffectId;
+use super::effect_id::EffectId;
 use super::hook::HookAnswer;
 use super::question::{Question, UserAnswer};
 use super::turn_options::TurnOptions;
@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What the host tells a run. Its serde form is what a [journal](crate::journal) holds: bytes are a string.
+/// An input of a run, from the host. A [journal](crate::journal) holds inputs in their serde form, in which bytes are a
+/// string.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -21,40 +22,40 @@ pub enum Input<'a> {
     Start(Box<Start>),
     /// The backend created a run.
     RunCreated {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
         /// The run's id.
         run_id: RunId,
     },
     /// The backend did not create a run.
     RunNotCreated {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The provider answered with a 2xx status: the body follows.
+    /// The provider answered with a 2xx status. The body follows.
     Opened {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// The answer's `Content-Type`, if it has one.
+        /// The `Content-Type` of the answer, if it has one.
         content_type: Option<String>,
     },
     /// The provider answered with any other status.
     Refused {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
         /// The answer.
         refusal: Refusal,
     },
-    /// No answer came at all.
+    /// The request got no answer.
     ConnectionFailed {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// The transport's words.
+        /// The transport's error message.
         message: String,
     },
-    /// Bytes of the body, as many as the transport gave.
+    /// Bytes of the body, in chunks of any size.
     Received {
         /// The stream's effect.
         effect: EffectId,
@@ -62,7 +63,7 @@ pub enum Input<'a> {
         #[serde(with = "as_text")]
         bytes: Cow<'a, [u8]>,
     },
-    /// The body ended as it should.
+    /// The body ended properly.
     Ended {
         /// The stream's effect.
         effect: EffectId,
@@ -71,57 +72,57 @@ pub enum Input<'a> {
     Lost {
         /// The stream's effect.
         effect: EffectId,
-        /// The transport's words.
+        /// The transport's error message.
         message: String,
     },
-    /// A tool came to an end.
+    /// A tool finished.
     ToolFinished {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// What came of it.
+        /// The result.
         result: ToolResult,
     },
     /// The user decided whether a tool may run.
     Decided {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// What they said.
+        /// The decision.
         decision: Decision,
     },
     /// Blocks are stored.
     Persisted {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
     },
     /// Blocks could not be stored.
     PersistFailed {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// The store's words.
+        /// The store's error message.
         message: String,
     },
-    /// The user answered the agent's questions, all of them.
+    /// The user answered all questions of the agent.
     Resume(Vec<ResumeEntry>),
     /// The user stops the turn.
     Cancel,
-    /// Time has passed: what is due is done.
+    /// Time has passed: the run handles the timers that are due.
     Timeout,
-    /// The tool has begun something whose result comes later, in minutes or days: the run may rest as a snapshot until
-    /// [`ToolFinished`](Self::ToolFinished) brings it, to this host or another.
+    /// The tool has begun work whose result comes in minutes or days. The run may be stored as a snapshot until
+    /// [`ToolFinished`](Self::ToolFinished) delivers the result, to this host or another.
     ToolDeferred {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
     },
-    /// A running tool says how far it has come, for [`RunEvent::ToolProgress`](crate::run::RunEvent::ToolProgress).
+    /// A running tool reports its progress, for [`RunEvent::ToolProgress`](crate::run::RunEvent::ToolProgress).
     ToolProgress {
         /// The tool's effect.
         effect: EffectId,
-        /// How much is done, from 0 to 1, to four places; what is beyond is clamped, what is no number is nothing.
+        /// The share that is done, from 0 to 1, to four places. Other numbers are clamped, and `NaN` counts as none.
         fraction: Option<f64>,
-        /// What it does now; cut after 1000 bytes.
+        /// The current activity; cut after 1000 bytes.
         message: Option<String>,
     },
-    /// A running tool shows what it has so far, for
+    /// A running tool shows its result so far, for
     /// [`RunEvent::ToolPartialResult`](crate::run::RunEvent::ToolPartialResult).
     ToolPartialResult {
         /// The tool's effect.
@@ -129,107 +130,106 @@ pub enum Input<'a> {
         /// The result so far; 256 KiB at most.
         output: ToolOutput,
     },
-    /// A running tool asks the user. [`Effect::AskUser`](crate::run::Effect::AskUser) goes out, and then
-    /// [`Effect::AnswerTool`](crate::run::Effect::AnswerTool), both under the id `ask:HOP:INDEX:NUMBER`. A tool that is run
-    /// again after a crash and asks the same at the same place is given the answer of before.
+    /// A running tool asks the user. The run emits [`Effect::AskUser`](crate::run::Effect::AskUser), and later
+    /// [`Effect::AnswerTool`](crate::run::Effect::AnswerTool), both under the id `ask:HOP:INDEX:NUMBER`. A tool that runs
+    /// again after a crash and asks the same question under the same number gets the same answer.
     ToolAsks {
         /// The tool's effect.
         effect: EffectId,
-        /// The question's place among those of the call, counted from 0 each time that the tool is run.
+        /// The number of the question among those of the call, from 0 each time that the tool runs.
         number: u32,
         /// The question.
         question: Question,
     },
-    /// The user answered a tool's question, or would not.
+    /// The user answered a tool's question, or declined to.
     UserAnswered {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// What they said.
+        /// The answer.
         answer: UserAnswer,
     },
-    /// The user stops one call. The others go on, and the model is told.
+    /// The user stops one call. The others continue, and the model is told.
     CancelCall {
         /// The call.
         call: CallKey,
     },
-    /// The host goes away: what it has begun is to be stopped, and it takes part in the turn no more. The turn does
-    /// not end by it; another host can [`revive`](crate::run::RunMachine::revive) the snapshot.
+    /// The host shuts down: it must stop whatever it has begun, and takes no further part in the turn. The turn does not
+    /// end by this; another host can [`revive`](crate::run::RunMachine::revive) the snapshot.
     Dispose,
-    /// The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if
-    /// it cannot be, [`SteeringRefused`](crate::run::RunEvent::SteeringRefused) gives it back, also when the turn has ended
-    /// meanwhile.
+    /// The user sends a message during the turn. The message waits until the next hop begins, and is answered in this turn.
+    /// If it cannot be, [`SteeringRefused`](crate::run::RunEvent::SteeringRefused) returns it, also after the end of the turn.
     Steer(Box<Message>),
-    /// What the user was shown by a host that died, as messages: for a run that was
-    /// [revived](crate::run::RunMachine::revive), before any other input. Those that the run does not know, or knows less of,
-    /// belong to the answer that it awaits, and were not stored. They stay in the conversation, marked as
-    /// [`CUT`](crate::run::CUT), each of their calls with a result which says that it was not run; and the answer is asked for
-    /// anew, in the next hop. An answer that is resumed where it broke off takes nothing.
+    /// The messages that a host which died had shown to the user, for a run that was
+    /// [revived](crate::run::RunMachine::revive); it must be the first input. Messages that the run does not know, or knows in
+    /// part, belong to the answer that the run awaits, and were not stored. They stay in the conversation, marked as
+    /// [`CUT`](crate::run::CUT), and each of their calls gets a result which says that it was not run. The next hop asks for the
+    /// answer again. An answer that is resumed where it broke off ignores this input.
     Shown(Vec<Message>),
-    /// The app goes to the background; see [`BackgroundPolicy`](crate::run::BackgroundPolicy). Like the following inputs, it
-    /// is taken in every state, and harmless when repeated.
+    /// The app enters the background; see [`BackgroundPolicy`](crate::run::BackgroundPolicy). This input and the next three
+    /// are valid in every state, and harmless when repeated.
     EnteredBackground,
     /// The app is in the foreground again.
     EnteredForeground,
-    /// The network that the endpoint is reached over is gone; see [`OfflinePolicy`](crate::run::OfflinePolicy).
+    /// The network to the endpoint is lost; see [`OfflinePolicy`](crate::run::OfflinePolicy).
     NetworkLost,
-    /// There is a network, or another one took the place of the one before; see
+    /// A network is available, or another one replaces the one before; see
     /// [`NetworkChangePolicy`](crate::run::NetworkChangePolicy).
     NetworkAvailable,
-    /// The conversation is to go on without some of its messages. The history stays whole; they are left out of this
-    /// turn's requests. What belongs together stays together: a call with its results, both ways, and the reasoning
-    /// before them; the last question and the last message stay too.
+    /// The turn continues without some messages. The history keeps them; this turn's requests do not carry them. Messages
+    /// that belong together stay together: a call, its results, and the reasoning before them. The last question and the
+    /// last message always stay.
     ContextTrimmed {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// The messages that are kept. Ids that are not there are passed over.
+        /// The messages to keep. Unknown ids are ignored.
         keep: Vec<MessageId>,
-        /// What the model is told in the place of the others; it follows the app's instructions.
+        /// A summary of the other messages for the model; it follows the app's instructions.
         summary: Option<String>,
     },
-    /// The host has no way to shorten the conversation: the turn fails.
+    /// The host cannot shorten the conversation: the turn fails.
     ContextNotTrimmed {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
         /// Why.
         message: String,
     },
-    /// The host's decoder has taken the typed answer.
+    /// The host's decoder has accepted the typed answer.
     OutputDecoded {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
     },
-    /// The host's decoder has not: the model is told the reason, and asked again if it may be.
+    /// The host's decoder has rejected the typed answer. The model is told the reason, and asked again if the type allows.
     OutputRefused {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// What does not fit, and where, in words for the model.
+        /// What does not fit, and where, as a text for the model.
         reason: String,
     },
-    /// What the next request is sent with.
+    /// The host supplies the credentials of the next request.
     Authorized {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// The key, the headers.
+        /// The key or the headers.
         authorization: Authorization,
     },
-    /// The host has no credentials for the next request: the turn fails; or it waits, while there is no network.
+    /// The host has no credentials for the next request: the turn fails, or waits while there is no network.
     NotAuthorized {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
         /// Why.
         message: String,
     },
-    /// A hook has looked.
+    /// A hook has answered.
     HookAnswered {
-        /// The effect answered.
+        /// The effect that this answers.
         effect: EffectId,
-        /// What it says. One that changes something else than it was asked about is no answer to the effect.
+        /// The answer. It must change nothing but what the hook was asked about.
         answer: HookAnswer,
     },
 }
 
 impl Input<'_> {
-    /// The input's name, for messages.
+    /// The name of the input, for messages.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -365,26 +365,26 @@ impl Input<'_> {
     }
 }
 
-/// What starts a turn.
+/// The start of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// The turn's id, unique in the thread, and its first hop's run id, unless the backend makes that
+    /// The id of the turn, unique in the thread. It is the run id of the first hop too, unless the backend makes run ids
     /// ([`RunIds::Host`](crate::run::RunIds::Host)).
     pub run_id: RunId,
-    /// The run that the first hop's continues: that of the last hop of the turn before, for backends that are told.
+    /// The run that the first hop continues: the last one of the turn before, for backends that take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_run_id: Option<RunId>,
-    /// What the user says; absent to go on from a history that ends with something the model is to answer.
+    /// The user's message; absent to continue a history that ends with something for the model to answer.
     pub message: Option<Message>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     pub resume: Vec<ResumeEntry>,
-    /// What is otherwise for this turn than the configuration says.
+    /// The options that replace parts of the configuration for this turn.
     #[serde(default, skip_serializing_if = "TurnOptions::is_empty")]
     pub options: TurnOptions,
 }
 
 impl Start {
-    /// A turn that begins with a message.
+    /// Creates the start of a turn with a message.
     #[must_use]
     pub fn new(run_id: impl Into<RunId>, message: Message) -> Self {
         Self {
@@ -396,7 +396,7 @@ impl Start {
         }
     }
 
-    /// The same with options of the turn's own.
+    /// Replaces the options of the turn.
     #[must_use]
     pub fn with_options(self, options: TurnOptions) -> Self {
         Self { options, ..self }
@@ -410,7 +410,7 @@ pub struct Refusal {
     pub status: u16,
     /// The wait that the answer's `Retry-After` asks for. Without one, the wait that the body asks for counts.
     pub retry_after: Option<Duration>,
-    /// The body, or as much of it as the host cares to keep; 64 KiB are plenty.
+    /// The body, or the beginning of it that the host keeps; 64 KiB are enough.
     #[serde(with = "crate::wire::as_text")]
     pub body: Vec<u8>,
 }

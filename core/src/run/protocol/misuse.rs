@@ -1,6 +1,6 @@
 //! What a host may have done wrong.
 
-use super::effect::EffectId;
+use super::effect_id::EffectId;
 use super::progress::PartialTooLarge;
 use super::question::QuestionError;
 use super::state_kind::StateKind;

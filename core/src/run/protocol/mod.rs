@@ -10,6 +10,7 @@ mod credentials;
 mod cut;
 mod device;
 mod effect;
+mod effect_id;
 mod effect_stage;
 mod hook;
 mod input;
@@ -46,7 +47,8 @@ pub(super) use cut::{NOT_RUN, asked, has_result, is_new, mark_as_cut, not_run, w
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
 };
-pub use effect::{Effect, EffectId, ParseEffectIdError};
+pub use effect::Effect;
+pub use effect_id::{EffectId, ParseEffectIdError};
 pub use effect_stage::EffectStage;
 pub(super) use hook::ChangedRequest;
 pub use hook::{
@@ -57,7 +59,7 @@ pub use input::{Input, Refusal, Start};
 pub use limit::TurnLimit;
 pub use misuse::{Misuse, ResumeError};
 pub use outcome::{Deadline, Failure, Incomplete, Outcome};
-pub(super) use output::MOST_WAITING;
+pub(super) use output::MAX_WAITING_MESSAGES;
 pub use output::{
     Output, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal, ToolCallUpdate,
 };

@@ -9,36 +9,36 @@ use crate::unquoted::unquoted;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Outcome {
-    /// The answer is whole.
+    /// The answer is complete.
     Success,
-    /// The model stopped before its answer was whole. What it said stands.
+    /// The model stopped before its answer was complete. The received part is kept.
     Incomplete {
-        /// Why.
+        /// The reason.
         reason: Incomplete,
     },
-    /// The model asked for tools beyond a limit of the turn; what was said so far stands.
+    /// The model called tools beyond a limit of the turn. The received part is kept.
     LimitReached {
         /// The limit.
         limit: TurnLimit,
     },
-    /// The user, or the agent, stopped it.
+    /// The user or the agent cancelled the turn.
     Cancelled,
-    /// The stream ended before the answer did. What came of it is kept.
+    /// The stream ended before the answer did. The received part is kept.
     Truncated,
-    /// It went wrong. What was said so far is kept.
+    /// The turn failed. The received part is kept.
     Failed {
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
 }
 
 impl Outcome {
-    /// Where a turn stands in the store that ended so.
+    /// The stored status of a turn with this end.
     #[must_use]
     pub fn turn_status(&self) -> TurnStatus {
         match self {
@@ -51,21 +51,21 @@ impl Outcome {
     }
 }
 
-/// Why a model stopped before its answer was whole.
+/// The reason why a model stopped before its answer was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Incomplete {
-    /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
+    /// The answer was cut off at the maximum number of tokens of an answer, or of the model's context window.
     #[error("the answer was cut off: it has as many tokens as it may have")]
     Length,
-    /// The provider's filter stopped it.
+    /// The provider's filter stopped the answer.
     #[error("the provider's filter stopped the answer")]
     ContentFilter,
     /// The model refused to answer.
     #[error("the model refused to answer")]
     Refusal,
-    /// The agent, or the provider, came to a limit of its own.
+    /// The agent or the provider reached a limit of its own.
     #[error("the agent, or the provider, stopped the answer at a limit of its own")]
     Limit,
     /// The model ended without text, a tool call or media; see
@@ -96,8 +96,8 @@ impl Incomplete {
         }
     }
 
-    /// What a stop reason in a provider's word stands for; nothing if the answer is whole, or the word is not known. The
-    /// providers' words are apart, so one table is for all of them.
+    /// Returns the meaning of a provider's stop reason; `None` if the answer is complete, or the word is unknown. No two
+    /// providers use one word differently, so one table serves all of them.
     #[must_use]
     pub fn of(stop_reason: &str) -> Option<Self> {
         Some(match stop_reason.to_ascii_lowercase().as_str() {
@@ -136,7 +136,7 @@ impl Incomplete {
     }
 }
 
-/// Why a turn failed: the peer's fault, or the transport's.
+/// The reason why a turn failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -151,21 +151,21 @@ pub enum Failure {
     /// The request could not be sent, or the connection broke.
     #[error("the connection failed: {message}")]
     Connection {
-        /// The transport's words.
+        /// The transport's error message.
         message: String,
     },
-    /// The answer is no stream: a web page, say.
+    /// The answer is no stream, but a web page for example.
     #[error("the answer (`{content_type}`) is not a stream: {excerpt}")]
     UnexpectedBody {
-        /// The answer's media type; empty if it has none.
+        /// The media type of the answer; empty if it has none.
         content_type: String,
-        /// Its beginning.
+        /// The beginning of the answer.
         excerpt: String,
     },
     /// The stream breaks its format or the protocol.
     #[error("the stream cannot be read: {message}")]
     Stream {
-        /// What is wrong, and in which frame.
+        /// The fault, and the frame that has it.
         message: String,
     },
     /// The stream itself reported a failure.
@@ -174,30 +174,30 @@ pub enum Failure {
         /// The failure.
         #[source]
         error: RunFailure,
-        /// What kind of error it is, where its code or its words say.
+        /// The kind of error, if the code or the message reveals it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<ApiErrorKind>,
     },
-    /// It took too long.
+    /// A deadline passed.
     #[error("timed out: {deadline}")]
     TimedOut {
-        /// What took too long.
+        /// The deadline.
         deadline: Deadline,
     },
-    /// The backend did not create the next run. The tools' results are in the history: a new turn sends them.
+    /// The backend did not create the next run. The results of the tools are in the history, and a new turn sends them.
     #[error("the next run could not be created: {message}")]
     RunNotCreated {
-        /// The host's words.
+        /// The host's error message.
         message: String,
     },
-    /// What was said could not be stored.
+    /// The blocks could not be stored.
     #[error("the turn could not be stored: {message}")]
     NotStored {
-        /// The store's words.
+        /// The store's error message.
         message: String,
     },
-    /// The model asked for tools beyond a limit of the turn, and the policy is to fail; or an answer went beyond what
-    /// one may bring ([`Limits::answer`](crate::run::Limits::answer)): it was cut off, so it is no success.
+    /// The model called tools beyond a limit of the turn, and the policy is to fail. Or an answer exceeded
+    /// [`Limits::answer`](crate::run::Limits::answer) and was cut off.
     #[error("{limit}")]
     LimitReached {
         /// The limit.
@@ -209,76 +209,76 @@ pub enum Failure {
         "the conversation is too long for the model: some {tokens} tokens, and a request may have {window}"
     )]
     ContextTooLong {
-        /// How many tokens the request would have had, as far as can be told.
+        /// The estimated number of tokens of the request.
         tokens: u64,
-        /// How many it may have: the model's window without what is kept for the answer.
+        /// The limit: the model's window without the room for the answer.
         window: u64,
     },
-    /// The user attached what the provider does not take: the request was not sent.
+    /// The provider does not support an attachment of the user: the request was not sent.
     #[error("{message}")]
     AttachmentRefused {
-        /// What it does not take, and what to do.
+        /// The attachment, and what to do.
         message: String,
     },
-    /// The model did not give the typed answer that it was asked for, however often it was told what does not fit.
+    /// The model did not give the typed answer, though it was told up to the allowed number of times what does not fit.
     #[error("the answer is not what was asked for")]
     OutputInvalid {
         /// What does not fit, and where.
         reason: String,
-        /// The last answer, as the model wrote it.
+        /// The text of the last answer.
         text: AnswerText,
     },
-    /// Another turn of the thread is under way, and the app did not ask to cancel it: nothing was sent, and the thread is
-    /// as it was.
+    /// Another turn of the thread is in progress, and the app did not ask to cancel it. Nothing was sent, and the thread is
+    /// unchanged.
     #[error("another turn of this thread is under way")]
     Busy,
-    /// A tool cannot run as the app has set it up: the value that it wants of the app is not there, say. The model was not
-    /// told.
+    /// A tool cannot run because the app has not set it up completely: a value that the tool takes from the app is missing,
+    /// for example. The model was not told.
     #[error("the tool `{tool}` is not set up: {message}")]
     ToolNotSetUp {
         /// The tool.
         tool: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
-    /// The app's own code did not make the instructions of the turn: nothing was sent.
+    /// The app's code failed to make the instructions of the turn: nothing was sent.
     #[error("the instructions could not be made: {message}")]
     NoInstructions {
-        /// The app's words.
+        /// The app's error message.
         message: String,
     },
-    /// The app did not give the credentials of a request: the request was not sent.
+    /// The app did not supply the credentials of a request: the request was not sent.
     #[error("there are no credentials for the request: {message}")]
     NotAuthorized {
-        /// The app's words.
+        /// The app's error message.
         message: String,
     },
-    /// A hook of the app's refused the request or the answer, or failed.
+    /// A hook of the app refused the request or the answer, or failed.
     #[error("the hook `{hook}` refused ({moment}): {reason}")]
     RefusedByHook {
-        /// The hook's name.
+        /// The name of the hook.
         hook: String,
-        /// When.
+        /// The moment at which the hook was called.
         moment: HookMoment,
-        /// The hook's words.
+        /// The hook's reason.
         reason: String,
     },
 }
 
-/// The things that may take too long.
+/// The deadlines of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Deadline {
-    /// The model's silence.
+    /// The silence of the model.
     #[error("the model was silent for too long")]
     Silence,
-    /// The turn as a whole.
+    /// The complete turn.
     #[error("the turn took too long")]
     Turn,
 }
 
 impl Failure {
-    /// The failure that a stream reported, with what kind of error it is.
+    /// Returns the failure that a stream reported, with its kind of error.
     #[must_use]
     pub fn reported(error: RunFailure) -> Self {
         let kind = error.kind.as_deref().and_then(ApiErrorKind::named);
@@ -286,7 +286,7 @@ impl Failure {
         Self::Reported { error, kind }
     }
 
-    /// The failure that a stop reason in a provider's word stands for; nothing if it stands for none.
+    /// Returns the failure that a provider's stop reason means; `None` if it means none.
     pub(in crate::run) fn of_stop(stop_reason: &str) -> Option<Self> {
         let kind = match stop_reason.to_ascii_lowercase().as_str() {
             "malformed_function_call" | "malformed_response" | "unexpected_tool_call" => {
@@ -306,7 +306,7 @@ impl Failure {
         })
     }
 
-    /// Why a stream cannot be read any further.
+    /// Returns the failure of a stream that cannot be read any further.
     pub(in crate::run) fn of_stream(error: &StreamError) -> Self {
         match &error.source {
             DecodeError::Answer(limit) => Self::LimitReached {
@@ -318,7 +318,7 @@ impl Failure {
         }
     }
 
-    /// What kind of error the provider answered with or reported, if it was the provider and its words say.
+    /// Returns the kind of the error, if the provider reported one and its message reveals the kind.
     #[must_use]
     pub fn kind(&self) -> Option<ApiErrorKind> {
         match self {
@@ -328,8 +328,8 @@ impl Failure {
         }
     }
 
-    /// The wait before the next try that the provider asks for in its answer or in its stream. One that came in a header is
-    /// the host's to hand on.
+    /// Returns the wait before the next try that the provider asks for in its answer or in its stream. The host adds one
+    /// from a header.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -341,7 +341,7 @@ impl Failure {
         }
     }
 
-    /// Whether trying again, from the start, may help.
+    /// Whether a retry from the start may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -359,7 +359,7 @@ impl Failure {
 }
 
 impl Outcome {
-    /// The limit that the turn ended at, if it did.
+    /// Returns the limit that ended the turn, if one did.
     #[must_use]
     pub fn limit(&self) -> Option<&TurnLimit> {
         match self {

@@ -1,4 +1,5 @@
-use super::effect::{Effect, EffectId};
+use super::effect::Effect;
+use super::effect_id::EffectId;
 use super::hook::HookMoment;
 use super::outcome::Outcome;
 use super::progress::{ToolPartialResult, ToolProgress};
@@ -12,15 +13,15 @@ use crate::tool::{OwnedChange, ToolResult};
 use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
-/// What a run gives the host. It can be written down to be compared; see [`HttpRequest`] and [`Effect::Persist`] for
-/// what is left out.
+/// An output of a run, for the host. Its serde form is for comparisons: [`HttpRequest`] and [`Effect::Persist`] say what the
+/// form leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output<Id = EffectId> {
-    /// Something to do. A [`RunMachine`](crate::run::RunMachine) names it by its id, a typed run by the
+    /// An effect to carry out. A [`RunMachine`](crate::run::RunMachine) names it by its id, a typed run by the
     /// [`Ticket`](crate::run::ticket::Ticket) that answers it.
     Effect(Id, Effect),
-    /// Something to show.
+    /// An event to show.
     Event(RunEvent),
     /// The run has moved along an edge of the table. For tests and traces; only with
     /// [`RunConfig::tells_moves`](crate::run::RunConfig::tells_moves).
@@ -28,7 +29,7 @@ pub enum Output<Id = EffectId> {
 }
 
 impl Output<Ticket> {
-    /// The output as a [`RunMachine`](crate::run::RunMachine) gives it: with the effect's id.
+    /// Converts the output to that of a [`RunMachine`](crate::run::RunMachine), with the id of the effect.
     #[must_use]
     pub fn with_id(self) -> Output {
         match self {
@@ -39,7 +40,7 @@ impl Output<Ticket> {
     }
 }
 
-/// What the user is shown of a turn. From [`Started`](Self::Started) to [`Completed`](Self::Completed) it is one
+/// An event of a turn, for the user. From [`Started`](Self::Started) to [`Completed`](Self::Completed) the events tell one
 /// unbroken turn, however many hops it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,34 +53,34 @@ pub enum RunEvent {
         /// The turn: the run id of its first hop.
         run_id: RunId,
     },
-    /// The turn goes on with another stream. Nothing to show; for logs.
+    /// The turn continues with another stream. It is for logs, and nothing to show.
     HopStarted {
         /// The hop, from 1.
         hop: u32,
-        /// The hop's own run.
+        /// The run of the hop.
         run_id: RunId,
     },
     /// An AG-UI event of the stream: text, reasoning, tool calls, state and the rest. The hops' own `RUN_STARTED`,
-    /// `RUN_FINISHED` and `RUN_ERROR` are not among them. Neighbouring deltas of one item come as one.
+    /// `RUN_FINISHED` and `RUN_ERROR` are not among them. Adjacent deltas of one item are joined.
     AgUi(Event),
-    /// A tool call moved on.
-    // As journals have it.
+    /// The status of a tool call has changed.
+    // The name in journals.
     #[serde(rename = "tool_call")]
     ToolCallUpdate(ToolCallUpdate),
-    /// What new pieces of a tool call's arguments say, parsed; only with
-    /// [`RunConfig::partial_arguments`](crate::run::RunConfig::partial_arguments). Those of one call come as one, as deltas
-    /// do.
+    /// The parsed changes of a tool call's arguments; only with
+    /// [`RunConfig::partial_arguments`](crate::run::RunConfig::partial_arguments). Adjacent updates of one call are joined, as
+    /// deltas are.
     PartialArguments(PartialArgumentsUpdate),
-    /// A request failed, and is tried again.
+    /// A request failed, and the run retries it.
     Retrying {
-        /// The try that is to come, from 1.
+        /// The number of the next try, from 1.
         attempt: u32,
-        /// How long until then, in milliseconds.
+        /// The wait before it, in milliseconds.
         delay_ms: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The agent asks the user; the turn rests until [`Resume`](crate::run::Input::Resume).
+    /// The agent asks the user; the turn waits for [`Resume`](crate::run::Input::Resume).
     Interrupted {
         /// The questions.
         interrupts: Vec<Interrupt>,
@@ -91,110 +92,111 @@ pub enum RunEvent {
     },
     /// Something odd that did not stop the turn.
     Warning {
-        /// What.
+        /// The description.
         message: String,
     },
     /// The turn is over.
     Completed(Outcome),
-    /// The stream had something for a tool call that never began, or has ended. It was dropped, and the stream goes on.
+    /// The stream had an event for a tool call that never began, or has ended. The event was dropped, and the stream
+    /// continues.
     UnknownToolCall {
         /// The provider's id for the call.
         tool_call_id: ToolCallId,
     },
-    /// What the user typed during the turn is in the conversation now, and this hop answers it.
+    /// A message that the user sent during the turn is in the conversation now, and this hop answers it.
     SteeringTaken {
         /// The message.
         message_id: MessageId,
         /// The hop.
         hop: u32,
     },
-    /// What the user typed during the turn was not taken, and is given back: for the input field, say. It may come
-    /// after the end of the turn.
+    /// A message that the user sent during the turn was not taken, and is returned, for the input field for example. This
+    /// event may come after the end of the turn.
     SteeringRefused {
-        /// The message, whole.
+        /// The complete message.
         message: Box<Message>,
-        /// Why.
+        /// The reason.
         reason: SteeringRefusal,
     },
     /// There is no network: the next request waits for it.
     WaitingForNetwork {
-        /// How long at most, in milliseconds.
+        /// The longest wait, in milliseconds.
         up_to_ms: u64,
     },
-    /// A stream that broke off is open again: what follows goes on where it stopped.
+    /// A stream that broke off is open again, and continues where it stopped.
     StreamResumed {
         /// The hop.
         hop: u32,
         /// The try, from 1.
         attempt: u32,
     },
-    /// The conversation nearly fills the model's context window; said once a turn. The model is told too.
+    /// The conversation nearly fills the model's context window. The event comes once a turn, and the model is told too.
     ContextNearlyFull {
-        /// How many tokens the request has, as far as can be told.
+        /// The estimated number of tokens of the request.
         tokens: u64,
-        /// How many it may have: the model's window, without what is kept for the answer.
+        /// The limit: the model's window without the room for the answer.
         window: u64,
     },
-    /// The turn goes on without some messages, which did not fit the model's context window. The history has them.
+    /// The turn continues without some messages, which did not fit the model's context window. The history keeps them.
     ContextTrimmed {
-        /// The messages that the requests do not carry any more.
+        /// The messages that the requests no longer carry.
         left_out: Vec<MessageId>,
-        /// How many tokens the request has now, as far as can be told.
+        /// The estimated number of tokens of the request now.
         tokens: u64,
     },
-    /// What new pieces of the typed answer say, parsed while it streams. Those that wait for the host come as one, as
-    /// deltas do.
+    /// The parsed changes of the typed answer while it streams. Adjacent updates are joined, as deltas are.
     PartialOutput(PartialOutputUpdate),
     /// The typed answer does not fit: the model is told why, and asked again.
     OutputRefused {
         /// What does not fit, and where.
         reason: String,
-        /// How often it may still be asked after this time.
+        /// How many times the model may be asked again after this time.
         retries_left: u32,
-        /// What the model is told, where the answer was no call of the final tool: a user message of the app's, which the
-        /// history has from now on. Its metadata has [`CORRECTION`](crate::run::CORRECTION).
+        /// The message to the model, unless the answer was a call of the final tool: a user message from the app, which the
+        /// history keeps. Its metadata has [`CORRECTION`](crate::run::CORRECTION).
         correction: Option<Box<Message>>,
     },
-    /// A running tool says how far it has come.
+    /// A running tool reports its progress.
     ToolProgress(ToolProgress),
-    /// A running tool shows what it has so far.
+    /// A running tool shows its result so far.
     ToolPartialResult(ToolPartialResult),
     /// A hook has refused, or failed.
     HookRefused {
-        /// The hook's name.
+        /// The name of the hook.
         hook: String,
-        /// When.
+        /// The moment at which the hook was called.
         moment: HookMoment,
-        /// The hook's words.
+        /// The hook's reason.
         reason: String,
-        /// The provider's id for the call, where the hook was asked about one.
+        /// The provider's id for the call, if the hook looked at one.
         tool_call_id: Option<ToolCallId>,
     },
 }
 
-/// Where a tool call of this turn stands now.
+/// The current status of a tool call of this turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCallUpdate {
-    /// Its place in the run.
+    /// The position of the call in the run.
     pub call: CallKey,
-    /// The provider's id for it.
+    /// The provider's id for the call.
     pub tool_call_id: ToolCallId,
     /// The tool.
     pub name: String,
-    /// Where it stands.
+    /// The status.
     pub status: ToolCallStatus,
-    /// What came of it, once it is done.
+    /// The result, once the call is done.
     pub result: Option<ToolResult>,
 }
 
-/// What is new of a tool call's arguments while they stream.
+/// The changes of a tool call's arguments while they stream.
 ///
-/// Applied in order, beginning with `null`, the changes make the value of what came so far; see
-/// [`PartialArguments`](crate::tool::PartialArguments) for what they promise. After a restore they go on from where
-/// they were; who begins only then takes [`RunMachine::partial_arguments`](crate::run::RunMachine::partial_arguments) first.
+/// The changes are applied in order, beginning with `null`; the value is that of the arguments so far. See
+/// [`PartialArguments`](crate::tool::PartialArguments) for the guarantees. After a restore the changes continue where they
+/// stopped: an app that begins only then reads [`RunMachine::partial_arguments`](crate::run::RunMachine::partial_arguments)
+/// first.
 ///
-/// An agent that rewrites the arguments of a call in a `MESSAGES_SNAPSHOT` makes its changes begin again, with an
-/// [`Add`](OwnedChange::Add) of the whole (path `""`).
+/// If an agent rewrites the arguments of a call in a `MESSAGES_SNAPSHOT`, the changes begin again with an
+/// [`Add`](OwnedChange::Add) of the complete value (path `""`).
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -236,37 +238,37 @@ pub struct ToolCallUpdate {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartialArgumentsUpdate {
-    /// The call's place in the run.
+    /// The position of the call in the run.
     pub call: CallKey,
-    /// The provider's id for it.
+    /// The provider's id for the call.
     pub tool_call_id: ToolCallId,
-    /// What changed, in order. May be empty if there is a `stopped`.
+    /// The changes, in order. Empty only with `stopped`.
     pub changes: Vec<OwnedChange>,
-    /// Why the arguments are read no further, once they are not: they are no JSON. What was said stays, and the call
-    /// goes its own way.
+    /// The reason why the arguments are read no further: they are not JSON. Earlier changes stay, and the call itself is not
+    /// affected.
     pub stopped: Option<String>,
 }
 
-/// What is new of the typed answer while it streams.
+/// The changes of the typed answer while it streams.
 ///
-/// Applied in order, beginning with `null`, the changes make the value of what came so far. Each is final: strings grow,
-/// members and elements are added, and one that is whole stays. An answer that is asked for again begins again, with an
-/// [`Add`](OwnedChange::Add) of the whole (path `""`). Nothing of it is checked yet: the answer that counts is
+/// The changes are applied in order, beginning with `null`; the value is that of the answer so far. Each change is final:
+/// strings grow, members and elements are added, and a complete one stays. If the model is asked again, the changes begin
+/// again with an [`Add`](OwnedChange::Add) of the complete value (path `""`). Nothing is checked yet: the valid answer is
 /// [`RunMachine::output`](crate::run::RunMachine::output), at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartialOutputUpdate {
-    /// The hop whose answer it is.
+    /// The hop of the answer.
     pub hop: u32,
-    /// What changed, in order. May be empty if there is a `stopped`.
+    /// The changes, in order. Empty only with `stopped`.
     pub changes: Vec<OwnedChange>,
-    /// Why the answer is read no further while it streams, once it is not: it is no JSON.
+    /// The reason why the answer is read no further while it streams: it is not JSON.
     pub stopped: Option<String>,
 }
 
-/// With more messages waiting than this, further ones are refused.
-pub(in crate::run) const MOST_WAITING: usize = 16;
+/// The number of messages that may wait for the next hop; further ones are refused.
+pub(in crate::run) const MAX_WAITING_MESSAGES: usize = 16;
 
-/// Why a message that the user sent during the turn was not taken.
+/// The reason why a message that the user sent during the turn was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -274,16 +276,16 @@ pub enum SteeringRefusal {
     /// The turn ended before the message could be taken in.
     #[error("the turn is over: start another one with the message")]
     TurnOver,
-    /// The host goes away.
+    /// The host shuts down.
     #[error("the run was disposed of: send the message where the turn goes on")]
     Disposed,
     /// Too many messages wait already.
-    #[error("{MOST_WAITING} messages wait already: send it when they are taken in")]
+    #[error("{MAX_WAITING_MESSAGES} messages wait already: send it when they are taken in")]
     QueueFull,
     /// The conversation, or a message that waits, has the same id.
     #[error("a message with the same id is there already: give each message an id of its own")]
     DuplicateId,
-    /// Only the user's own messages can be sent so.
+    /// Only user messages can be sent during a turn.
     #[error("it is no user message")]
     NotFromUser,
 }

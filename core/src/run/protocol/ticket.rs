@@ -1,7 +1,7 @@
 //! The right to answer an effect. A typed run hands a ticket out with the effect that it is for, and takes nothing but that
 //! ticket with the answer: an answer to something that was never asked does not compile.
 
-use super::effect::EffectId;
+use super::effect_id::EffectId;
 use super::hook::HookPlace;
 use crate::CallKey;
 

@@ -1,15 +1,15 @@
-//! What follows once an answer is whole, and the hooks have looked at it.
+//! The states that follow a complete answer, once the hooks have accepted it.
 
 use super::Run;
 use super::active::Active;
 use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening};
 use super::edges::{Edge, on};
-use crate::event::RunOutcome;
+use crate::event::{Interrupt, RunOutcome};
 use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, StateKind};
 use crate::run::turn::rounds::Next;
 use crate::run::turn::typed::Judgement;
 
-/// The states in which an answer can be whole.
+/// The states in which an answer can be complete.
 #[allow(unreachable_pub)]
 pub trait Whole:
     Active
@@ -26,7 +26,7 @@ impl Whole for super::data::Streaming {}
 impl Whole for super::data::Reviewing {}
 
 impl<S: Whole> Run<S> {
-    /// Where the turn goes from a whole answer.
+    /// Moves the turn to the state that follows a complete answer.
     pub(super) fn answered<To>(mut self) -> To
     where
         To: From<Run<ExecutingTools>>
@@ -36,16 +36,7 @@ impl<S: Whole> Run<S> {
             + From<Run<Completed>>,
     {
         match self.turn.conversation().summary().outcome.clone() {
-            Some(RunOutcome::Interrupt { interrupts }) => {
-                self.leave_stream();
-                self.turn.pause_turn_clock();
-                self.turn.event(RunEvent::Interrupted {
-                    interrupts: interrupts.clone(),
-                });
-                return self
-                    .goto(on::Interrupt, Interrupted::new(interrupts))
-                    .into();
-            }
+            Some(RunOutcome::Interrupt { interrupts }) => return self.interrupt(interrupts).into(),
             Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
             _ => {}
         }
@@ -59,11 +50,9 @@ impl<S: Whole> Run<S> {
             if let Some(failure) = self.turn.failure_of_stop() {
                 return self.fail_whole(failure).into();
             }
-            // The answer is whole, but the user has typed meanwhile: a hop answers them.
+            // The answer is complete, but the user has typed meanwhile: a hop answers them.
             if self.turn.is_steered() {
-                self.leave_stream();
-                self.turn.settle_round();
-                return self.ask_next(on::Continue);
+                return self.ask_again();
             }
             if !self.turn.is_paused() {
                 let outcome = self.turn.answered_outcome();
@@ -71,9 +60,7 @@ impl<S: Whole> Run<S> {
                     reason: Incomplete::Empty,
                 };
                 if outcome == is_empty && self.turn.ask_again_after_empty_answer() {
-                    self.leave_stream();
-                    self.turn.settle_round();
-                    return self.ask_next(on::Continue);
+                    return self.ask_again();
                 }
                 if outcome != Outcome::Success || !self.turn.expects_output() {
                     return self.finish(outcome).into();
@@ -94,6 +81,22 @@ impl<S: Whole> Run<S> {
                 self.goto(on::Finish, Completed::new(outcome)).into()
             }
         }
+    }
+
+    fn interrupt(mut self, interrupts: Vec<Interrupt>) -> Run<Interrupted> {
+        self.leave_stream();
+        self.turn.pause_turn_clock();
+        self.turn.event(RunEvent::Interrupted {
+            interrupts: interrupts.clone(),
+        });
+        self.goto(on::Interrupt, Interrupted::new(interrupts))
+    }
+
+    /// Begins the next hop after an answer without open calls.
+    fn ask_again<To: From<Run<Opening>> + From<Run<Completed>>>(mut self) -> To {
+        self.leave_stream();
+        self.turn.settle_round();
+        self.ask_next(on::Continue)
     }
 
     pub(super) fn finish(mut self, outcome: Outcome) -> Run<Completed> {

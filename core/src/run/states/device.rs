@@ -112,7 +112,7 @@ impl Run<Streaming> {
     pub fn network_available(mut self, now: Timestamp) -> Reconnected {
         self.turn.tick(now);
         self.turn.network_is_back();
-        if !self.turn.reopens() || !self.can_open_again() {
+        if !self.turn.reopens() || !self.prepare_to_open_again() {
             return self.into();
         }
         let stream = self.open_effect();

@@ -31,17 +31,14 @@ pub(super) use snapshot::{VERSION, hooks_digest, tools_digest};
 
 use super::hop;
 use super::protocol::ticket::Ticket;
-use super::protocol::{EdgeRow, EffectStage, Failure, Output, RunConfig, StateKind, TimerKey};
+use super::protocol::{EdgeRow, EffectStage, Failure, Output, StateKind, TimerKey};
 use super::turn::Turn;
-use crate::conversation::Conversation;
-use crate::event::{Interrupt, Message, TokenUsage};
-use crate::tool::PartialArguments;
-use crate::{RunId, ThreadId, Timestamp};
-use std::sync::Arc;
+use crate::Timestamp;
+use crate::event::{Interrupt, Message};
 
 /// A turn in the state `S`.
 ///
-/// A call that changes the state takes the run and gives the next one, so a call that the state does not allow does
+/// A call that changes the state consumes the run and returns the next one. So a call that the state does not allow does
 /// not compile, and neither does a second use of a run that has moved on. After each call, take the outputs.
 ///
 /// ```
@@ -97,14 +94,14 @@ impl<S: State> Run<S> {
         Run { turn, state: to }
     }
 
-    /// The state's name.
+    /// The name of the state.
     #[must_use]
     pub fn kind(&self) -> StateKind {
         S::KIND
     }
 
-    /// Takes the next thing for the host: an effect to carry out, with the ticket that answers it, or an event to show. To
-    /// be called until it gives `None`, after every other call.
+    /// Takes the next output: an effect to carry out, with the ticket that answers it, or an event to show. Call this after
+    /// every other call, until it returns `None`.
     #[must_use]
     pub fn poll_output(&mut self) -> Option<Output<Ticket>> {
         let Self { turn, state } = self;
@@ -114,7 +111,7 @@ impl<S: State> Run<S> {
         })
     }
 
-    /// Tickets for the effects that the host was given and has not answered: for one that comes back with a stored run.
+    /// Returns tickets for the effects that the host was given and has not answered, for a host that restores a run.
     #[must_use]
     pub fn pending(&self) -> Vec<Ticket> {
         let owed = |(id, stage)| {
@@ -123,71 +120,16 @@ impl<S: State> Run<S> {
         self.turn.effects().filter_map(owed).collect()
     }
 
-    /// When the run wants to be woken with [`wake`](Self::wake), if nothing happens before.
+    /// The time at which the run must be woken with [`wake`](Self::wake), unless another call comes first.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.turn.clocks().next().map(|(_, at)| at)
     }
 
-    /// What the run wants to be woken for.
+    /// The timer that is due at [`poll_timeout`](Self::poll_timeout).
     #[must_use]
     pub fn timeout_reason(&self) -> Option<TimerKey> {
         self.turn.clocks().next().map(|(key, _)| key)
-    }
-
-    /// The conversation as it stands: the history, and what has come of this turn.
-    #[must_use]
-    pub fn conversation(&self) -> &Conversation {
-        self.turn.conversation()
-    }
-
-    /// The text since the last user message as the user is shown it: see [`TextOptions`](super::TextOptions).
-    #[must_use]
-    pub fn shown_text(&self) -> String {
-        self.turn.shown_text()
-    }
-
-    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: see
-    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments).
-    #[must_use]
-    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
-        self.turn.partial_arguments(tool_call_id)
-    }
-
-    /// The typed answer as far as it has come: see [`RunMachine::partial_output`](super::RunMachine::partial_output).
-    #[must_use]
-    pub fn partial_output(&self) -> Option<&PartialArguments> {
-        self.turn.partial_output()
-    }
-
-    /// The conversation's id.
-    #[must_use]
-    pub fn thread_id(&self) -> &ThreadId {
-        &self.turn.ids().thread_id
-    }
-
-    /// The run id of the hop.
-    #[must_use]
-    pub fn run_id(&self) -> &RunId {
-        &self.turn.ids().run_id
-    }
-
-    /// The hop, from 0.
-    #[must_use]
-    pub fn hop(&self) -> u32 {
-        self.turn.hop()
-    }
-
-    /// What the turn has cost so far, over all its hops.
-    #[must_use]
-    pub fn usage(&self) -> &TokenUsage {
-        self.turn.usage()
-    }
-
-    /// The configuration, with the options of the turn over it.
-    #[must_use]
-    pub fn config(&self) -> &Arc<RunConfig> {
-        self.turn.config()
     }
 
     /// The run as text, to be stored and given to [`RunMachine::restore`](super::RunMachine::restore) or
@@ -197,25 +139,25 @@ impl<S: State> Run<S> {
         snapshot::write(&self.turn, S::KIND, &self.state)
     }
 
-    /// What a host that stores the turn's blocks must store of the run beside them, given to
-    /// [`RunMachine::revive_from`](super::RunMachine::revive_from): what [`Effect::Persist`](super::Effect::Persist) carries,
-    /// for a turn that is stored before its first write. A write that is under way counts as stored. `None` if the turn has
-    /// not begun, or records no blocks.
+    /// The checkpoint that a host must store with the turn's blocks, for
+    /// [`RunMachine::revive_from`](super::RunMachine::revive_from). [`Effect::Persist`](super::Effect::Persist) carries one with
+    /// each write; this one is for a turn that is stored before its first write. A write in progress counts as stored.
+    /// `None` if the turn has not begun, or records no blocks.
     #[must_use]
     pub fn checkpoint(&self) -> Option<String> {
         let has_checkpoints = self.turn.has_checkpoints();
         has_checkpoints.then(|| snapshot::write_checkpoint(&self.turn, S::KIND, &self.state))
     }
 
-    /// A run that goes on where another left off.
+    /// Continues a turn in this state.
     pub(super) fn of(turn: Box<Turn>, state: S) -> Self {
         Self { turn, state }
     }
 
-    /// Looks whether a run can have been stored so.
+    /// Checks that a machine can have stored this run.
     ///
     /// # Errors
-    /// No run writes that.
+    /// No machine writes this.
     pub(super) fn check_stored(&self) -> Result<(), &'static str> {
         self.turn.check_stored(S::KIND, self.state.attempt())?;
         let asked = self.state.asked();
@@ -242,7 +184,7 @@ impl<S: State> Run<S> {
         &self.state
     }
 
-    /// The same run once more. Not public: two runs of one turn would ask for everything twice.
+    /// Copies the run. It is not public, since two runs of one turn would ask for everything twice.
     pub(super) fn fork(&self) -> Self
     where
         S: Clone,
@@ -253,7 +195,7 @@ impl<S: State> Run<S> {
         }
     }
 
-    /// The next hop was begun, or cannot be: the request is on its way, or the turn is over.
+    /// Moves to the request of the hop that was begun, or to the end of the turn if the hop could not begin.
     fn asking<On: std::fmt::Debug, To>(self, on: On, begun: Result<(), Failure>) -> To
     where
         S: Edge<On, Opening>,
@@ -277,7 +219,7 @@ impl<S: State> Run<S> {
         self.asking(on, begun)
     }
 
-    /// Keeps what is there of the hop's answer, and `shown` beside it, and begins the hop that asks for it anew.
+    /// Keeps the received part of the hop's answer and `shown`, and begins the hop that asks for the answer again.
     fn cut(&mut self, shown: Vec<Message>) -> Result<(), Failure> {
         self.turn.cut_answer(shown);
         let next = self.turn.hop_after_cut();

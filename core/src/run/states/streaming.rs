@@ -230,8 +230,9 @@ impl Run<Streaming> {
         }
     }
 
-    /// Whether the stream can be opened again without a gap or a repetition. If it has begun, it is kept for that.
-    pub(super) fn can_open_again(&mut self) -> bool {
+    /// Keeps the stream for a resumption if it has begun. Returns whether it can be opened again without a gap or a
+    /// repetition.
+    pub(super) fn prepare_to_open_again(&mut self) -> bool {
         if self.state.answer().is_done() {
             return false;
         }

@@ -160,11 +160,7 @@ impl<'a> Replay<'a> {
 
 impl Replay<'_> {
     fn block(&mut self, block: &Block) -> Result<(), SessionError> {
-        if block.hop != self.hop {
-            self.hop = block.hop;
-            self.speaker = None;
-            self.asked.clear();
-        }
+        self.enter_hop(block.hop);
         match &block.content {
             BlockContent::Text {
                 message_id,
@@ -186,15 +182,11 @@ impl Replay<'_> {
                 metadata,
                 ..
             } => {
-                let parent = parent.clone().or_else(|| self.speaker.clone());
-                let parent = parent.unwrap_or_else(|| MessageId::from(tool_call_id.as_str()));
-                self.asked.push((*call, tool_call_id.clone()));
                 let mut asked =
                     ToolCall::new(tool_call_id.clone(), name.clone(), arguments.clone());
                 asked.encrypted_value.clone_from(encrypted_value);
                 asked.metadata.clone_from(metadata);
-                self.conversation.put_call(&parent, asked);
-                self.speaker = Some(parent);
+                self.call(*call, parent.as_ref(), asked);
             }
             BlockContent::ToolResult {
                 call,
@@ -205,36 +197,25 @@ impl Replay<'_> {
                 failure,
                 attached,
             } => {
-                let index = usize::try_from(call.index).unwrap_or(usize::MAX);
                 let id = message_id.clone();
-                let id = id.unwrap_or_else(|| MessageId::of_result(&self.run_id(call.hop), index));
-                let error = match failure {
-                    Some(failure) => Some(failure.message.clone()),
-                    None => is_error.then(|| content.to_text()),
-                };
-                let mut result = Message::Tool(ToolMessage {
+                let id = id.unwrap_or_else(|| self.result_id(*call));
+                let error = failure.as_ref().map(|failure| failure.message.clone());
+                let result = ToolMessage {
                     id,
                     tool_call_id: tool_call_id.clone(),
                     content: content.clone(),
-                    error,
+                    error: error.or_else(|| is_error.then(|| content.to_text())),
                     ..ToolMessage::default()
-                });
-                attached.attach(&mut result);
-                self.asked.retain(|(asked, _)| asked != call);
-                self.answer(result);
+                };
+                self.result(*call, result, attached);
             }
             BlockContent::Steering { message } => {
                 let _ = self.conversation.push((**message).clone());
             }
             BlockContent::Message { message } => self.conversation.put((**message).clone()),
             BlockContent::Messages { after, messages } => {
-                if !self.conversation.rewrite(after.as_ref(), messages.clone()) {
-                    return Err(SessionError::UnknownMessage {
-                        turn: self.turn.id.clone(),
-                        sequence: block.sequence,
-                        message: after.clone().unwrap_or_default(),
-                    });
-                }
+                let is_known = self.conversation.rewrite(after.as_ref(), messages.clone());
+                return self.holds(is_known, block, after.as_ref());
             }
             BlockContent::State { state } => self.conversation.put_state(state.clone()),
             BlockContent::Usage { usage } => self.conversation.put_usage(usage.clone()),
@@ -245,6 +226,51 @@ impl Replay<'_> {
             | BlockContent::Resumed { .. } => {}
         }
         Ok(())
+    }
+
+    fn enter_hop(&mut self, hop: u32) {
+        if hop != self.hop {
+            self.hop = hop;
+            self.speaker = None;
+            self.asked.clear();
+        }
+    }
+
+    fn result(&mut self, call: CallKey, result: ToolMessage, attached: &Attached) {
+        let mut result = Message::Tool(result);
+        attached.attach(&mut result);
+        self.asked.retain(|(asked, _)| *asked != call);
+        self.answer(result);
+    }
+
+    /// Adds a call to the message that it belongs to: the given one, the last one that spoke, or one of its own.
+    fn call(&mut self, key: CallKey, parent: Option<&MessageId>, asked: ToolCall) {
+        let parent = parent.or(self.speaker.as_ref()).cloned();
+        let parent = parent.unwrap_or_else(|| MessageId::from(asked.id.as_str()));
+        self.asked.push((key, asked.id.clone()));
+        self.conversation.put_call(&parent, asked);
+        self.speaker = Some(parent);
+    }
+
+    fn result_id(&self, call: CallKey) -> MessageId {
+        let index = usize::try_from(call.index).unwrap_or(usize::MAX);
+        MessageId::of_result(&self.run_id(call.hop), index)
+    }
+
+    fn holds(
+        &self,
+        is_known: bool,
+        block: &Block,
+        after: Option<&MessageId>,
+    ) -> Result<(), SessionError> {
+        if is_known {
+            return Ok(());
+        }
+        Err(SessionError::UnknownMessage {
+            turn: self.turn.id.clone(),
+            sequence: block.sequence,
+            message: after.cloned().unwrap_or_default(),
+        })
     }
 
     fn piece(&mut self, id: &MessageId, text: &str, attached: &Attached, is_reasoning: bool) {

@@ -1,5 +1,7 @@
-//! What requests are sent with, where the host gives it: asked for when a request is about to go out, and forgotten when
-//! it has.
+//! The credentials of requests that the host supplies.
+//!
+//! Owns `access`. The host is asked when a request is about to go out. Its answer is forgotten as soon as the request
+//! is out, and is never stored.
 
 use super::Turn;
 use crate::dialect::Endpoint;
@@ -7,9 +9,9 @@ use crate::run::protocol::{Authorization, Credentials, EffectId, EffectStage, Ti
 use std::borrow::Cow;
 
 impl Turn {
-    /// What is to go out in the place of this effect: a request waits until the host has said what it is sent with.
+    /// Returns the effect that goes out for this one: a request waits until the host has given its credentials.
     pub(super) fn with_access(&self, id: EffectId) -> EffectId {
-        let is_asked = self.config.credentials == Credentials::Host;
+        let is_asked = self.setup.config().credentials == Credentials::Host;
         match id {
             EffectId::Open { hop, attempt } if is_asked && self.access.given().is_none() => {
                 EffectId::Authorize { hop, attempt }
@@ -20,7 +22,7 @@ impl Turn {
         }
     }
 
-    /// A run that was just read has no credentials: for a request that was about to go out the host is asked again.
+    /// Asks the host again for a request that was about to go out: a run that was just read has no credentials.
     pub(super) fn ask_for_access_again(&mut self) {
         for id in self.effects.at(EffectStage::Queued) {
             if self.with_access(id) != id {
@@ -29,41 +31,41 @@ impl Turn {
         }
     }
 
-    /// The host has said what the request is sent with: it goes out.
+    /// Sends a request with the credentials that the host has given.
     pub(in crate::run) fn authorize(&mut self, request: EffectId, authorization: Authorization) {
         self.access.give(authorization);
         self.emit(request);
     }
 
-    /// The request is out, or is not to go out now.
-    /// What the next request is sent with, while it is known.
+    /// Returns the credentials of the next request, while they are known.
     pub(in crate::run) fn given_access(&self) -> Option<&Authorization> {
         self.access.given()
     }
 
+    /// Forgets the credentials: the request is out, or does not go out now.
     pub(super) fn forget_access(&mut self) {
         self.access.forget();
     }
 
-    /// The provider has refused what the try was sent with. Whether the host is to be asked once more.
+    /// Notes that the provider has refused the credentials of a try. Returns whether the host is asked once more.
     pub(in crate::run) fn reject_access(&mut self, attempt: u32) -> bool {
-        self.config.credentials == Credentials::Host && self.access.reject(attempt)
+        self.setup.config().credentials == Credentials::Host && self.access.reject(attempt)
     }
 
-    /// The provider has taken what the request was sent with.
+    /// Notes that the provider has accepted the credentials of the request.
     pub(super) fn accept_access(&mut self) {
         self.access.forget();
         self.access.accepted();
     }
 
-    /// Whether the host is asked since what it gave before was refused.
+    /// Whether the host is asked because the provider refused the credentials before.
     pub(in crate::run) fn is_after_rejection(&self, attempt: u32) -> bool {
         self.access.is_after_rejection(attempt)
     }
 
-    /// Where the request goes, with what it is sent with.
+    /// Returns the endpoint of the request, with the credentials.
     pub(in crate::run) fn endpoint(&self) -> Cow<'_, Endpoint> {
-        let endpoint = &self.config.endpoint;
+        let endpoint = &self.setup.config().endpoint;
         let Some(given) = self.access.given() else {
             return Cow::Borrowed(endpoint);
         };
@@ -76,7 +78,7 @@ impl Turn {
     }
 
     pub(super) fn time_access(&mut self) {
-        let most = self.config.timeouts.credentials;
+        let most = self.setup.config().timeouts.credentials;
         self.clocks.set(TimerKey::Credentials, most);
     }
 }

@@ -1,4 +1,7 @@
 //! One call of a tool: how it begins, and how it ends.
+//!
+//! Owns the state of a call in `conversation`, and the effects of its approval and its tool. A call has one result, which is recorded as a block; what cannot
+//! run is answered here, without the host.
 
 use super::Turn;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
@@ -16,7 +19,7 @@ use crate::{CallKey, MessageId};
 impl Turn {
     /// Whether the call's tool says that it may be run twice.
     pub(in crate::run) fn may_run_again(&self, key: CallKey) -> bool {
-        let tool = self.config.tools.get(self.name_of(key));
+        let tool = self.setup.config().tools.get(self.name_of(key));
         tool.is_some_and(|tool| tool.idempotent)
     }
 
@@ -54,7 +57,12 @@ impl Turn {
                 Err(ToolFailure::new(ToolFailureKind::Rejected, message)),
             );
         }
-        match self.config.tools.check_within(&call.name, raw, left) {
+        match self
+            .setup
+            .config()
+            .tools
+            .check_within(&call.name, raw, left)
+        {
             Err(rejection) => {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
                 self.finish_call(key, Err(failure));
@@ -69,7 +77,7 @@ impl Turn {
 
     /// Runs the call, once the user allows it where its tool says so.
     pub(super) fn allow_call(&mut self, key: CallKey) {
-        let tool = self.config.tools.get(self.name_of(key));
+        let tool = self.setup.config().tools.get(self.name_of(key));
         if tool.is_some_and(|tool| tool.requires_approval) {
             self.set_status(key, ToolCallStatus::AwaitingApproval, None);
             return self.emit(EffectId::Approve(key));
@@ -117,7 +125,7 @@ impl Turn {
         let effect = EffectId::Tool(key);
         self.answered(effect);
         self.effects.set(effect, EffectStage::Deferred);
-        let timeout = self.config.timeouts.deferred;
+        let timeout = self.setup.config().timeouts.deferred;
         self.clocks.set_from_now(TimerKey::Tool(key), timeout);
         self.record(BlockContent::Deferred { call: key });
         self.set_status(key, ToolCallStatus::Deferred, None);
@@ -146,9 +154,12 @@ impl Turn {
         decision: &Decision,
     ) -> Result<(), Rejection> {
         match (decision, self.conversation.call(key)) {
-            (Decision::Edited { arguments }, Some(call)) => {
-                self.config.tools.check(&call.name, arguments).map(drop)
-            }
+            (Decision::Edited { arguments }, Some(call)) => self
+                .setup
+                .config()
+                .tools
+                .check(&call.name, arguments)
+                .map(drop),
             _ => Ok(()),
         }
     }
@@ -254,7 +265,8 @@ impl Turn {
         });
         let raw = raw.unwrap_or_default();
         let value = self
-            .config
+            .setup
+            .config()
             .tools
             .parse(&call.name, &raw)
             .unwrap_or_default();

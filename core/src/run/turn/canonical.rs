@@ -1,10 +1,10 @@
-//! The canonical form of a run: two runs of one form have the same future. All of the checker's abstractions stand
-//! here and in the files of this name in `parts`, and nowhere else.
+//! The canonical form of a run: two runs of one form have the same future. All abstractions of the model checker are
+//! here and in the files of this name in `parts`, and nowhere else. Owns no field, reads all of them.
 
 use super::Turn;
 use crate::run::abstraction::{Abstraction, json};
-use crate::run::protocol::EffectStage;
-use crate::run::protocol::StateKind;
+use crate::run::parts::{Clocks, Effects};
+use crate::run::protocol::{EffectStage, StateKind};
 use serde::Serialize;
 use std::hash::{Hash, Hasher};
 
@@ -31,71 +31,100 @@ impl Turn {
 fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut impl Hasher) {
     // Every field is named, so that a new one makes its author decide.
     let Turn {
-        config,
-        options,
+        setup,
         conversation,
         id,
         ids,
         parent_run_id,
-        hop,
         resume,
         effects,
         clocks,
         recorder,
-        presenter,
         budget,
-        network,
-        access,
-        window,
-        steering,
-        typed,
-        empty,
-        questions,
-        changed_request,
         beginnings,
         hop_state,
-        status,
-        stopped_calls,
-        broken_stream,
-        follows_cut,
-        // Only while a stored run comes back.
-        is_of_another_dialect: _,
-        // Made of the configuration.
-        offer: _,
+        // In `canon_kept`.
+        hop: _,
+        presenter: _,
+        network: _,
+        access: _,
+        window: _,
+        steering: _,
+        typed: _,
+        empty: _,
+        questions: _,
+        changed_request: _,
+        status: _,
+        stopped_calls: _,
+        broken_stream: _,
+        comeback: _,
     } = turn;
+    canon_kept(turn, abstraction, out);
+    canon_effects(effects, recorder.durable(), abstraction, out);
+    canon_clocks(clocks, abstraction, out);
+    // What was spent decides nothing where there is no limit on it.
+    budget.canon(&setup.config().limits, abstraction, out);
+
+    // What a run that is over still has to write changes nothing any more.
+    let forgets_blocks = abstraction.history && state == StateKind::Completed;
+    recorder.canon(forgets_blocks, abstraction, out);
+
+    if abstraction.history {
+        canon_calls(turn, state, abstraction, out);
+    } else {
+        json(conversation, out);
+        json(&(id, ids, parent_run_id, resume, budget.usage()), out);
+        json(&(beginnings, hop_state), out);
+    }
+}
+
+/// Feeds the fields that no abstraction but that of time shortens.
+fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
     (
-        network.is_offline(),
-        network.uncounted(),
-        clocks.paused_at().is_some(),
-        follows_cut,
+        turn.network.is_offline(),
+        turn.network.uncounted(),
+        turn.clocks.paused_at().is_some(),
+        turn.comeback.follows_cut(),
     )
         .hash(out);
     if !abstraction.time {
-        clocks.paused_at().hash(out);
+        turn.clocks.paused_at().hash(out);
     }
     json(
         &(
-            steering,
-            broken_stream,
-            window,
-            typed,
-            empty,
-            options,
-            access,
-            changed_request,
+            &turn.steering,
+            &turn.broken_stream,
+            &turn.window,
+            &turn.typed,
+            &turn.empty,
+            turn.setup.options(),
+            &turn.access,
+            &turn.changed_request,
         ),
         out,
     );
-    access.given().is_some().hash(out);
-    questions.canon(abstraction, out);
-    (hop, budget.rounds(), resume.len(), stopped_calls).hash(out);
-    json(budget.reached(), out);
-    (*status as u8).hash(out);
-    if !presenter.is_empty() {
-        json(presenter, out);
+    turn.access.given().is_some().hash(out);
+    turn.questions.canon(abstraction, out);
+    (
+        turn.hop,
+        turn.budget.rounds(),
+        turn.resume.len(),
+        &turn.stopped_calls,
+    )
+        .hash(out);
+    json(turn.budget.reached(), out);
+    (turn.status as u8).hash(out);
+    if !turn.presenter.is_empty() {
+        json(&turn.presenter, out);
     }
+}
 
-    let durable = recorder.durable();
+fn canon_effects(
+    effects: &Effects,
+    durable: u64,
+    abstraction: &Abstraction,
+    out: &mut impl Hasher,
+) {
     for (id, stage) in effects.iter() {
         abstraction.effect(id, durable).hash(out);
         match stage {
@@ -109,7 +138,9 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         }
     }
     u8::MAX.hash(out);
+}
 
+fn canon_clocks(clocks: &Clocks, abstraction: &Abstraction, out: &mut impl Hasher) {
     for (timer, at) in clocks.timers() {
         timer.hash(out);
         if !abstraction.time {
@@ -121,19 +152,16 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     if !abstraction.time {
         (clocks.now(), clocks.turn_left(), clocks.running_since()).hash(out);
     }
-    // What was spent decides nothing where there is no limit on it.
-    budget.canon(&config.limits, abstraction, out);
+}
 
-    // What a run that is over still has to write changes nothing any more.
-    let forgets_blocks = abstraction.history && state == StateKind::Completed;
-    recorder.canon(forgets_blocks, abstraction, out);
-
-    if !abstraction.history {
-        json(conversation, out);
-        json(&(id, ids, parent_run_id, resume, budget.usage()), out);
-        json(&(beginnings, hop_state), out);
-        return;
-    }
+/// Feeds what the run still does with its calls and its answer, in place of the whole conversation.
+fn canon_calls(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut impl Hasher) {
+    let Turn {
+        conversation,
+        recorder,
+        hop,
+        ..
+    } = turn;
     for call in conversation.calls() {
         (call.key, &call.name).hash(out);
         if call.status.is_final() && abstraction.results {

@@ -1,14 +1,17 @@
-//! What a write carries of a turn: its state as it is once the write is stored, without what the stored blocks hold.
+//! The checkpoint that a write carries: the state of the turn once the write is stored, without what the stored blocks
+//! hold.
+//!
+//! Owns no field. [`Turn::fill`] gives a turn that was just read the conversation that the blocks rebuild. A turn from a checkpoint continues as the one that wrote the checkpoint.
 
 use super::Turn;
 use crate::conversation::{Conversation, MessagePart, Misfit, Outline, Row, result_shown_as};
 use crate::event::Message;
+use crate::run::parts::Effects;
 use crate::run::protocol::{Block, ChangedRequest, EffectStage};
 use crate::run::stored::Rebuilt;
 use crate::{CallKey, MessageId, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
 /// What a checkpoint counts on: the stored turn that it belongs to, and how the conversation is rebuilt from it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,97 +39,73 @@ impl Turn {
         self.recorder.is_on() && !self.id.is_empty()
     }
 
-    /// The turn as it is once the write that the host was given is stored, without its conversation, and how that is
-    /// rebuilt.
+    /// Returns the turn as it is once the host has stored the write that it was given, without its conversation, and what
+    /// rebuilds the conversation.
     pub(in crate::run) fn once_stored(&self) -> (Self, Basis<'_>) {
-        let Self {
-            config,
-            options,
+        let is_writing = self.effects.given_write().is_some();
+        let stored = self.recorder.stored_blocks(is_writing);
+        let (conversation, outline) = self.conversation.outline(self.recorder.is_state_new());
+        let basis = self.basis(stored, outline);
+        // Every field is named, so that a new one makes its author decide.
+        let turn = Self {
             conversation,
-            offer: _,
-            id,
-            ids,
-            parent_run_id,
-            hop,
-            resume,
-            effects,
-            clocks,
-            recorder,
-            presenter,
-            budget,
-            network,
-            access,
-            window,
-            steering,
-            typed,
-            empty,
-            questions,
-            changed_request,
-            beginnings,
-            hop_state,
-            status,
-            stopped_calls,
-            broken_stream,
-            is_of_another_dialect,
-            follows_cut,
-        } = self;
-        let write = effects.given_write();
-        let mut effects = effects.clone();
-        let stored = recorder.stored_blocks(write.is_some());
-        if let Some(write) = write {
+            effects: self.effects_once_stored(stored),
+            recorder: self.recorder.once_stored(is_writing),
+            // The basis has these.
+            window: self.window.leaving_out(Vec::new()),
+            changed_request: ChangedRequest {
+                instructions: self.changed_request.instructions.clone(),
+                messages: None,
+            },
+            hop_state: None,
+            setup: self.setup.once_stored(),
+            id: self.id.clone(),
+            ids: self.ids.clone(),
+            parent_run_id: self.parent_run_id.clone(),
+            hop: self.hop,
+            resume: self.resume.clone(),
+            clocks: self.clocks.clone(),
+            presenter: self.presenter.clone(),
+            budget: self.budget.clone(),
+            network: self.network.clone(),
+            access: self.access.clone(),
+            steering: self.steering.clone(),
+            typed: self.typed.clone(),
+            empty: self.empty,
+            questions: self.questions.clone(),
+            beginnings: self.beginnings.clone(),
+            status: self.status,
+            stopped_calls: self.stopped_calls.clone(),
+            broken_stream: self.broken_stream.clone(),
+            comeback: self.comeback,
+        };
+        (turn, basis)
+    }
+
+    /// Returns the effects without the write that the host was given, and with those given that wait for it.
+    fn effects_once_stored(&self, stored: u64) -> Effects {
+        let mut effects = self.effects.clone();
+        if let Some(write) = self.effects.given_write() {
             effects.remove(write);
             for freed in effects.freed(stored) {
                 effects.set(freed, EffectStage::Given);
             }
         }
-        let (conversation, outline) = conversation.outline(recorder.is_state_new());
-        let basis = Basis {
-            turn: id.clone(),
+        effects
+    }
+
+    /// Returns what rebuilds the conversation from this many stored blocks.
+    fn basis(&self, stored: u64, outline: Outline) -> Basis<'_> {
+        let changed = self.changed_request.messages.as_ref();
+        Basis {
+            turn: self.id.clone(),
             blocks: stored,
             outline,
-            messages: recorder.unrecorded(&self.stream_of()),
-            left_out: self.conversation.rows_of_ids(window.left_out()),
-            changed_messages: changed_request
-                .messages
-                .as_ref()
-                .map(|messages| self.conversation.rows_of_messages(messages)),
-            has_hop_state: hop_state.is_some(),
-        };
-        let turn = Self {
-            config: config.clone(),
-            options: options.clone(),
-            conversation,
-            offer: OnceLock::new(),
-            id: id.clone(),
-            ids: ids.clone(),
-            parent_run_id: parent_run_id.clone(),
-            hop: *hop,
-            resume: resume.clone(),
-            effects,
-            clocks: clocks.clone(),
-            recorder: recorder.once_stored(write.is_some()),
-            presenter: presenter.clone(),
-            budget: budget.clone(),
-            network: network.clone(),
-            access: access.clone(),
-            window: window.leaving_out(Vec::new()),
-            steering: steering.clone(),
-            typed: typed.clone(),
-            empty: *empty,
-            questions: questions.clone(),
-            changed_request: ChangedRequest {
-                instructions: changed_request.instructions.clone(),
-                messages: None,
-            },
-            beginnings: beginnings.clone(),
-            hop_state: None,
-            status: *status,
-            stopped_calls: stopped_calls.clone(),
-            broken_stream: broken_stream.clone(),
-            is_of_another_dialect: *is_of_another_dialect,
-            follows_cut: *follows_cut,
-        };
-        (turn, basis)
+            messages: self.recorder.unrecorded(&self.stream_of()),
+            left_out: self.conversation.rows_of_ids(self.window.left_out()),
+            changed_messages: changed.map(|messages| self.conversation.rows_of_messages(messages)),
+            has_hop_state: self.hop_state.is_some(),
+        }
     }
 
     /// How many blocks the turn knows to be stored.

@@ -1,4 +1,7 @@
-//! An answer that the host's death has cut: what was shown of it stays.
+//! An answer that was cut because its host died: what the user has seen of the answer stays.
+//!
+//! Owns no field; it changes the messages of the cut answer. Each call of a cut answer gets a result which says that the call
+//! was not run.
 
 use super::Turn;
 use crate::conversation::ToolCallStatus;

@@ -1,4 +1,7 @@
-//! The device under a run: the app goes to the background and comes back, the network goes and changes.
+//! The device under a run: the app enters the background and returns, the network is lost and changes.
+//!
+//! Owns the pauses of `clocks`, and `network` with the effects that wait for one. In the background clocks may stop; without a
+//! network an effect waits and no try is counted.
 
 use super::Turn;
 use crate::run::protocol::EffectStage;
@@ -8,7 +11,7 @@ use crate::run::protocol::{
 
 impl Turn {
     pub(in crate::run) fn pause_clocks(&mut self) {
-        if self.config.device.background == BackgroundPolicy::PauseClocks {
+        if self.setup.config().device.background == BackgroundPolicy::PauseClocks {
             self.clocks.pause();
         }
     }
@@ -29,7 +32,7 @@ impl Turn {
     }
 
     pub(in crate::run) fn await_network(&mut self) {
-        let OfflinePolicy::Wait { up_to } = self.config.device.offline else {
+        let OfflinePolicy::Wait { up_to } = self.setup.config().device.offline else {
             return;
         };
         if !self.clocks.runs(TimerKey::Network) {
@@ -42,7 +45,7 @@ impl Turn {
 
     /// Whether what is under way is to be opened again on another network.
     pub(in crate::run) fn reopens(&self) -> bool {
-        self.config.device.network_change == NetworkChangePolicy::Reopen
+        self.setup.config().device.network_change == NetworkChangePolicy::Reopen
     }
 
     /// The same request goes out again, which does not count as a try. The number of the new one.

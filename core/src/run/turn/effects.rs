@@ -1,4 +1,7 @@
-//! What the host is to do: given out once all that was said so far is stored, and taken back.
+//! The effects: each is given to the host once all blocks before it are stored, and can be withdrawn until it is answered.
+//!
+//! Owns `effects`, the timers in `clocks` that belong to one of them, and the writes of `recorder`. An effect that stands on a block is held until
+//! the block is durable. A withdrawn effect takes no answer any more.
 
 use super::Turn;
 use crate::run::parts::Entry;
@@ -74,14 +77,14 @@ impl Turn {
             self.clocks.stop(TimerKey::Silence);
         }
         self.queue(id);
-        let timeouts = &self.config.timeouts;
+        let timeouts = &self.setup.config().timeouts;
         match id {
             EffectId::Open { .. } => self.clocks.set(TimerKey::Silence, timeouts.silence),
             EffectId::Tool(call) => {
                 let own = self
                     .conversation
                     .call(call)
-                    .and_then(|call| self.config.tools.get(&call.name)?.timeout);
+                    .and_then(|call| self.setup.config().tools.get(&call.name)?.timeout);
                 self.clocks.set(TimerKey::Tool(call), own.or(timeouts.tool));
             }
             EffectId::Approve(call) => self
@@ -113,7 +116,10 @@ impl Turn {
     /// Whether this effect is to wait until there is a network.
     fn waits_for_network(&self, id: EffectId) -> bool {
         self.network.is_offline()
-            && matches!(self.config.device.offline, OfflinePolicy::Wait { .. })
+            && matches!(
+                self.setup.config().device.offline,
+                OfflinePolicy::Wait { .. }
+            )
             && matches!(id, EffectId::Open { .. } | EffectId::CreateRun { .. })
     }
 
@@ -122,7 +128,7 @@ impl Turn {
         self.effects.set(stream, EffectStage::Live);
         self.accept_access();
         self.clocks
-            .set(TimerKey::Silence, self.config.timeouts.silence);
+            .set(TimerKey::Silence, self.setup.config().timeouts.silence);
     }
 
     /// An effect is answered: it is no longer pending.

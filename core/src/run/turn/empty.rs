@@ -1,4 +1,6 @@
-//! An answer with nothing in it: neither text, nor a call, nor media.
+//! An answer with nothing in it: no text, no call, no media.
+//!
+//! Owns `empty`. The model is asked again once at most, and only if the configuration says so.
 
 use super::Turn;
 use crate::dialect::Dialect;
@@ -12,7 +14,7 @@ impl Turn {
     /// Whether the hop's stream has brought nothing that a user can be shown. Reasoning alone is no answer. The run of an
     /// AG-UI agent may do its work by state, activities or events of its own, so it is never empty.
     pub(super) fn is_answer_empty(&self) -> bool {
-        if self.config.endpoint.dialect == Dialect::AgUi {
+        if self.setup.config().endpoint.dialect == Dialect::AgUi {
             return false;
         }
         let mut brought = self.conversation.messages().iter();
@@ -29,14 +31,14 @@ impl Turn {
 
     /// Whether an empty answer keeps the turn from being a success.
     pub(super) fn minds_empty_answer(&self) -> bool {
-        self.config.retry.empty_answer != EmptyAnswerPolicy::Accept
+        self.setup.config().retry.empty_answer != EmptyAnswerPolicy::Accept
     }
 
     /// Whether the model is asked once more after an empty answer. If so, the next hop's request tells it why.
     pub(in crate::run) fn ask_again_after_empty_answer(&mut self) -> bool {
         let running = self.clocks.running();
-        let limits = &self.config.limits;
-        let asks = self.config.retry.empty_answer == EmptyAnswerPolicy::AskAgain
+        let limits = &self.setup.config().limits;
+        let asks = self.setup.config().retry.empty_answer == EmptyAnswerPolicy::AskAgain
             && self.budget.next_limit(limits, 0, running).is_none()
             && self.empty.ask_again();
         if asks {

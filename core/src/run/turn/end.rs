@@ -1,4 +1,7 @@
 //! The end of a turn.
+//!
+//! Owns `status`. Stops every clock, withdraws every effect but the write, gives every call a result, and returns to the
+//! user what was typed and not sent. [`RunEvent::Completed`] is the last event.
 
 use super::Turn;
 use super::rounds::limit_message;

@@ -1,4 +1,7 @@
-//! Hooks: they are asked one after the other, and what they say is done.
+//! Hooks: they are asked one after the other, and their answers are applied.
+//!
+//! Owns `changed_request`, the changed arguments and results of calls in `conversation`, and the effects of hooks. A hook
+//! sees what the hooks before it have changed. Nothing that a hook must see is used before the hook has answered.
 
 use super::Turn;
 use crate::CallKey;
@@ -28,7 +31,7 @@ impl Turn {
 
     fn ask_hook_from(&mut self, place: HookPlace, first: usize) -> bool {
         let moment = place.moment();
-        let mut hooks = self.config.hooks.iter().enumerate().skip(first);
+        let mut hooks = self.setup.config().hooks.iter().enumerate().skip(first);
         let next = hooks.find(|(_, hook)| hook.moments.contains(&moment));
         let Some(hook) = next.and_then(|(at, _)| u32::try_from(at).ok()) else {
             return false;
@@ -39,14 +42,14 @@ impl Turn {
 
     /// Whether a hook is asked at that moment.
     pub(in crate::run) fn has_hook(&self, moment: HookMoment) -> bool {
-        let mut hooks = self.config.hooks.iter();
+        let mut hooks = self.setup.config().hooks.iter();
         hooks.any(|hook| hook.moments.contains(&moment))
     }
 
     /// The name of the hook with this number.
     pub(in crate::run) fn hook_name(&self, hook: u32) -> &str {
         let hook = usize::try_from(hook).ok();
-        let hook = hook.and_then(|hook| self.config.hooks.get(hook));
+        let hook = hook.and_then(|hook| self.setup.config().hooks.get(hook));
         hook.map_or("", |hook| &hook.name)
     }
 
@@ -97,7 +100,12 @@ impl Turn {
                 changed.messages = messages.or(changed.messages.take());
             }
             (HookAnswer::ChangeArguments { arguments }, HookPlace::Call(key)) => {
-                if let Err(rejection) = self.config.tools.check(self.name_of(key), &arguments) {
+                if let Err(rejection) = self
+                    .setup
+                    .config()
+                    .tools
+                    .check(self.name_of(key), &arguments)
+                {
                     let reason = format!("the arguments that it gave do not fit: {rejection}");
                     return Hooked::Over(self.hook_refuses(place, hook, reason));
                 }

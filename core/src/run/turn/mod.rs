@@ -1,4 +1,12 @@
-//! The parts of a turn together, and what takes more than one of them. Nothing here begins a hop or knows a state.
+//! A turn: its parts together, and all that takes more than one of them. Nothing here begins a hop or knows a state.
+//!
+//! Each file says at its top what it owns: the fields of [`Turn`] whose meaning it decides. Any file may set a timer in
+//! `clocks`, record a block and queue an event; the rest of a part that it does not own it only reads. This file guarantees:
+//! - It owns the identity of the turn and its hop (`id`, `ids`, `parent_run_id`, `hop`), `setup`, `resume`, `steering`,
+//!   `beginnings` and `comeback`.
+//! - [`Turn::begin`] records and times the turn from its first input on; [`Turn::enter_hop`] resets whatever belongs to one
+//!   hop, in every part.
+//! - All events go through `presenter`, in the order of their causes.
 
 mod access;
 mod calls;
@@ -18,8 +26,8 @@ mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, ContextWindow, Effects, EmptyAnswer, Network, Presenter,
-    Questions, Recorder, Steering, TypedAnswer,
+    Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects, EmptyAnswer, Network,
+    Presenter, Questions, Recorder, Setup, Steering, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
@@ -33,24 +41,18 @@ use crate::tool::PartialArguments;
 use crate::{CallKey, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What every state of a run shares. Its serde form is what a snapshot has of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Turn {
-    /// The host's, with the options of the turn over it.
-    #[serde(skip, default = "RunConfig::absent")]
-    config: Arc<RunConfig>,
     #[serde(
+        rename = "options",
         default,
-        skip_serializing_if = "TurnOptions::is_empty",
-        serialize_with = "TurnOptions::store"
+        skip_serializing_if = "Setup::has_no_options"
     )]
-    options: TurnOptions,
+    setup: Setup,
     conversation: Conversation,
-    /// What its requests offer the model; made for the first of them.
-    #[serde(skip)]
-    offer: OnceLock<Offer>,
     /// The turn: the run id of hop 0.
     id: RunId,
     ids: HopIds,
@@ -89,22 +91,15 @@ pub(super) struct Turn {
     /// What reads the hop's stream, while a stream that broke off is opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_stream: Option<Box<Pipeline>>,
-    /// The run was stored while it spoke another dialect: a stream of that time cannot be resumed.
     #[serde(skip)]
-    is_of_another_dialect: bool,
-    /// The hop was begun because the run came back and the answer before it is cut: what the old host had shown belongs
-    /// to that one.
-    #[serde(skip)]
-    follows_cut: bool,
+    comeback: Comeback,
 }
 
 impl Turn {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
         let mut turn = Self {
-            config,
-            options: TurnOptions::default(),
+            setup: Setup::new(config),
             conversation: history,
-            offer: OnceLock::new(),
             id: RunId::default(),
             ids: HopIds {
                 thread_id,
@@ -131,8 +126,7 @@ impl Turn {
             status: TurnStatus::Streaming,
             stopped_calls: Vec::new(),
             broken_stream: None,
-            is_of_another_dialect: false,
-            follows_cut: false,
+            comeback: Comeback::default(),
         };
         turn.set_up_presenter();
         turn
@@ -141,8 +135,9 @@ impl Turn {
     /// A turn that was just read gets what is not stored: the host's configuration, whose dialect may be another than
     /// the one that the run `spoke`.
     pub(super) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
-        self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
-        self.config = self.options.over(config);
+        let speaks = config.endpoint.dialect.name();
+        self.comeback.begin(spoke, speaks);
+        self.setup.configure(config);
         self.set_up_presenter();
         self.ask_for_access_again();
     }
@@ -151,14 +146,18 @@ impl Turn {
     fn set_up_presenter(&mut self) {
         let final_tool = self.final_tool().map(str::to_owned);
         let presenter = &mut self.presenter;
-        presenter.read_arguments(&self.config, &self.conversation);
-        presenter.read_output(self.config.output.as_ref(), final_tool, &self.conversation);
-        presenter.show_text(self.config.text);
+        presenter.read_arguments(self.setup.config(), &self.conversation);
+        presenter.read_output(
+            self.setup.config().output.as_ref(),
+            final_tool,
+            &self.conversation,
+        );
+        presenter.show_text(self.setup.config().text);
     }
 
     /// The turn begins: from here on it is recorded and timed.
     pub(super) fn begin(&mut self, start: Start) {
-        let unknown = start.options.unknown_tools(&self.config);
+        let unknown = start.options.unknown_tools(self.setup.config());
         let unknown: Vec<_> = unknown.into_iter().map(str::to_owned).collect();
         self.take_options(start.options);
         self.id.clone_from(&start.run_id);
@@ -170,9 +169,9 @@ impl Turn {
             self.conversation.make_way_for(message);
         }
         let twice = message.and_then(|message| self.conversation.push(message).err());
-        self.recorder = Recorder::new(self.config.durability);
+        self.recorder = Recorder::new(self.setup.config().durability);
         self.beginnings.begin_turn(&self.conversation);
-        self.clocks.begin_turn(self.config.timeouts.turn);
+        self.clocks.begin_turn(self.setup.config().timeouts.turn);
         let thread_id = self.ids.thread_id.clone();
         self.event(RunEvent::Started {
             thread_id,
@@ -188,7 +187,7 @@ impl Turn {
                 "the turn is to offer a tool named `{name}`, and there is none"
             ));
         }
-        if let Err(unknown) = self.config.check_price() {
+        if let Err(unknown) = self.setup.config().check_price() {
             self.warn(unknown.to_string());
         }
         for message in self.offer().warnings.clone() {
@@ -201,16 +200,14 @@ impl Turn {
         if options.is_empty() {
             return;
         }
-        self.config = options.over(Arc::clone(&self.config));
-        self.options = options;
-        self.offer = OnceLock::new();
+        self.setup.take_options(options);
         self.set_up_presenter();
     }
 
     /// Leaves the hop before behind, for the one with this number.
     pub(super) fn enter_hop(&mut self, hop: u32) {
         self.hop = hop;
-        self.follows_cut = false;
+        self.comeback.begin_hop();
         self.stopped_calls.clear();
         self.network.count_from(0);
         self.access.accepted();
@@ -222,7 +219,7 @@ impl Turn {
         self.presenter.begin_hop(hop);
         self.recorder.begin_hop();
         self.beginnings.begin_hop(&self.conversation);
-        let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
+        let is_resumed = self.setup.config().endpoint.quirks.resumption != Resumption::Never;
         self.hop_state = is_resumed.then(|| self.conversation.shared_state().clone());
     }
 
@@ -262,21 +259,13 @@ impl Turn {
 
     /// What the requests offer the model, as the endpoint takes it.
     pub(super) fn offer(&self) -> &Offer {
-        let RunConfig {
-            endpoint,
-            tools,
-            settings,
-            output,
-            ..
-        } = &*self.config;
-        let make = || Offer::new(endpoint, tools.definitions(), settings, output.as_ref());
-        self.offer.get_or_init(make)
+        self.setup.offer()
     }
 
     /// The configuration of this turn: the host's, with the turn's options over it.
     #[inline]
     pub(super) fn config(&self) -> &Arc<RunConfig> {
-        &self.config
+        self.setup.config()
     }
 
     pub(super) fn conversation(&self) -> &Conversation {
@@ -364,7 +353,7 @@ impl Turn {
 
     /// The text since the last user message as the user is shown it.
     pub(super) fn shown_text(&self) -> String {
-        self.config.text.shown(&self.conversation)
+        self.setup.config().text.shown(&self.conversation)
     }
 
     /// Where the messages begin that the hop's stream has brought.
@@ -414,32 +403,32 @@ impl Turn {
 
     /// Whether the run was stored while it spoke another dialect than its configuration says.
     pub(super) fn is_of_another_dialect(&self) -> bool {
-        self.is_of_another_dialect
+        self.comeback.is_of_another_dialect()
     }
 
     /// What is of that other dialect was seen to.
     pub(super) fn speaks_one_dialect(&mut self) {
-        self.is_of_another_dialect = false;
+        self.comeback.forget_dialect();
     }
 
     /// Whether there is a stream to resume that spoke another dialect.
     pub(super) fn has_foreign_stream(&self) -> bool {
-        self.is_of_another_dialect && self.broken_stream.is_some()
+        self.comeback.is_of_another_dialect() && self.broken_stream.is_some()
     }
 
     /// The number of the hop that asks for a cut answer anew. When the run comes back that is done once, however late
     /// the host says what was shown.
     pub(super) fn hop_after_cut(&self) -> u32 {
-        self.hop + u32::from(!self.follows_cut)
+        self.hop + u32::from(!self.comeback.follows_cut())
     }
 
     /// Whether the hop was begun because the run came back and the answer before it is cut.
     pub(super) fn follows_cut(&self) -> bool {
-        self.follows_cut
+        self.comeback.follows_cut()
     }
 
     /// See [`hop_after_cut`](Self::hop_after_cut).
     pub(super) fn mark_hop_after_cut(&mut self) {
-        self.follows_cut = true;
+        self.comeback.mark_hop_after_cut();
     }
 }

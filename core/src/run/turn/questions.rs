@@ -1,4 +1,6 @@
-//! What a running tool says before its end: how far it has come, what it has so far, and what it asks the user.
+//! What a running tool reports before its end: its progress, its partial result, and its questions to the user.
+//!
+//! Owns `questions` and the effects that ask. A question that was answered before a crash is not asked again.
 
 use super::Turn;
 use crate::CallKey;

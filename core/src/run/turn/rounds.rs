@@ -1,4 +1,7 @@
-//! Rounds of tools: which calls are run, when the turn goes on, and what becomes of those that are left.
+//! Rounds of tools: which calls run, when the turn continues, and what happens to the calls that are left.
+//!
+//! Owns the limits in `budget`, and which call begins when. A round ends when each of its calls has a result; the results are
+//! recorded in the order of the calls.
 
 use super::Turn;
 use crate::conversation::ToolCallStatus;
@@ -66,7 +69,7 @@ impl Turn {
     /// The calls that the agent's own questions are about are the agent's: the answers decide on them. So are those of
     /// tools that the app does not have: an agent that asks is not done with its own.
     pub(in crate::run) fn leave_asked_calls(&mut self, interrupts: &[Interrupt]) {
-        let tools = self.config.tools.clone();
+        let tools = self.setup.config().tools.clone();
         let final_tool = self.final_tool().map(str::to_owned);
         let final_tool = final_tool.as_ref();
         for call in self.conversation.calls_mut() {
@@ -83,7 +86,7 @@ impl Turn {
     pub(in crate::run) fn begin_round(&mut self) -> Next {
         let calls = self.open_calls();
         let running = self.clocks.running();
-        let limits = &self.config.limits;
+        let limits = &self.setup.config().limits;
         if let Some(limit) = self.budget.next_limit(limits, calls.len(), running) {
             return self.at_limit(limit);
         }
@@ -118,9 +121,11 @@ impl Turn {
     /// A limit forbids the round: what the policy says.
     fn at_limit(&mut self, limit: TurnLimit) -> Next {
         let is_circle = matches!(limit, TurnLimit::NoProgress { .. });
-        match self.config.limits.at_limit {
+        match self.setup.config().limits.at_limit {
             LimitPolicy::SumUp
-                if !self.sums_up() && !is_circle && self.config.limits.continue_after_tools =>
+                if !self.sums_up()
+                    && !is_circle
+                    && self.setup.config().limits.continue_after_tools =>
             {
                 let reason = limit_message(&limit);
                 self.abandon_calls(ToolFailureKind::LimitReached, &reason);
@@ -162,7 +167,7 @@ impl Turn {
         if self.output().is_some() && !self.is_steered() {
             return Next::Over(Outcome::Success);
         }
-        if !self.config.limits.continue_after_tools && !self.typed.is_asked_again() {
+        if !self.setup.config().limits.continue_after_tools && !self.typed.is_asked_again() {
             return Next::Over(Outcome::Success);
         }
         Next::Ask
@@ -196,14 +201,19 @@ impl Turn {
             return Repeated::Run;
         };
         let digest = call_digest(&call.name, self.written_arguments(call));
-        let tool = self.config.tools.get(&call.name);
+        let tool = self.setup.config().tools.get(&call.name);
         let is_repeatable = tool.is_some_and(|tool| tool.repeatable);
-        let limit = self.config.limits.repeats.filter(|_| !is_repeatable);
+        let limit = self
+            .setup
+            .config()
+            .limits
+            .repeats
+            .filter(|_| !is_repeatable);
         self.budget.count_call(digest, limit)
     }
 
     pub(super) fn has_room_for_a_tool(&self) -> bool {
-        let room = self.config.limits.max_parallel_tools.max(1);
+        let room = self.setup.config().limits.max_parallel_tools.max(1);
         self.effects.running_tools() < usize::try_from(room).unwrap_or(usize::MAX)
     }
 

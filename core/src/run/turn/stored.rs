@@ -1,4 +1,6 @@
-//! What a stored turn must be for its machine to keep its promises: a snapshot that says otherwise was not written by one.
+//! The checks of a stored turn: a turn that fails one was not written by a machine.
+//!
+//! Owns no field and changes nothing. A turn that passes keeps the invariants of a turn that was never stored.
 
 use super::Turn;
 use crate::conversation::{LiveCall, ToolCallStatus};
@@ -36,6 +38,7 @@ impl Turn {
         holds(self.hop < u32::MAX, "the hop has no next one")?;
         for (id, stage) in self.effects.iter() {
             self.check_effect(id, stage, state)?;
+            Self::check_stage(id, stage)?;
             if let EffectId::Open { attempt: of, .. } | EffectId::Authorize { attempt: of, .. } = id
             {
                 holds(attempt == Some(of), "a request of another try")?;
@@ -100,7 +103,11 @@ impl Turn {
                     && self.questions.question(call, number).is_some()
             }
         };
-        holds(fits, "an effect that its state does not have")?;
+        holds(fits, "an effect that its state does not have")
+    }
+
+    /// Checks that an effect can have come to its stage.
+    fn check_stage(id: EffectId, stage: EffectStage) -> Result<(), Fault> {
         let is_tool = matches!(id, EffectId::Tool(_));
         let fits = match stage {
             EffectStage::Held { .. } => !matches!(id, EffectId::Persist { .. }),

@@ -1,4 +1,8 @@
-//! The hop's stream: what it brings is applied, shown and recorded, and it may break off and be opened again.
+//! The stream of the hop: what it brings is applied, shown and recorded; it may break off and be opened again.
+//!
+//! Owns `broken_stream`, `hop_state` and `stopped_calls`, and what a stream adds to `conversation`, to the usage in `budget` and
+//! to `recorder`. Whatever the stream has brought is recorded once,
+//! however often the stream is opened.
 
 use super::Turn;
 use crate::CallKey;
@@ -48,20 +52,20 @@ impl Turn {
         let broken = self.broken_stream.take();
         Answer::new(attempt, content_type, |media_type| {
             let ids = HopIds {
-                provider: self.config.endpoint.provider.clone(),
+                provider: self.setup.config().endpoint.provider.clone(),
                 ..self.ids.clone()
             };
-            let limits = self.config.limits.frames;
+            let limits = self.setup.config().limits.frames;
             if let Some(mut pipeline) = broken {
                 let hop = self.hop;
                 self.event(RunEvent::StreamResumed { hop, attempt });
-                let dialect = self.config.endpoint.dialect;
+                let dialect = self.setup.config().endpoint.dialect;
                 pipeline.reopen(dialect, media_type, ids, limits);
                 return pipeline;
             }
-            let endpoint = &self.config.endpoint;
+            let endpoint = &self.setup.config().endpoint;
             let pipeline = Pipeline::for_answer(endpoint, media_type, ids, limits);
-            Box::new(pipeline.limited_to(self.config.limits.answer))
+            Box::new(pipeline.limited_to(self.setup.config().limits.answer))
         })
     }
 
@@ -69,7 +73,7 @@ impl Turn {
     #[inline]
     pub(in crate::run) fn receive(&mut self, answer: &mut Answer, bytes: &[u8]) -> Reading {
         self.clocks
-            .set(TimerKey::Silence, self.config.timeouts.silence);
+            .set(TimerKey::Silence, self.setup.config().timeouts.silence);
         let mut listeners = Listeners {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
@@ -81,7 +85,7 @@ impl Turn {
             // Its stream may stay open for a while.
             Reading::Whole => self
                 .clocks
-                .set(TimerKey::Closing, self.config.timeouts.closing),
+                .set(TimerKey::Closing, self.setup.config().timeouts.closing),
             Reading::WasWhole | Reading::Over => {}
         }
         reading
@@ -100,7 +104,7 @@ impl Turn {
     }
 
     pub(super) fn stream_of(&self) -> StreamOf<'_> {
-        let tools = &self.config.tools;
+        let tools = &self.setup.config().tools;
         StreamOf::new(
             self.hop,
             &self.conversation,
@@ -113,7 +117,7 @@ impl Turn {
     #[inline]
     fn note_stream(&mut self) {
         let kept = self.conversation.take_rewritten();
-        let tools = &self.config.tools;
+        let tools = &self.setup.config().tools;
         let begins = self.beginnings.stream();
         let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
         self.recorder.note_stream(&stream, kept);
@@ -124,11 +128,11 @@ impl Turn {
         // The answers to an agent's questions have arrived: no later request carries them.
         self.resume.clear();
         self.broken_stream = None;
-        let endpoint = &self.config.endpoint;
+        let endpoint = &self.setup.config().endpoint;
         self.conversation.price_usage(|usage| endpoint.cost(usage));
         self.budget.count_usage(&self.conversation.summary().usage);
         self.note_stream();
-        let tools = &self.config.tools;
+        let tools = &self.setup.config().tools;
         let begins = self.beginnings.stream();
         let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
         self.recorder.record_stream(&stream);
@@ -171,8 +175,8 @@ impl Turn {
 
     /// Whether the backend can resume the stream.
     pub(in crate::run) fn can_resume(&self, answer: &Answer) -> bool {
-        let how = self.config.endpoint.quirks.resumption;
-        !self.is_of_another_dialect && answer.can_resume(how)
+        let how = self.setup.config().endpoint.quirks.resumption;
+        !self.comeback.is_of_another_dialect() && answer.can_resume(how)
     }
 
     /// If the backend can resume the stream, what reads it is kept until it is open again.
@@ -200,14 +204,14 @@ impl Turn {
 
     /// The wait that the stream itself asks for before it is opened again.
     pub(in crate::run) fn wanted_wait(&self) -> Option<Duration> {
-        let longest = self.config.retry.max_retry_after;
+        let longest = self.setup.config().retry.max_retry_after;
         let wait = self.broken_stream()?.wanted_wait()?;
         Some(wait.min(longest))
     }
 
     /// The id under which the backend is asked to go on with the stream, if that is how it does.
     pub(in crate::run) fn resumed_from(&self) -> Option<&str> {
-        let by_id = self.config.endpoint.quirks.resumption == Resumption::LastEventId;
+        let by_id = self.setup.config().endpoint.quirks.resumption == Resumption::LastEventId;
         self.broken_stream().filter(|_| by_id)?.last_event_id()
     }
 
@@ -245,8 +249,8 @@ impl Turn {
     /// Whether the provider has only paused, and goes on when it is sent its answer back: another round.
     pub(in crate::run) fn is_paused(&self) -> bool {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();
-        let dialect = self.config.endpoint.dialect;
-        self.config.limits.continue_after_tools
+        let dialect = self.setup.config().endpoint.dialect;
+        self.setup.config().limits.continue_after_tools
             && stop_reason.is_some_and(|reason| dialect.pauses_with(reason))
     }
 

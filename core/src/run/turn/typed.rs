@@ -1,4 +1,6 @@
-//! The typed answer: what came is held against its type, and asked for again if it does not fit.
+//! The typed answer: it is checked against its type, and asked for again if it does not fit.
+//!
+//! Owns `typed`. The model is asked again up to the number of times that the type allows, with the reason.
 
 use super::Turn;
 use super::rounds::Next;
@@ -27,19 +29,19 @@ const TAKEN: &str = "the answer was taken";
 impl Turn {
     /// Whether the answer is to be more than text.
     pub(in crate::run) fn expects_output(&self) -> bool {
-        self.config.output.is_some()
+        self.setup.config().output.is_some()
     }
 
     /// The tool whose arguments are the answer, if that is how it is asked for.
     pub(super) fn final_tool(&self) -> Option<&str> {
         // What nobody asks for is not looked for: the offer is made when it is needed.
-        self.config.output.as_ref()?;
+        self.setup.config().output.as_ref()?;
         self.offer().final_tool.as_deref()
     }
 
     /// Whether the client has the tool, or the answer is one.
     pub(super) fn has_tool(&self, name: &str) -> bool {
-        self.config.tools.get(name).is_some() || self.final_tool() == Some(name)
+        self.setup.config().tools.get(name).is_some() || self.final_tool() == Some(name)
     }
 
     /// The answer that was taken.
@@ -74,7 +76,7 @@ impl Turn {
     /// Holds what the hop has brought against the answer's type. Nothing if it is no answer: no type is asked for, the
     /// model asks for tools first, or the provider has paused.
     pub(in crate::run) fn judge_answer(&mut self) -> Option<Judgement> {
-        let config = Arc::clone(&self.config);
+        let config = Arc::clone(self.setup.config());
         let output = config.output.as_ref()?;
         let calls = self.final_calls();
         let (call, read) = match calls.split_first() {
@@ -152,7 +154,7 @@ impl Turn {
 
     /// Asks again, if that may be.
     fn refuse_output(&mut self, call: Option<CallKey>, reason: String) -> Next {
-        let most = self.config.output.as_ref();
+        let most = self.setup.config().output.as_ref();
         let most = most.map_or(0, |output| output.most_retries());
         let Some(retries_left) = self.typed.refuse(call, most) else {
             let failure = self.output_invalid(reason.clone());

@@ -3,6 +3,7 @@
 use super::Recorder;
 use super::stream::{Form, StreamOf, digest};
 use crate::MessageId;
+use crate::conversation::Conversation;
 use crate::conversation::MessagePart;
 use crate::event::{AssistantMessage, Message, ReasoningMessage};
 use crate::run::protocol::{Attached, Block};
@@ -88,22 +89,22 @@ impl Recorder {
             .iter()
             .map(|(id, digest)| (id, *digest))
             .collect();
+        let start = start.min(end);
         let mut parts = Vec::new();
         let mut from = 0;
-        let before = &messages[..start.min(end)];
-        if let ([first, ..], true) = (before, touched.is_empty())
-            && let Some(last) = before.last()
+        if let ([first, ..], true) = (&messages[..start], touched.is_empty())
+            && let Some(last) = messages[..start].last()
         {
             parts.push(MessagePart::Stored {
                 first: Cow::Borrowed(first.id()),
                 last: Cow::Borrowed(last.id()),
-                count: before.len(),
+                count: start,
             });
-            from = before.len();
+            from = start;
         }
         for (at, message) in messages.iter().enumerate().skip(from) {
             let id = message.id();
-            if at < start.min(end) {
+            if at < start {
                 if touched.contains(id) {
                     parts.push(MessagePart::Whole(Cow::Borrowed(message)));
                 } else {
@@ -111,40 +112,52 @@ impl Recorder {
                 }
                 continue;
             }
-            let known = recorded.get(id).filter(|_| at < end);
-            let Some(known) = known.copied() else {
-                parts.push(MessagePart::Whole(Cow::Borrowed(message)));
-                continue;
-            };
-            let mark = marks.get(id).copied();
-            let (text, has_calls) = match Form::of(message, of.conversation) {
-                Form::Text(text) => (text, has_calls(message)),
-                Form::Reasoning(text) => (text, false),
-                Form::Calls | Form::Result { .. } | Form::Whole => {
-                    if mark == Some(digest(message)) {
-                        MessagePart::push_stored(&mut parts, id);
-                    } else {
-                        parts.push(MessagePart::Whole(Cow::Borrowed(message)));
-                    }
-                    continue;
+            match recorded.get(id).filter(|_| at < end) {
+                Some(known) => {
+                    let mark = marks.get(id).copied();
+                    push_rest(&mut parts, message, *known, mark, of.conversation);
                 }
-            };
-            let attached = Attached::of(message);
-            let is_attached = attached.is_empty() || mark == Some(digest(&attached));
-            if known == text.len() && is_attached && !has_calls {
-                MessagePart::push_stored(&mut parts, id);
-                continue;
+                None => parts.push(MessagePart::Whole(Cow::Borrowed(message))),
             }
-            parts.push(match text.get(known..) {
-                Some(rest) => MessagePart::Begun {
-                    recorded: known,
-                    message: Box::new(with_text(message, rest)),
-                },
-                None => MessagePart::Whole(Cow::Borrowed(message)),
-            });
         }
         parts
     }
+}
+
+/// Adds a message of which `known` bytes of text are recorded, and an attachment or the message of this digest.
+fn push_rest<'a>(
+    parts: &mut Vec<MessagePart<'a>>,
+    message: &'a Message,
+    known: usize,
+    mark: Option<u64>,
+    conversation: &Conversation,
+) {
+    let id = message.id();
+    let (text, has_calls) = match Form::of(message, conversation) {
+        Form::Text(text) => (text, has_calls(message)),
+        Form::Reasoning(text) => (text, false),
+        Form::Calls | Form::Result { .. } | Form::Whole => {
+            if mark == Some(digest(message)) {
+                MessagePart::push_stored(parts, id);
+            } else {
+                parts.push(MessagePart::Whole(Cow::Borrowed(message)));
+            }
+            return;
+        }
+    };
+    let attached = Attached::of(message);
+    let is_attached = attached.is_empty() || mark == Some(digest(&attached));
+    if known == text.len() && is_attached && !has_calls {
+        MessagePart::push_stored(parts, id);
+        return;
+    }
+    parts.push(match text.get(known..) {
+        Some(rest) => MessagePart::Begun {
+            recorded: known,
+            message: Box::new(with_text(message, rest)),
+        },
+        None => MessagePart::Whole(Cow::Borrowed(message)),
+    });
 }
 
 fn has_calls(message: &Message) -> bool {

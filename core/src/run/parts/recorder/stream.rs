@@ -177,7 +177,7 @@ impl Recorder {
             Form::Calls => {
                 let attached = Attached::of(message);
                 let is_known = self.advance(id, 0).is_some();
-                let is_new = !attached.is_empty() && self.is_new(id, &attached);
+                let is_new = !attached.is_empty() && self.mark_new(id, &attached);
                 (is_new || (is_begun && !is_known)).then(|| {
                     let mut beginning = Message::Assistant(AssistantMessage {
                         id: id.clone(),
@@ -196,7 +196,7 @@ impl Recorder {
             }
             Form::Result { .. } | Form::Whole => {
                 self.advance(id, 0);
-                self.is_new(id, message).then(|| {
+                self.mark_new(id, message).then(|| {
                     let message = Box::new(message.clone());
                     BlockContent::Message { message }
                 })
@@ -366,7 +366,7 @@ impl Recorder {
         let attached = Attached::of(message);
         let known = self.advance(id, text.len());
         let new = text.get(known.unwrap_or(0)..).unwrap_or_default();
-        let is_attached = !attached.is_empty() && self.is_new(id, &attached);
+        let is_attached = !attached.is_empty() && self.mark_new(id, &attached);
         (known.is_none() || !new.is_empty() || is_attached).then(|| {
             let attached = if is_attached {
                 attached
@@ -377,8 +377,8 @@ impl Recorder {
         })
     }
 
-    /// Whether a message, or what is attached to it, is not recorded as it is now; from now on it is.
-    fn is_new(&mut self, id: &MessageId, value: &impl Serialize) -> bool {
+    /// Marks a message, or what is attached to it, as recorded in its present form. Returns whether it was not.
+    fn mark_new(&mut self, id: &MessageId, value: &impl Serialize) -> bool {
         let digest = digest(value);
         self.mark(id, digest) != Some(digest)
     }

@@ -76,10 +76,10 @@ class RegistryTest {
             val journal = written.values.single()
             val replayed = replayJournal(journal)
             assertEquals(true to Outcome.Success, replayed.isClosed to replayed.outcome)
-            val hidden = redactJournal(journal, 7u)
+            val hidden = redactJournal(journal)
             assertContains(journal, "secret")
             assertFalse("secret" in hidden)
-            assertEquals(replayed.inputs, replayJournal(hidden).inputs)
+            assertFailsWith<StepwellException.Journal> { replayJournal(hidden) }
             assertFailsWith<StepwellException.Journal> { replayJournal("nonsense") }
             Unit
         }

@@ -1,0 +1,34 @@
+//! The observer of a stream.
+
+use crate::conversation::{Applied, Conversation};
+use crate::event::{EventRef, Finding};
+
+/// Observes what a stream does to the conversation.
+pub trait Listener {
+    /// An event was applied; `conversation` is the one after the event.
+    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation);
+
+    /// An event is about to move messages to other positions: each [`Item`](crate::conversation::Item) reported so far is
+    /// valid for the last time.
+    fn moving(&mut self, conversation: &Conversation);
+
+    /// The stream has something odd that does not stop it.
+    fn warning(&mut self, message: &str);
+
+    /// An event for a tool call that never began, or has ended: it was dropped.
+    fn unknown_call(&mut self, id: &str, message: &str);
+
+    /// The order of events is broken, in the frame of this number, in a way that does not stop the stream. If this is
+    /// not implemented, it is a [`warning`](Self::warning).
+    fn finding(&mut self, finding: &Finding, frame: u64) {
+        self.warning(&finding.in_frame(frame));
+    }
+}
+
+/// For callers that need the conversation alone.
+impl Listener for () {
+    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
+    fn moving(&mut self, _conversation: &Conversation) {}
+    fn warning(&mut self, _message: &str) {}
+    fn unknown_call(&mut self, _id: &str, _message: &str) {}
+}

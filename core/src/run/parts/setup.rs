@@ -1,0 +1,83 @@
+use crate::dialect::Offer;
+use crate::run::protocol::{RunConfig, TurnOptions};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
+
+/// How a turn is set up: the host's configuration with the options of the turn over it. Only the options are stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Setup {
+    #[serde(serialize_with = "TurnOptions::store")]
+    options: TurnOptions,
+    #[serde(skip, default = "RunConfig::absent")]
+    config: Arc<RunConfig>,
+    /// Built for the first request.
+    #[serde(skip)]
+    offer: OnceLock<Offer>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self::new(RunConfig::absent())
+    }
+}
+
+impl Setup {
+    pub(crate) fn new(config: Arc<RunConfig>) -> Self {
+        Self {
+            options: TurnOptions::default(),
+            config,
+            offer: OnceLock::new(),
+        }
+    }
+
+    /// Gives a turn that was just read the host's configuration, which is not stored.
+    pub(crate) fn configure(&mut self, config: Arc<RunConfig>) {
+        self.config = self.options.over(config);
+    }
+
+    /// Puts the options of the turn over the configuration.
+    pub(crate) fn take_options(&mut self, options: TurnOptions) {
+        self.config = options.over(Arc::clone(&self.config));
+        self.options = options;
+        self.offer = OnceLock::new();
+    }
+
+    #[inline]
+    pub(crate) fn config(&self) -> &Arc<RunConfig> {
+        &self.config
+    }
+
+    pub(crate) fn has_no_options(&self) -> bool {
+        self.options.is_empty()
+    }
+
+    /// Returns what the requests offer the model, in the endpoint's form.
+    pub(crate) fn offer(&self) -> &Offer {
+        let RunConfig {
+            endpoint,
+            tools,
+            settings,
+            output,
+            ..
+        } = &*self.config;
+        let make = || Offer::new(endpoint, tools.definitions(), settings, output.as_ref());
+        self.offer.get_or_init(make)
+    }
+
+    /// Returns the setup to be stored.
+    pub(crate) fn once_stored(&self) -> Self {
+        Self {
+            options: self.options.clone(),
+            config: Arc::clone(&self.config),
+            offer: OnceLock::new(),
+        }
+    }
+}
+
+#[cfg(feature = "model-check")]
+impl Setup {
+    pub(crate) fn options(&self) -> &TurnOptions {
+        &self.options
+    }
+}
