@@ -31,6 +31,7 @@ mod model;
 mod order;
 mod outcome;
 mod patch;
+#[cfg(feature = "protobuf")]
 pub mod protobuf;
 mod run_input;
 

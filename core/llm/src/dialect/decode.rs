@@ -1,4 +1,5 @@
 use super::limit::AnswerLimit;
+#[cfg(feature = "protobuf")]
 use crate::event::protobuf::ProtobufError;
 use crate::event::{EventError, EventRef, TokenUsage, Violation};
 use crate::wire::{Frame, WireError};
@@ -79,6 +80,7 @@ pub enum DecodeError {
     #[error(transparent)]
     Event(#[from] EventError),
     /// A frame is not an AG-UI event in protobuf.
+    #[cfg(feature = "protobuf")]
     #[error(transparent)]
     Protobuf(#[from] ProtobufError),
     /// The events are in an order that the protocol does not allow.

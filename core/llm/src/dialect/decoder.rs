@@ -5,6 +5,7 @@ use super::mend::mend;
 use super::template::Templated;
 use super::{ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
 use crate::event::TokenUsage;
+#[cfg(feature = "protobuf")]
 use crate::event::protobuf;
 use crate::provider::Dialect;
 use crate::wire::Frame;
@@ -136,13 +137,16 @@ impl Decoder {
     /// send its events in more than one encoding. Other media types are read as the dialect's own.
     #[must_use]
     pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
-        let mut decoder = Self::new(dialect, ids);
-        if let DialectDecoder::AgUi(ag_ui) = &mut decoder.dialect
-            && media_type == protobuf::MEDIA_TYPE
-        {
-            ag_ui.reader.read_protobuf();
+        #[cfg(feature = "protobuf")]
+        if dialect == Dialect::AgUi && media_type == protobuf::MEDIA_TYPE {
+            let mut decoder = Self::new(dialect, ids);
+            if let DialectDecoder::AgUi(ag_ui) = &mut decoder.dialect {
+                ag_ui.reader.read_protobuf();
+            }
+            return decoder;
         }
-        decoder
+        let _ = media_type;
+        Self::new(dialect, ids)
     }
 
     /// Sets whether events and fields that AG-UI does not know are kept.

@@ -65,8 +65,11 @@ pub use self::{
 pub use crate::provider::{header_names, shown_headers, shown_key};
 pub(crate) use typed_offer::asks_natively;
 
+#[cfg(feature = "protobuf")]
 use crate::event::protobuf;
-use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
+#[cfg(feature = "protobuf")]
+use crate::wire::LengthPrefixedFramer;
+use crate::wire::{FrameLimits, Framer, JsonLinesFramer, SseFramer};
 
 impl Dialect {
     /// Returns a framer for the dialect's streams.
@@ -83,6 +86,7 @@ impl Dialect {
     #[must_use]
     pub fn framer_of(self, media_type: &str, limits: FrameLimits) -> Framer {
         match (self, media_type) {
+            #[cfg(feature = "protobuf")]
             (Self::AgUi, protobuf::MEDIA_TYPE) => {
                 Framer::LengthPrefixed(LengthPrefixedFramer::new(limits))
             }

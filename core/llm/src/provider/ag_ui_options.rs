@@ -29,7 +29,8 @@ impl AgUiOptions {
     };
 }
 
-/// The encodings of an event stream that an agent is offered in `Accept`.
+/// The encodings of an event stream that an agent is offered in `Accept`. Without the feature `protobuf` it is offered JSON
+/// alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgUiEncoding {

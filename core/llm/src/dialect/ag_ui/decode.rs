@@ -1,3 +1,4 @@
+use super::binary;
 use super::chunks::Lanes;
 use super::compatibility::Compatibility;
 use super::delta::{Delta, DeltaKind};
@@ -5,7 +6,6 @@ use super::enforcement::{self, Unknown, Warnings};
 use crate::dialect::error::StreamError;
 use crate::dialect::template::{Fit, FrameReader, Gap, Templates};
 use crate::dialect::{DecodeError, HopIds, Sink};
-use crate::event::protobuf::{self, Envelope};
 use crate::event::{DEEPEST, Event, EventError, EventRef, Violation, is_within};
 use crate::provider::Dialect;
 use crate::wire::Frame;
@@ -54,6 +54,7 @@ impl Decoder {
     }
 
     /// Reads frames as protobuf, not as JSON.
+    #[cfg(feature = "protobuf")]
     pub(in crate::dialect) fn read_protobuf(&mut self) {
         self.is_protobuf = true;
     }
@@ -62,7 +63,10 @@ impl Decoder {
     fn events(&mut self, data: &[u8], warnings: &mut Warnings) -> Result<Vec<Event>, DecodeError> {
         let mut events = Vec::new();
         if self.is_protobuf {
-            self.envelope(data, warnings, &mut events)?;
+            let event = binary::event(data, warnings)?;
+            if let Some(event) = event {
+                self.event(event, warnings, &mut events)?;
+            }
             return Ok(events);
         }
         match parse(data)? {
@@ -75,33 +79,6 @@ impl Decoder {
             event => self.event(event, warnings, &mut events)?,
         }
         Ok(events)
-    }
-
-    fn envelope(
-        &mut self,
-        data: &[u8],
-        warnings: &mut Warnings,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
-        match protobuf::read(data)? {
-            Envelope::Unknown => {
-                warnings.push("dropped an event: its kind is newer than AG-UI 1.0");
-                Ok(())
-            }
-            Envelope::Known {
-                event,
-                is_of_declared_type,
-            } => {
-                if !is_of_declared_type {
-                    let kind = event.get("type").and_then(Value::as_str);
-                    warnings.push(format!(
-                        "{}: the base event gives another type than the envelope; the envelope counts",
-                        kind.unwrap_or_default()
-                    ));
-                }
-                self.event(Value::Object(event), warnings, out)
-            }
-        }
     }
 
     fn event(
@@ -170,7 +147,7 @@ impl FrameReader for Decoder {
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
         if self.is_protobuf {
-            if let Some(event) = protobuf::read_delta(frame.data) {
+            if let Some(event) = binary::delta(frame.data) {
                 return Ok(delta(&mut self.lanes, event, sink)?);
             }
         } else if let Some(Delta {
@@ -224,7 +201,7 @@ fn parse(data: &[u8]) -> Result<Value, DecodeError> {
     }
 }
 
-fn json_error(reason: &dyn Display) -> DecodeError {
+pub(super) fn json_error(reason: &dyn Display) -> DecodeError {
     DecodeError::Json {
         dialect: Dialect::AgUi.name(),
         reason: reason.to_string(),

@@ -117,6 +117,7 @@ fn address(template: &str, ids: &HopIds) -> String {
 fn accept(encoding: AgUiEncoding) -> &'static str {
     match encoding {
         AgUiEncoding::Json => "text/event-stream",
+        _ if !cfg!(feature = "protobuf") => "text/event-stream",
         AgUiEncoding::JsonFirst => "text/event-stream, application/vnd.ag-ui.event+proto;q=0.9",
         AgUiEncoding::ProtobufFirst => "application/vnd.ag-ui.event+proto, text/event-stream;q=0.9",
     }

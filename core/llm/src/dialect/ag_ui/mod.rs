@@ -5,6 +5,7 @@
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 
+mod binary;
 mod boundary;
 mod chunks;
 mod client_version;
