@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::state::StateKind;
 #[cfg(feature = "agent")]
 use std::sync::Arc;
-use stepwell_core::journal::{Ending, Journal, Replayed};
+use stepwell_core::journal::{Journal, JournalEnd, Replayed};
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq, uniffi::Record)]
@@ -67,7 +67,7 @@ impl From<Replayed> for JournalReplay {
             states: replayed.states.into_iter().map(Into::into).collect(),
             outcome: replayed.outcome.map(Into::into),
             digest: replayed.digest.to_string(),
-            is_closed: matches!(replayed.ending, Ending::Closed(_)),
+            is_closed: matches!(replayed.ending, JournalEnd::Closed(_)),
         }
     }
 }

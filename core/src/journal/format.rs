@@ -21,35 +21,35 @@ pub struct Journal {
     /// What the run began on; absent if the journal begins with a stored run.
     pub history: Option<Conversation>,
     /// What happened, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// How it ends.
-    pub ending: Ending,
+    pub ending: JournalEnd,
 }
 
 /// One thing that happened to a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// When.
     pub at: Timestamp,
     /// What.
-    pub step: Step,
+    pub step: JournalStep,
     /// What came of it; absent if the host stopped before it was known.
-    pub gives: Option<Gives>,
+    pub gives: Option<StepOutputs>,
 }
 
 /// What can happen to a run.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Step {
+pub enum JournalStep {
     /// An input.
     Input(Input<'static>),
     /// It was stored, and went on on the same host.
-    Restored(WayBack),
+    Restored(Restoration),
     /// It was stored, and another host took over.
-    Revived(WayBack),
+    Revived(Restoration),
 }
 
-impl Step {
+impl JournalStep {
     /// What happened, in a word: the input's name as it stands in the journal, `restored` or `revived`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -63,9 +63,9 @@ impl Step {
 
 /// From where a stored run came back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WayBack {
+pub struct Restoration {
     /// The snapshot.
-    pub from: Origin,
+    pub from: SnapshotOrigin,
     /// The configuration, if it is another one than before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Box<RunConfig>>,
@@ -74,7 +74,7 @@ pub struct WayBack {
 /// Which snapshot a run came back from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum SnapshotOrigin {
     /// The one that the host took after this entry, counted from 1.
     TakenAfter(usize),
     /// The one that was to be written at this entry, counted from 1.
@@ -85,7 +85,7 @@ pub enum Origin {
 
 /// What came of an input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gives {
+pub struct StepOutputs {
     /// The state after it.
     pub state: StateKind,
     /// The outputs by name: effects with their ids, events with their kinds.
@@ -101,7 +101,7 @@ pub struct Gives {
 /// How a journal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Ending {
+pub enum JournalEnd {
     /// The host closed it: the digest of how the run stood.
     Closed(Digest),
     /// The host stopped without closing it.
@@ -206,9 +206,9 @@ struct Head {
 struct Line {
     at: Option<Timestamp>,
     input: Option<Value>,
-    restored: Option<WayBack>,
-    revived: Option<WayBack>,
-    gives: Option<Gives>,
+    restored: Option<Restoration>,
+    revived: Option<Restoration>,
+    gives: Option<StepOutputs>,
     end: Option<End>,
 }
 
@@ -238,7 +238,7 @@ impl Journal {
             match journal.take(line, content) {
                 // Nobody writes a line break before the line is whole.
                 Err(JournalError::Damaged { .. }) if content.len() == full.len() => {
-                    journal.ending = Ending::Cut { line };
+                    journal.ending = JournalEnd::Cut { line };
                 }
                 taken => taken?,
             }
@@ -248,7 +248,7 @@ impl Journal {
 
     fn take(&mut self, line: usize, content: &str) -> Result<(), JournalError> {
         let misplaced = |reason| Err(JournalError::Misplaced { line, reason });
-        if let Ending::Closed(_) = self.ending {
+        if let JournalEnd::Closed(_) = self.ending {
             return misplaced("the journal was closed before it");
         }
         let parsed: Line = serde_json::from_str(content).map_err(|error| damaged(line, &error))?;
@@ -261,13 +261,13 @@ impl Journal {
             return Ok(());
         }
         if let Some(end) = parsed.end {
-            self.ending = Ending::Closed(end.digest);
+            self.ending = JournalEnd::Closed(end.digest);
             return Ok(());
         }
         let at = parsed.at;
         let step = self.step(line, content, parsed)?;
         // A host that was stopped leaves its last input without; then the run comes back.
-        if matches!(step, Step::Input(_))
+        if matches!(step, JournalStep::Input(_))
             && self.entries.last().is_some_and(|last| last.gives.is_none())
         {
             return misplaced("what came of the input before it is not said");
@@ -278,7 +278,7 @@ impl Journal {
                 reason: "it has no time".to_owned(),
             });
         };
-        self.entries.push(Entry {
+        self.entries.push(JournalEntry {
             at,
             step,
             gives: None,
@@ -287,7 +287,7 @@ impl Journal {
     }
 
     /// Reads a line with a step.
-    fn step(&self, line: usize, content: &str, parsed: Line) -> Result<Step, JournalError> {
+    fn step(&self, line: usize, content: &str, parsed: Line) -> Result<JournalStep, JournalError> {
         let unknown = |name: &str| JournalError::Unknown {
             line,
             name: name.to_owned(),
@@ -303,10 +303,10 @@ impl Journal {
                         unknown(&name)
                     }
                 });
-                Ok(Step::Input(input?))
+                Ok(JournalStep::Input(input?))
             }
-            (None, Some(back), _) => Ok(Step::Restored(back)),
-            (None, None, Some(back)) => Ok(Step::Revived(back)),
+            (None, Some(back), _) => Ok(JournalStep::Restored(back)),
+            (None, None, Some(back)) => Ok(JournalStep::Revived(back)),
             (None, None, None) => {
                 let fields: serde_json::Map<String, Value> =
                     serde_json::from_str(content).map_err(|error| damaged(line, &error))?;
@@ -332,7 +332,7 @@ impl Journal {
                 write_gives(&mut text, gives);
             }
         }
-        if let Ending::Closed(digest) = self.ending {
+        if let JournalEnd::Closed(digest) = self.ending {
             write_end(&mut text, digest);
         }
         text
@@ -388,7 +388,7 @@ fn head(line: &str) -> Result<Journal, JournalError> {
         config,
         history: head.history,
         entries: Vec::new(),
-        ending: Ending::Open,
+        ending: JournalEnd::Open,
     })
 }
 
@@ -461,20 +461,20 @@ pub(super) fn write_input(text: &mut String, at: Timestamp, input: &Input<'_>) {
     push(text, &object!({ "at": at, "input": json(input) }));
 }
 
-pub(super) fn write_step(text: &mut String, at: Timestamp, step: &Step) {
+pub(super) fn write_step(text: &mut String, at: Timestamp, step: &JournalStep) {
     match step {
-        Step::Input(input) => write_input(text, at, input),
-        Step::Restored(back) => push(text, &object!({ "at": at, "restored": json(back) })),
-        Step::Revived(back) => push(text, &object!({ "at": at, "revived": json(back) })),
+        JournalStep::Input(input) => write_input(text, at, input),
+        JournalStep::Restored(back) => push(text, &object!({ "at": at, "restored": json(back) })),
+        JournalStep::Revived(back) => push(text, &object!({ "at": at, "revived": json(back) })),
     }
 }
 
-pub(super) fn write_gives(text: &mut String, gives: &Gives) {
+pub(super) fn write_gives(text: &mut String, gives: &StepOutputs) {
     push(text, &object!({ "gives": json(gives) }));
 }
 
 /// As [`write_gives`], with the outputs in full beside it: a reader that looks for none passes over them.
-pub(super) fn write_gives_in_full(text: &mut String, gives: &Gives, outputs: &[Output]) {
+pub(super) fn write_gives_in_full(text: &mut String, gives: &StepOutputs, outputs: &[Output]) {
     let mut line = object!({ "gives": json(gives) });
     if !outputs.is_empty() {
         line["outputs"] = json(outputs);

@@ -45,6 +45,9 @@ mod replay;
 mod writer;
 
 pub use digest::Digest;
-pub use format::{Ending, Entry, Gives, Journal, JournalError, Origin, Step, WayBack};
+pub use format::{
+    Journal, JournalEnd, JournalEntry, JournalError, JournalStep, Restoration, SnapshotOrigin,
+    StepOutputs,
+};
 pub use replay::{Divergence, Replayed};
 pub use writer::JournalWriter;

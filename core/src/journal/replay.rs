@@ -1,7 +1,7 @@
 use super::digest::Digest;
 use super::format::{
-    Ending, Entry, Gives, Journal, Origin, Step, WayBack, write_end, write_gives_in_full,
-    write_step,
+    Journal, JournalEnd, JournalEntry, JournalStep, Restoration, SnapshotOrigin, StepOutputs,
+    write_end, write_gives_in_full, write_step,
 };
 use super::writer::take_all;
 use crate::Timestamp;
@@ -25,7 +25,7 @@ pub struct Replayed {
     /// The digest of how the run stands at the end.
     pub digest: Digest,
     /// How the journal ends.
-    pub ending: Ending,
+    pub ending: JournalEnd,
 }
 
 /// Where a replay went otherwise than the journal says.
@@ -51,9 +51,9 @@ pub struct Divergence {
 
 /// One entry that was replayed.
 pub(super) struct Lived<'a> {
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a JournalEntry,
     pub(super) outputs: Vec<Output>,
-    pub(super) gives: Gives,
+    pub(super) gives: StepOutputs,
 }
 
 impl Journal {
@@ -92,7 +92,7 @@ impl Journal {
             Ok(())
         })?;
         let digest = Digest::of_run(&last);
-        if let Ending::Closed(expected) = self.ending
+        if let JournalEnd::Closed(expected) = self.ending
             && expected != digest
         {
             let at = self.entries.last().map(|entry| entry.at);
@@ -130,7 +130,7 @@ impl Journal {
         for (entry, gives) in journal.entries.iter_mut().zip(gives) {
             entry.gives = Some(gives);
         }
-        if let (Ending::Closed(digest), Ok(machine)) = (&mut journal.ending, last) {
+        if let (JournalEnd::Closed(digest), Ok(machine)) = (&mut journal.ending, last) {
             *digest = Digest::of_run(&machine);
         }
         journal
@@ -154,7 +154,7 @@ impl Journal {
             }
             Ok(())
         })?;
-        if let Ending::Closed(digest) = self.ending {
+        if let JournalEnd::Closed(digest) = self.ending {
             write_end(&mut text, digest);
         }
         Ok(text)
@@ -178,13 +178,15 @@ impl Journal {
             let number = index + 1;
             let mut refused = None;
             match &entry.step {
-                Step::Input(input) => refused = machine.handle(input.clone(), entry.at).err(),
-                Step::Restored(back) => {
+                JournalStep::Input(input) => {
+                    refused = machine.handle(input.clone(), entry.at).err()
+                }
+                JournalStep::Restored(back) => {
                     let (snapshot, config) = way_back(back, &mut config, &snapshots);
                     let restored = RunMachine::restore(snapshot, config);
                     machine = restored.map_err(|error| lost(number, entry, &error))?;
                 }
-                Step::Revived(back) => {
+                JournalStep::Revived(back) => {
                     let (snapshot, config) = way_back(back, &mut config, &snapshots);
                     let revived = RunMachine::revive(snapshot, config, entry.at);
                     machine = revived.map_err(|error| lost(number, entry, &error))?;
@@ -215,8 +217,8 @@ impl Journal {
     /// The places of the snapshots that the run comes back from.
     fn wanted(&self) -> BTreeMap<(usize, Place), String> {
         let steps = self.entries.iter().filter_map(|entry| match &entry.step {
-            Step::Restored(back) | Step::Revived(back) => place(&back.from),
-            Step::Input(_) => None,
+            JournalStep::Restored(back) | JournalStep::Revived(back) => place(&back.from),
+            JournalStep::Input(_) => None,
         });
         steps.map(|place| (place, String::new())).collect()
     }
@@ -228,16 +230,16 @@ enum Place {
     Written,
 }
 
-fn place(origin: &Origin) -> Option<(usize, Place)> {
+fn place(origin: &SnapshotOrigin) -> Option<(usize, Place)> {
     match origin {
-        Origin::TakenAfter(entry) => Some((*entry, Place::Taken)),
-        Origin::WrittenAt(entry) => Some((*entry, Place::Written)),
-        Origin::Snapshot(_) => None,
+        SnapshotOrigin::TakenAfter(entry) => Some((*entry, Place::Taken)),
+        SnapshotOrigin::WrittenAt(entry) => Some((*entry, Place::Written)),
+        SnapshotOrigin::Snapshot(_) => None,
     }
 }
 
 fn way_back<'a>(
-    back: &'a WayBack,
+    back: &'a Restoration,
     config: &mut Arc<RunConfig>,
     snapshots: &'a BTreeMap<(usize, Place), String>,
 ) -> (&'a str, Arc<RunConfig>) {
@@ -245,7 +247,7 @@ fn way_back<'a>(
         *config = Arc::new(RunConfig::clone(changed));
     }
     let snapshot = match &back.from {
-        Origin::Snapshot(snapshot) => snapshot.as_str(),
+        SnapshotOrigin::Snapshot(snapshot) => snapshot.as_str(),
         from => place(from)
             .and_then(|place| snapshots.get(&place))
             .map_or("", String::as_str),
@@ -261,7 +263,7 @@ fn asks(effect: &Effect) -> bool {
     )
 }
 
-fn lost(number: usize, entry: &Entry, error: &dyn std::error::Error) -> Box<Divergence> {
+fn lost(number: usize, entry: &JournalEntry, error: &dyn std::error::Error) -> Box<Divergence> {
     Box::new(Divergence {
         number,
         name: entry.step.name(),
@@ -274,9 +276,9 @@ fn lost(number: usize, entry: &Entry, error: &dyn std::error::Error) -> Box<Dive
 
 fn compare(
     number: usize,
-    entry: &Entry,
-    expected: &Gives,
-    got: &Gives,
+    entry: &JournalEntry,
+    expected: &StepOutputs,
+    got: &StepOutputs,
 ) -> Result<(), Box<Divergence>> {
     let differs = |what, expected: String, got: String| {
         Err(Box::new(Divergence {
@@ -288,12 +290,12 @@ fn compare(
             got,
         }))
     };
-    let refusal = |gives: &Gives| gives.refused.clone().unwrap_or_else(|| "taken".to_owned());
+    let refusal = |gives: &StepOutputs| gives.refused.clone().unwrap_or_else(|| "taken".to_owned());
     if expected.refused != got.refused {
         return differs("whether it is taken", refusal(expected), refusal(got));
     }
     let longest = expected.outputs.len().max(got.outputs.len());
-    let output = |gives: &Gives, at: usize| match gives.outputs.get(at) {
+    let output = |gives: &StepOutputs, at: usize| match gives.outputs.get(at) {
         Some(name) => format!("`{name}` as output {}", at + 1),
         None => format!("no output {}", at + 1),
     };

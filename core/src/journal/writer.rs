@@ -1,7 +1,7 @@
 use super::digest::{Digest, json};
 use super::format::{
-    Gives, Origin, Step, WayBack, output_name, write_end, write_gives, write_head, write_input,
-    write_step,
+    JournalStep, Restoration, SnapshotOrigin, StepOutputs, output_name, write_end, write_gives,
+    write_head, write_input, write_step,
 };
 use crate::conversation::Conversation;
 use crate::run::{
@@ -25,7 +25,7 @@ pub struct JournalWriter {
     /// What has come of the last entry so far.
     open: Option<Open>,
     /// The snapshots and checkpoints that a run may come back from, the latest last.
-    snapshots: Vec<(Digest, Origin)>,
+    snapshots: Vec<(Digest, SnapshotOrigin)>,
     ended: bool,
 }
 
@@ -88,7 +88,7 @@ impl JournalWriter {
         }
     }
 
-    /// Gives an input to the machine.
+    /// StepOutputs an input to the machine.
     ///
     /// # Errors
     /// As [`RunMachine::handle`]; the journal says so too.
@@ -112,7 +112,7 @@ impl JournalWriter {
             (Some(output), Some(open)) => {
                 open.take(output);
                 if let Output::Effect(_, Effect::Persist { checkpoint, .. }) = output {
-                    self.remember(checkpoint, Origin::WrittenAt(self.entries));
+                    self.remember(checkpoint, SnapshotOrigin::WrittenAt(self.entries));
                 }
             }
             (None, Some(_)) => self.close_entry(machine),
@@ -126,7 +126,7 @@ impl JournalWriter {
     pub fn snapshot(&mut self, machine: &RunMachine) -> String {
         let snapshot = machine.snapshot();
         if self.open.is_none() {
-            self.remember(&snapshot, Origin::TakenAfter(self.entries));
+            self.remember(&snapshot, SnapshotOrigin::TakenAfter(self.entries));
         }
         snapshot
     }
@@ -143,7 +143,7 @@ impl JournalWriter {
     ) -> Result<RunMachine, SnapshotError> {
         let machine = RunMachine::restore(snapshot, Arc::clone(config))?;
         let back = self.way_back(snapshot, config);
-        write_step(&mut self.lines, now, &Step::Restored(back));
+        write_step(&mut self.lines, now, &JournalStep::Restored(back));
         self.begin_entry();
         Ok(machine)
     }
@@ -160,7 +160,7 @@ impl JournalWriter {
     ) -> Result<RunMachine, SnapshotError> {
         let machine = RunMachine::revive(snapshot, Arc::clone(config), now)?;
         let back = self.way_back(snapshot, config);
-        write_step(&mut self.lines, now, &Step::Revived(back));
+        write_step(&mut self.lines, now, &JournalStep::Revived(back));
         self.begin_entry();
         Ok(machine)
     }
@@ -181,9 +181,9 @@ impl JournalWriter {
         // A replay has no store: where the journal does not know the checkpoint, it holds the whole run.
         let back = match self.known(checkpoint) {
             Some(origin) => self.way_back_from(origin, config),
-            None => self.way_back_from(Origin::Snapshot(run.snapshot()), config),
+            None => self.way_back_from(SnapshotOrigin::Snapshot(run.snapshot()), config),
         };
-        write_step(&mut self.lines, now, &Step::Revived(back));
+        write_step(&mut self.lines, now, &JournalStep::Revived(back));
         self.begin_entry();
         Ok(run.on_new_host(now).into())
     }
@@ -207,7 +207,7 @@ impl JournalWriter {
         }
     }
 
-    fn remember(&mut self, snapshot: &str, origin: Origin) {
+    fn remember(&mut self, snapshot: &str, origin: SnapshotOrigin) {
         if self.snapshots.len() == SNAPSHOTS {
             self.snapshots.remove(0);
         }
@@ -215,23 +215,23 @@ impl JournalWriter {
     }
 
     /// Where a snapshot, or a checkpoint, comes from.
-    fn known(&self, text: &str) -> Option<Origin> {
+    fn known(&self, text: &str) -> Option<SnapshotOrigin> {
         let digest = Digest::of_text(text);
         let known = self.snapshots.iter().rev().find(|known| known.0 == digest);
         known.map(|(_, origin)| origin.clone())
     }
 
-    fn way_back(&mut self, snapshot: &str, config: &RunConfig) -> WayBack {
+    fn way_back(&mut self, snapshot: &str, config: &RunConfig) -> Restoration {
         let known = self.known(snapshot);
-        let from = known.unwrap_or_else(|| Origin::Snapshot(snapshot.to_owned()));
+        let from = known.unwrap_or_else(|| SnapshotOrigin::Snapshot(snapshot.to_owned()));
         self.way_back_from(from, config)
     }
 
-    fn way_back_from(&mut self, from: Origin, config: &RunConfig) -> WayBack {
+    fn way_back_from(&mut self, from: SnapshotOrigin, config: &RunConfig) -> Restoration {
         let value = json(config);
         let is_new = value != self.config;
         self.config = value;
-        WayBack {
+        Restoration {
             from,
             config: is_new.then(|| Box::new(config.clone())),
         }
@@ -246,8 +246,8 @@ impl Open {
         self.outputs.push(output_name(output, &value));
     }
 
-    fn gives(self, machine: &RunMachine) -> Gives {
-        Gives {
+    fn gives(self, machine: &RunMachine) -> StepOutputs {
+        StepOutputs {
             state: machine.state(),
             outputs: self.outputs,
             refused: self.refused,
@@ -271,7 +271,7 @@ pub(super) fn take_all(
     machine: &mut RunMachine,
     refused: Option<&Misuse>,
     mut each: impl FnMut(&RunMachine, Output),
-) -> Gives {
+) -> StepOutputs {
     let mut open = Open {
         refused: refused.map(ToString::to_string),
         ..Open::default()

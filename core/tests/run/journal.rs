@@ -12,7 +12,8 @@ use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::journal::{
-    Digest, Divergence, Ending, Journal, JournalError, JournalWriter, Origin, Step,
+    Digest, Divergence, Journal, JournalEnd, JournalError, JournalStep, JournalWriter,
+    SnapshotOrigin,
 };
 use stepwell_core::run::{EffectId, Input, Output, StateKind};
 use stepwell_core::tool::Tool;
@@ -86,7 +87,7 @@ proptest! {
             Ok(journal) => {
                 let lines = text[..at].matches('\n').count();
                 prop_assert!(journal.entries.len() >= lines.saturating_sub(1) / 2);
-                if !text[..at].ends_with('\n') && journal.ending == Ending::Open {
+                if !text[..at].ends_with('\n') && journal.ending == JournalEnd::Open {
                     // The line was whole but for its line break.
                     prop_assert!(text[at..].starts_with('\n'));
                 }
@@ -170,7 +171,7 @@ fn in_full_a_journal_that_differs_is_refused() {
 fn a_turn_is_lived_through_again() {
     for dialect in BOTH {
         let journal = parsed(&turn(dialect));
-        assert!(matches!(journal.ending, Ending::Closed(_)));
+        assert!(matches!(journal.ending, JournalEnd::Closed(_)));
         let replayed = journal.replay().expect("nothing has changed");
         assert_eq!(replayed.inputs, journal.entries.len());
         let names: Vec<_> = replayed.effects.iter().map(ToString::to_string).collect();
@@ -281,7 +282,7 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
             .entries
             .iter()
             .filter_map(|entry| match &entry.step {
-                Step::Revived(back) => Some(&back.from),
+                JournalStep::Revived(back) => Some(&back.from),
                 _ => None,
             })
             .collect();
@@ -289,7 +290,7 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
         assert!(
             origins
                 .iter()
-                .all(|from| matches!(from, Origin::WrittenAt(_)))
+                .all(|from| matches!(from, SnapshotOrigin::WrittenAt(_)))
         );
         let replayed = journal.replay().expect("the same");
         assert_eq!(replayed.digest, Digest::of_run(&world.machine));
@@ -336,10 +337,10 @@ fn a_journal_may_begin_with_a_stored_run_and_a_changed_configuration() {
     before.drive();
     let journal = parsed(&written(&mut before));
     assert_eq!(journal.history, None);
-    let Step::Revived(back) = &journal.entries[0].step else {
+    let JournalStep::Revived(back) = &journal.entries[0].step else {
         panic!("{:?}", journal.entries[0])
     };
-    assert!(matches!(back.from, Origin::Snapshot(_)) && back.config.is_some());
+    assert!(matches!(back.from, SnapshotOrigin::Snapshot(_)) && back.config.is_some());
     let replayed = journal.replay().expect("the same");
     assert_eq!(replayed.digest, Digest::of_run(&before.machine));
 }

@@ -2,7 +2,7 @@ use clap::Args;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use stepwell_core::journal::{Ending, Journal, Replayed};
+use stepwell_core::journal::{Journal, JournalEnd, Replayed};
 use stepwell_core::run::Outcome;
 use stepwell_demo::Failure;
 
@@ -75,8 +75,10 @@ fn summary(replayed: &Replayed) -> io::Result<()> {
     writeln!(out, "outcome  {}", outcome(replayed.outcome.as_ref()))?;
     writeln!(out, "digest   {}", replayed.digest)?;
     match replayed.ending {
-        Ending::Closed(_) => Ok(()),
-        Ending::Cut { line } => writeln!(out, "cut      in line {line}: what is before it replays"),
+        JournalEnd::Closed(_) => Ok(()),
+        JournalEnd::Cut { line } => {
+            writeln!(out, "cut      in line {line}: what is before it replays")
+        }
         _ => writeln!(
             out,
             "open     the journal was not closed: what is there replays"

@@ -4,7 +4,7 @@ use crate::program::before;
 use crate::server::{Server, refusal};
 use crate::stream::events;
 use serde_json::Value;
-use stepwell_core::journal::{Ending, Journal, JournalError};
+use stepwell_core::journal::{Journal, JournalEnd, JournalError};
 use stepwell_mock_llm::{MockLlm, Script};
 
 async fn text(server: &Server, path: &str) -> String {
@@ -47,7 +47,7 @@ async fn a_turn_has_a_journal_with_its_requests_its_events_and_its_blocks() {
         assert!(journal.contains(part), "{part}: {journal}");
     }
     let read = Journal::parse(&journal).expect("a journal");
-    assert!(matches!(read.ending, Ending::Closed(_)));
+    assert!(matches!(read.ending, JournalEnd::Closed(_)));
     let replayed = read.replay().expect("it replays");
     assert_eq!(replayed.effects[0].to_string(), "open:0:0");
     let hidden = text(&server, "/threads/t/turns/r/journal?redacted=true").await;

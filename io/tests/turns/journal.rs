@@ -3,7 +3,7 @@
 use crate::{agent, lookup, secret_number, start, watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use stepwell_core::journal::{Ending, Journal};
+use stepwell_core::journal::{Journal, JournalEnd};
 use stepwell_core::run::Outcome;
 use stepwell_io::{Message, RunId, Start};
 use stepwell_mock_llm::Script;
@@ -44,7 +44,7 @@ async fn each_turn_has_a_journal_that_replays() {
         assert!(!text.contains("test-key"), "{text}");
         let journal = Journal::parse(text).expect("a journal");
         let replayed = journal.replay().expect("the same");
-        assert!(matches!(journal.ending, Ending::Closed(digest) if digest == replayed.digest));
+        assert!(matches!(journal.ending, JournalEnd::Closed(digest) if digest == replayed.digest));
         assert_eq!(replayed.outcome.as_ref(), Some(&end.outcome));
         assert!(!journal.redact().contains("alice"));
     }

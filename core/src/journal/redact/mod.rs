@@ -3,7 +3,7 @@
 mod words;
 
 use super::digest::json;
-use super::format::{Entry, Gives, Journal, Step, push, write_head};
+use super::format::{Journal, JournalEntry, JournalStep, StepOutputs, push, write_head};
 use crate::event::Event;
 use crate::provider;
 use crate::run::{Input, RunConfig};
@@ -46,7 +46,7 @@ impl Journal {
                 push(&mut text, &redaction.gives(gives));
             }
         }
-        if let super::Ending::Closed(_) = self.ending {
+        if let super::JournalEnd::Closed(_) = self.ending {
             push(&mut text, &object!({ "end": {} }));
         }
         text
@@ -68,15 +68,15 @@ impl Redaction {
         add_names(&base, &mut names);
         for entry in &journal.entries {
             match &entry.step {
-                Step::Input(Input::Start(start)) => {
+                JournalStep::Input(Input::Start(start)) => {
                     add_names(&start.options.over(Arc::clone(&base)), &mut names);
                 }
-                Step::Restored(back) | Step::Revived(back) => {
+                JournalStep::Restored(back) | JournalStep::Revived(back) => {
                     if let Some(config) = &back.config {
                         add_names(config, &mut names);
                     }
                 }
-                Step::Input(_) => {}
+                JournalStep::Input(_) => {}
             }
         }
         Self {
@@ -91,24 +91,24 @@ impl Redaction {
         format!("id-{number}")
     }
 
-    fn step(&mut self, entry: &Entry) -> Value {
+    fn step(&mut self, entry: &JournalEntry) -> Value {
         let (kind, mut value) = match &entry.step {
-            Step::Input(input) => ("input", json(input)),
-            Step::Restored(back) => ("restored", json(back)),
-            Step::Revived(back) => ("revived", json(back)),
+            JournalStep::Input(input) => ("input", json(input)),
+            JournalStep::Restored(back) => ("restored", json(back)),
+            JournalStep::Revived(back) => ("revived", json(back)),
         };
         // An input without fields is its name.
         if !value.is_string() {
             value = self.value(kind, &value);
         }
-        if let Step::Input(Input::Received { bytes, .. }) = &entry.step {
+        if let JournalStep::Input(Input::Received { bytes, .. }) = &entry.step {
             // The text form of bytes may be longer than the bytes.
             value["received"]["bytes"] = placeholder(bytes.len());
         }
         object!({ "at": entry.at, kind: value })
     }
 
-    fn gives(&mut self, gives: &Gives) -> Value {
+    fn gives(&mut self, gives: &StepOutputs) -> Value {
         let outputs: Vec<_> = gives.outputs.iter().map(|name| output_name(name)).collect();
         let mut redacted = object!({ "state": gives.state });
         if !outputs.is_empty() {

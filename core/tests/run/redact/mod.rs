@@ -12,7 +12,7 @@ use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
-use stepwell_core::journal::{Entry, Journal, JournalError, JournalWriter, Step};
+use stepwell_core::journal::{Journal, JournalEntry, JournalError, JournalStep, JournalWriter};
 use stepwell_core::run::{
     Decision, Durability, Input, Outcome, Refusal, RunConfig, RunMachine, Start,
 };
@@ -173,11 +173,11 @@ fn lines(text: &str) -> Vec<Value> {
 fn has_the_structure_of(journal: &Journal, redacted: &str) {
     let lines = lines(redacted);
     let mut lines = lines[1..].iter();
-    for Entry { at, step, gives } in &journal.entries {
+    for JournalEntry { at, step, gives } in &journal.entries {
         let line = lines.next().expect("a line for each entry");
         let name = step.name();
         let found = match step {
-            Step::Input(_) => &line["input"],
+            JournalStep::Input(_) => &line["input"],
             _ => line,
         };
         assert_eq!(line["at"], at.0);
@@ -255,8 +255,10 @@ fn knows_every_field_of_a_plain_turn() {
 fn replaces_the_bytes_of_a_stream_by_their_number() {
     let mut world = turn_of_secrets(Dialect::OpenAiChat, Cut::Every(7), 1);
     let journal = parsed(&written(&mut world));
-    let length = |entry: &Entry| match &entry.step {
-        Step::Input(Input::Received { bytes, .. }) => Some(format!("[{} bytes]", bytes.len())),
+    let length = |entry: &JournalEntry| match &entry.step {
+        JournalStep::Input(Input::Received { bytes, .. }) => {
+            Some(format!("[{} bytes]", bytes.len()))
+        }
         _ => None,
     };
     let expected: Vec<_> = journal.entries.iter().filter_map(length).collect();
