@@ -222,6 +222,28 @@ async fn a_chats_run_is_stopped_on_demand() {
         .await;
 }
 
+/// CopilotKit shows every other error to the user.
+#[tokio::test]
+async fn a_stopped_run_is_an_abort_for_clients_from_before_1_0() {
+    for (version, kind, pointer, end) in [
+        (json!(null), "RUN_ERROR", "/code", "abort"),
+        (json!("0.0"), "RUN_ERROR", "/code", "abort"),
+        (json!("1.0"), "RUN_FINISHED", "/outcome/type", "cancelled"),
+    ] {
+        let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
+        let mut app = router(agent);
+        let input = run("r", &json!({ "protocolVersion": version }));
+        let response = ask(&mut app, "/agent", &input).await;
+        model.wait_until(|requests| requests.len() == 1).await;
+        let stopped = ask(&mut app, "/agent/stop", &json!({ "threadId": "t" })).await;
+        assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
+        let events = said(response).await;
+        let last = events.last().expect("an end");
+        assert_eq!(last["type"], kind, "{version}");
+        assert_eq!(last.pointer(pointer), Some(&json!(end)), "{version}");
+    }
+}
+
 #[tokio::test]
 async fn a_run_that_nobody_reads_any_more_is_stopped() {
     let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
