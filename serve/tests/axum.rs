@@ -244,6 +244,24 @@ async fn a_stopped_run_is_an_abort_for_clients_from_before_1_0() {
     }
 }
 
+/// assistant-ui's transport stores the id, and asks for the stream by it.
+#[tokio::test]
+async fn a_chats_answer_names_the_stream_to_resume() {
+    let script = Script::new().hop(Hop::new().text("Hello!"));
+    let (_model, agent) = model(script).await;
+    let mut app = router(agent);
+    let user = json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": "hello" }] });
+    for (chat, header) in [("c 1/ä?", "c%201%2F%C3%A4%3F"), ("chat-1", "chat-1")] {
+        let body = json!({ "id": chat, "messages": [user] });
+        let response = ask(&mut app, "/api/chat", &body).await;
+        assert_eq!(response.headers()["x-resumable-stream-id"], header);
+    }
+    let resumed = Request::get("/api/chat/chat-1/stream").body(Body::empty());
+    let resumed = app.call(resumed.expect("a request")).await;
+    let resumed = resumed.expect("it answers");
+    assert_eq!(resumed.headers()["x-resumable-stream-id"], "chat-1");
+}
+
 #[tokio::test]
 async fn a_run_that_nobody_reads_any_more_is_stopped() {
     let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::sync::Arc;
-use stepwell_serve::axum::{check_content_type, read_body, response};
+use stepwell_serve::axum::{chat_response, check_content_type, read_body, response};
 use stepwell_serve::parts::{Cursor, PreparedRun};
 use stepwell_serve::{
     ChatRequest, ChatStream, Encoding, LAST_EVENT_ID, StopRequest, read_input, understand,
@@ -88,10 +88,10 @@ pub(super) async fn run_chat(
     let store = server.sessions.store();
     let limits = &server.user_limits;
     let _leave = limits.start(&user, &**store, Some(&key)).await?;
-    let cursor = Cursor::default();
+    let (cursor, chat) = (Cursor::default(), key.thread.clone());
     let stream = server.runs.begin(key, run, &cursor, closed_by(close));
     let stream = ChatStream::new(stream.await?, message);
-    Ok(response(Encoding::UiMessages, open.around(stream.frames())))
+    Ok(chat_response(chat.as_str(), open.around(stream.frames())))
 }
 
 /// Where a chat's client goes on.
@@ -117,7 +117,7 @@ pub(super) async fn resume_chat(
     Ok(match stream.await? {
         Some(stream) => {
             let stream = stream.starting_at(place.start_index.unwrap_or(0));
-            response(Encoding::UiMessages, open.around(stream.frames()))
+            chat_response(chat.thread.as_str(), open.around(stream.frames()))
         }
         None => StatusCode::NO_CONTENT.into_response(),
     })

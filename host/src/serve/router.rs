@@ -111,10 +111,13 @@ fn cors(origins: &[String]) -> CorsLayer {
             HeaderName::from_static(stepwell_serve::LAST_EVENT_ID),
         ])
         .expose_headers(
-            [header::RETRY_AFTER]
-                .into_iter()
-                .chain(EXPOSED)
-                .collect::<Vec<_>>(),
+            [
+                header::RETRY_AFTER,
+                HeaderName::from_static(stepwell_serve::STREAM_ID),
+            ]
+            .into_iter()
+            .chain(EXPOSED)
+            .collect::<Vec<_>>(),
         )
         .max_age(PREFLIGHT)
 }

@@ -1,6 +1,6 @@
 //! The routes.
 
-use crate::axum::body::{check_content_type, read_body, response};
+use crate::axum::body::{chat_response, check_content_type, read_body, response};
 use crate::axum::refusal::{ChatRefusal, Refusal};
 use crate::axum::requests::{KEEP_ALIVE, MAX_BODY};
 use crate::request::input::read_input;
@@ -119,9 +119,10 @@ async fn chat(
     check_content_type(&head.headers)?;
     let body = read_body(body, routes.max_body).await?;
     let chat = understand(body, ChatRequest::read).await?;
+    let id = chat.input.thread_id.clone();
     let stream = routes.server.chat(&routes.agent, chat).await?;
     let stream = stream.keep_alive(routes.keep_alive);
-    Ok(response(Encoding::UiMessages, stream.frames()))
+    Ok(chat_response(id.as_str(), stream.frames()))
 }
 
 async fn resume(
@@ -135,7 +136,7 @@ async fn resume(
         Some(stream) => {
             let stream = stream.starting_at(from.start_index.unwrap_or(0));
             let stream = stream.keep_alive(routes.keep_alive);
-            response(Encoding::UiMessages, stream.frames())
+            chat_response(chat.as_str(), stream.frames())
         }
         None => StatusCode::NO_CONTENT.into_response(),
     })

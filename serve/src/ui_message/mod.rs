@@ -4,8 +4,10 @@
 pub(crate) mod encoder;
 mod request;
 mod stream;
+mod stream_id;
 mod tools;
 
 pub use encoder::UiMessageEncoder;
 pub use request::ChatRequest;
 pub use stream::ChatStream;
+pub use stream_id::{STREAM_ID, stream_id};
