@@ -1,8 +1,9 @@
 //! A turn of the app's own as one whole run.
 
 use super::writer::RunWriter;
-use crate::turn::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress, usage_since};
+use crate::turn::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress};
 use crate::turn::rounds::Rounds;
+use crate::turn::usage::usage_since;
 use crate::wire::event_log::event_log;
 use crate::wire::{EventStream, Format};
 use futures::StreamExt;

@@ -1,14 +1,15 @@
 //! How a run ends, in the words of the protocol.
 
+use crate::turn::failure_report::{failure_report, without_key};
 use crate::turn::stop::Stop;
 use serde_json::{Value, json};
 use stepwell_core::ToolCallId;
-use stepwell_core::dialect::{ApiErrorKind, Endpoint};
+use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::{
     Common, Custom, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage,
 };
 use stepwell_core::run::{ToolProgress, TurnStatus};
-use stepwell_io::{Event, Failure, Outcome};
+use stepwell_io::{Event, Outcome};
 
 /// The event that says, before the end, why the answer is not whole.
 pub(crate) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
@@ -113,7 +114,7 @@ impl Ending {
             },
             _ => match outcome {
                 Outcome::Failed { failure } => {
-                    let (code, message) = told(failure);
+                    let (code, message) = failure_report(failure);
                     Self::failed(code, message)
                 }
                 _ => Self::internal(),
@@ -206,134 +207,12 @@ pub fn custom(name: &str, value: Value) -> Event {
     .into()
 }
 
-/// What the client is told of a failure: a code, and a sentence of the server's own. What a provider says of its errors
-/// may hold addresses, keys and other people's texts.
-fn told(failure: &Failure) -> (&'static str, String) {
-    let plain = |code, message: &str| (code, message.to_owned());
-    if let Some(kind) = failure.kind() {
-        let (code, message) = of_kind(kind);
-        return plain(code, message);
-    }
-    match failure {
-        Failure::Reported { .. } => plain("model_error", MODEL_ERROR),
-        Failure::Connection { .. } => {
-            plain("model_unreachable", "the server cannot reach its model")
-        }
-        Failure::UnexpectedBody { .. } | Failure::Stream { .. } => plain(
-            "model_unreadable",
-            "the server cannot read its model's answer",
-        ),
-        Failure::TimedOut { deadline } => ("model_timeout", deadline.to_string()),
-        Failure::LimitReached { limit } => (limit.name(), limit.to_string()),
-        Failure::Busy => ("busy", failure.to_string()),
-        Failure::ContextTooLong { .. } => ("context_too_long", failure.to_string()),
-        Failure::NotAuthorized { .. } => plain(
-            "model_unauthorized",
-            "the server has no key for its model's provider",
-        ),
-        Failure::AttachmentRefused { .. } => ("attachment_refused", failure.to_string()),
-        Failure::RefusedByHook { .. } => plain(
-            "refused_by_hook",
-            "the server does not let the request or its answer pass",
-        ),
-        _ => plain("internal_error", "the server failed: see its log"),
-    }
-}
-
-const MODEL_ERROR: &str = "the model's provider failed: see the server's log";
-
-fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
-    match kind {
-        ApiErrorKind::Authentication => (
-            "model_unauthorized",
-            "the model's provider does not accept the server's key",
-        ),
-        ApiErrorKind::NotFound => (
-            "model_not_found",
-            "the model's provider does not know the server's model or address",
-        ),
-        ApiErrorKind::RateLimit => (
-            "rate_limited",
-            "the model's provider takes no more requests of the server's for now: try again later",
-        ),
-        ApiErrorKind::Overloaded => (
-            "model_overloaded",
-            "the model's provider has too much to do: try again in a while",
-        ),
-        ApiErrorKind::Unavailable => (
-            "model_unavailable",
-            "the model's provider is out of service: try again in a while",
-        ),
-        ApiErrorKind::ContextTooLong => (
-            "context_too_long",
-            "the conversation is too long for the model: begin a new one, or leave out a part of this one",
-        ),
-        ApiErrorKind::ContentFiltered => (
-            "content_filtered",
-            "the model's provider refuses what was asked, or what the model answered",
-        ),
-        ApiErrorKind::UnreadableOutput => (
-            "model_unreadable",
-            "the model wrote a call that its provider could not read: send the message again",
-        ),
-        _ => (
-            "model_refused",
-            "the model's provider refuses the request: see the server's log",
-        ),
-    }
-}
-
-/// The provider's words, should it repeat the key, or a header that may be one, in them.
-fn without_key(message: String, endpoint: &Endpoint) -> String {
-    /// Shorter ones are words.
-    const SHORTEST: usize = 8;
-    let key = endpoint.key.as_ref().map(|key| key.expose());
-    let headers = endpoint.headers.iter().map(|(_, value)| value.as_str());
-    let secrets = key.into_iter().chain(headers);
-    secrets
-        .filter(|secret| secret.len() >= SHORTEST)
-        .fold(message, |message, secret| message.replace(secret, "[key]"))
-}
-
-/// What the model calls of this run cost: all that the turn cost, without what its earlier runs have reported.
-pub(crate) fn usage_since(
-    all: TokenUsage,
-    before: &TokenUsage,
-    endpoint: Option<&Endpoint>,
-) -> Option<TokenUsage> {
-    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
-    let less = |all: Option<u64>, before: Option<u64>| {
-        all.map(|all| all.saturating_sub(before.unwrap_or(0)))
-    };
-    let usage = TokenUsage {
-        input_tokens: less(all.input_tokens, before.input_tokens),
-        output_tokens: less(all.output_tokens, before.output_tokens),
-        total_tokens: less(all.total_tokens, before.total_tokens),
-        reasoning_tokens: less(all.reasoning_tokens, before.reasoning_tokens),
-        cached_input_tokens: less(all.cached_input_tokens, before.cached_input_tokens),
-        cache_write_input_tokens: less(
-            all.cache_write_input_tokens,
-            before.cache_write_input_tokens,
-        ),
-        cost: all
-            .cost
-            .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
-        provider: all.provider.or_else(|| named(&endpoint?.provider)),
-        model: all.model.or_else(|| named(&endpoint?.model)),
-        ..TokenUsage::default()
-    };
-    let is_known = usage.input_tokens.is_some()
-        || usage.output_tokens.is_some()
-        || usage.total_tokens.is_some();
-    is_known.then_some(usage)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use stepwell_core::dialect::ApiError;
     use stepwell_core::run::{Incomplete, TurnLimit};
-    use stepwell_io::provider;
+    use stepwell_io::{Failure, provider};
 
     fn endpoint() -> Endpoint {
         let provider = provider::find("openai").expect("a provider");
@@ -413,20 +292,5 @@ mod tests {
         let end = serde_json::to_value(end).expect("JSON");
         assert_eq!(end["type"], "RUN_FINISHED");
         assert_eq!(end["metadata"], json!({"stopReason": "length"}));
-    }
-
-    #[test]
-    fn a_run_reports_only_its_own_tokens() {
-        let usage = |input, output| TokenUsage {
-            provider: Some("openai".to_owned()),
-            model: Some("m".to_owned()),
-            input_tokens: input,
-            output_tokens: output,
-            ..TokenUsage::default()
-        };
-        let since = |all, before| usage_since(all, &before, Some(&endpoint()));
-        let own = since(usage(Some(10), Some(5)), usage(Some(4), None));
-        assert_eq!(own, Some(usage(Some(6), Some(5))));
-        assert_eq!(since(usage(None, None), usage(None, None)), None);
     }
 }

@@ -3,9 +3,10 @@
 use super::answers::Unresumable;
 use super::brought::{Brought, Given, RunTerms};
 use super::drive::{CurrentRun, Drive, Rest};
-use super::ending::{Ending, usage_since};
+use super::ending::Ending;
 use super::session_turn::input;
 use super::stored::Fact;
+use super::usage::usage_since;
 use crate::engine::{Command, Continued, EngineError, Told};
 use serde_json::json;
 use stepwell_core::ToolCallId;

@@ -9,6 +9,7 @@ mod call_labels;
 pub(crate) mod drive;
 pub(crate) mod ending;
 pub(crate) mod event_writer;
+mod failure_report;
 pub(crate) mod in_runs;
 pub(crate) mod interrupts;
 pub(crate) mod lawful;
@@ -27,5 +28,6 @@ pub(crate) mod store_trouble;
 mod store_waits;
 pub(crate) mod stored;
 mod told_progress;
+pub(crate) mod usage;
 
 pub use answers::Unresumable;

@@ -2,6 +2,7 @@
 //! [UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol).
 
 pub(crate) mod encoder;
+mod part;
 mod request;
 mod stream;
 mod stream_id;

@@ -1,33 +1,24 @@
 //! Runs agents for AG-UI clients and for chats of the AI SDK.
 
-use super::attach::Known;
+mod begin;
+
 use super::prepared::PreparedRun;
-use crate::engine::{
-    Command, Continued, Driver, DriverSetup, Engine, EngineError, LOOKS, LocalEngine, NewTurn,
-    Origin, TELLING_TIME,
-};
+use crate::engine::{Driver, DriverSetup, Engine, EngineError, LocalEngine};
 #[cfg(feature = "axum")]
 use crate::follow::LogRead;
 use crate::follow::{Follow, FollowError, Followers, Reading, RunStream, Scope};
 use crate::request::{ClientTrust, Refused};
 use crate::turn::agent::TurnAgent;
-use crate::turn::answers::Unresumable;
-use crate::turn::brought::{Brought, Given};
-use crate::turn::ending::Ending;
 use crate::turn::event_writer::{self, Written};
-use crate::turn::in_runs::started;
-use crate::turn::runs::{Open, Runs, Waits};
-use crate::turn::session_turn::input;
+use crate::turn::runs::{Open, Runs};
 use crate::ui_message::{ChatRequest, ChatStream};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::ThreadId;
-use stepwell_core::event::{Event, Interrupt, ResumeStatus, RunAgentInput};
+use stepwell_core::event::RunAgentInput;
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::store::{MemoryStore, Store, StoreError, ThreadRecord, TurnKey};
+use stepwell_io::store::{MemoryStore, Store, StoreError, TurnKey};
 use stepwell_io::{Agent, RunId};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -340,196 +331,8 @@ impl AgUiServer {
         Follow::begin(engine, self.0.followers.clone(), turn, scope, reading).await
     }
 
-    /// Begins a run, goes on with a turn that waits for it, or comes back to it. `close` closes the client's connection.
-    ///
-    /// # Errors
-    /// The store cannot be read or written, or no run is taken.
-    #[doc(hidden)]
-    pub async fn begin(
-        &self,
-        thread: ThreadKey,
-        run: PreparedRun,
-        cursor: &Cursor,
-        close: CancellationToken,
-    ) -> Result<RunStream, EngineError> {
-        self.open().await?;
-        if let Some(wanted) = &run.reattach {
-            let latest = wanted.is_empty();
-            let known = Known::of(&run);
-            let attached = self.attach(&thread, (!latest).then_some(wanted), known, cursor, close);
-            let no_run = || StoreError::NoTurn {
-                turn: wanted.clone(),
-            };
-            return Ok(attached.await?.ok_or_else(no_run)?);
-        }
-        let mut turn = TurnKey::new(thread.clone(), run.run_id().clone());
-        let mut is_new = false;
-        let mut latest = None;
-        for _ in 0..LOOKS {
-            let record = self.store().thread(&thread).await?;
-            latest = record.as_ref().and_then(|record| record.latest.clone());
-            let Some(record) = record else {
-                if let Some(error) = unknown(&run) {
-                    return Ok(refused(&turn, &run, &error));
-                }
-                is_new = true;
-                break;
-            };
-            match self.look(&record, &run, &mut turn).await? {
-                Found::Nothing => {
-                    is_new = true;
-                    break;
-                }
-                Found::Run(turn, written) => {
-                    let known = Known::of(&run);
-                    return self.come_back(turn, known, written, cursor, close).await;
-                }
-                Found::Refused(error) => return Ok(refused(&turn, &run, &error)),
-                Found::Waits(waiting, next) => {
-                    let command = Command::Continue(Box::new(Continued {
-                        brought: Brought {
-                            given: Given {
-                                answers: run.resume.clone(),
-                                results: run.results.clone(),
-                            },
-                            ..run.brought()
-                        },
-                        agent: Some(Arc::clone(&run.agent)),
-                        base: Some(run.base.clone()),
-                    }));
-                    match self.0.engine.tell(&waiting, command).await {
-                        Ok(()) => {
-                            let after = next.checked_sub(1);
-                            return self.stream(waiting, &run, after, close).await;
-                        }
-                        // It is about to come to rest, or something else happened to it meanwhile.
-                        Err(EngineError::Over | EngineError::Contended) => {
-                            let told = self.0.engine.told(&waiting);
-                            let _ = tokio::time::timeout(TELLING_TIME, told).await;
-                        }
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-        }
-        if !run.resume.is_empty() && !is_new {
-            return Err(EngineError::Contended);
-        }
-        let latest = latest.map(|latest| TurnKey::new(thread.clone(), latest));
-        self.driver().forget_ended(latest).await?;
-        let new = NewTurn {
-            thread,
-            turn: turn.turn.clone(),
-            origin: Origin::History(run.history.clone()),
-            agent: Some(Arc::clone(&run.agent)),
-            base: Some(run.base.clone()),
-            brought: run.brought(),
-        };
-        let turn = self.0.engine.start(new).await?;
-        self.stream(turn, &run, None, close).await
-    }
-
-    /// From the first run on, turns that nobody drives are gone on with.
-    async fn open(&self) -> Result<(), EngineError> {
-        let opened = self.0.is_open.get_or_try_init(|| self.0.engine.open());
-        opened.await.copied()
-    }
-
-    /// What the thread has that a run may belong to. A run whose id is that of another turn is given an id of its own.
-    async fn look(
-        &self,
-        record: &ThreadRecord,
-        run: &PreparedRun,
-        turn: &mut TurnKey,
-    ) -> Result<Found, EngineError> {
-        let unfinished = record.unfinished.as_ref().map(|open| &open.key.turn);
-        let latest = unfinished.or(record.latest.as_ref());
-        let latest = latest.map(|latest| TurnKey::new(record.key.clone(), latest.clone()));
-        let is_latest = latest.as_ref() == Some(turn);
-        // A run whose id another turn had, when it began.
-        let is_alias = |latest: &&TurnKey| {
-            let rest = latest.turn.strip_prefix(turn.turn.as_str());
-            rest.is_some_and(|rest| rest.starts_with('-'))
-        };
-        if let Some(alias) = latest.as_ref().filter(is_alias)
-            && self.is_same(alias, run).await?
-        {
-            let written = self.read(alias).await?;
-            if written.has_run(run.run_id()) {
-                return Ok(Found::Run(alias.clone(), written));
-            }
-        }
-        let logs = std::slice::from_ref(&*turn);
-        if is_latest || self.store().event_logs(logs).await? != [None] {
-            if self.is_same(turn, run).await? {
-                let written = self.read(turn).await?;
-                return Ok(Found::Run(turn.clone(), written));
-            }
-            turn.turn = format!("{}-{}", turn.turn, Uuid::new_v4().simple()).into();
-        }
-        let Some(latest) = latest.filter(|_| run.goes_on() || unfinished.is_some()) else {
-            return Ok(unknown(run).map_or(Found::Nothing, Found::Refused));
-        };
-        let written = self.read(&latest).await?;
-        if !is_latest && run.goes_on() && written.has_run(run.run_id()) {
-            return Ok(Found::Run(latest, written));
-        }
-        let waits = unfinished.and_then(|_| Waits::of(&written.events));
-        let Some(waits) = waits else {
-            return Ok(gone(&written, run));
-        };
-        let next = written.next;
-        Ok(match (waits.questions.is_empty(), run.resume.is_empty()) {
-            (false, false) => Found::Waits(latest, next),
-            (false, true) if run.is_new || waits.questions.values().any(has_expired) => {
-                Found::Nothing
-            }
-            (false, true) => {
-                let open = waits.questions.into_keys().collect();
-                Found::Refused(Unresumable::Open(open))
-            }
-            (true, false) => gone(&written, run),
-            (true, true) => {
-                let has_result = |call| run.results.iter().any(|(of, _)| of == call);
-                match waits.calls.iter().all(has_result) {
-                    true => Found::Waits(latest, next),
-                    // The client goes on in another way.
-                    false => Found::Nothing,
-                }
-            }
-        })
-    }
-
-    /// Whether a turn was begun with the messages of this run. A client whose connection was cut sends what it has of the
-    /// answer with them.
-    async fn is_same(&self, turn: &TurnKey, run: &PreparedRun) -> Result<bool, StoreError> {
-        let stored = self.store().turn(turn).await?;
-        let history = stored.and_then(|stored| stored.history);
-        let more = history.and_then(|history| run.beyond(&history.messages));
-        match more {
-            None => Ok(false),
-            Some(more) if more.is_empty() => Ok(true),
-            Some(more) => {
-                let written = self.read(turn).await?;
-                Ok(more.iter().all(|id| written.has_message(id)))
-            }
-        }
-    }
-
     pub(super) async fn read(&self, turn: &TurnKey) -> Result<Written, StoreError> {
         event_writer::read(self.store(), turn, &self.0.let_go).await
-    }
-
-    async fn stream(
-        &self,
-        turn: TurnKey,
-        run: &PreparedRun,
-        after: Option<u64>,
-        close: CancellationToken,
-    ) -> Result<RunStream, EngineError> {
-        let scope = Scope::Begins(run.run_id().clone());
-        self.stream_in(turn, Known::of(run), scope, after, close)
-            .await
     }
 
     /// Stops the thread's run, if it is this one or none is named. Returns whether one was under way.
@@ -557,68 +360,9 @@ impl AgUiServer {
     }
 }
 
-/// What a thread has that a run may belong to.
-enum Found {
-    /// Nothing: a turn begins.
-    Nothing,
-    /// The run itself, in the log of this turn.
-    Run(TurnKey, Written),
-    /// This turn, which waits for it; and the number of the next event of its log.
-    Waits(TurnKey, u64),
-    /// What makes that it cannot be run.
-    Refused(Unresumable),
-}
-
 fn key_of(agent: &Agent, thread: &ThreadId) -> ThreadKey {
     ThreadKey {
         thread: thread.clone(),
         ..agent.thread_key().clone()
     }
-}
-
-/// Answers that are to nothing.
-fn unknown(run: &PreparedRun) -> Option<Unresumable> {
-    let answer = run.resume.first()?;
-    Some(Unresumable::Unknown(answer.interrupt_id.clone()))
-}
-
-/// What becomes of a run when nothing is asked any more. Answers that came too late can only wave the questions away.
-fn gone(written: &Written, run: &PreparedRun) -> Found {
-    let asked = |id: &String| {
-        let mut asked = written.events.iter().filter_map(|event| match event {
-            Event::Custom(custom) if custom.name == "interrupt" => {
-                serde_json::from_value::<Interrupt>(custom.value.clone()).ok()
-            }
-            _ => None,
-        });
-        asked.any(|asked| asked.id == *id && has_expired(&asked))
-    };
-    for answer in &run.resume {
-        let id = &answer.interrupt_id;
-        if !asked(id) {
-            return Found::Refused(Unresumable::Unknown(id.clone()));
-        }
-        if answer.status == ResumeStatus::Resolved {
-            return Found::Refused(Unresumable::Expired(id.clone()));
-        }
-    }
-    Found::Nothing
-}
-
-/// Whether the time for the answer is over.
-fn has_expired(question: &Interrupt) -> bool {
-    let expires = question.expires_at.as_deref();
-    let expires = expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok());
-    expires.is_some_and(|expires| expires <= OffsetDateTime::now_utc())
-}
-
-/// A run that ends at once, and is not stored.
-fn refused(turn: &TurnKey, run: &PreparedRun, error: &Unresumable) -> RunStream {
-    let id = run.run_id();
-    let ending = Ending::failed(error.code(), error.to_string());
-    let events = vec![
-        started(turn, id, Some(&run.terms)),
-        ending.event(&input(turn, id), None),
-    ];
-    RunStream::told(events, id.clone(), run.version)
 }

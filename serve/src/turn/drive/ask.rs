@@ -1,0 +1,163 @@
+//! The questions of a turn: asked, withdrawn and lapsed.
+
+use super::Drive;
+use crate::turn::asking::Asking;
+use crate::turn::ending::custom;
+use crate::turn::questions::Asked;
+use crate::turn::stored::Fact;
+use serde_json::json;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus};
+use stepwell_core::run::EffectId;
+use stepwell_core::tool::{ToolFailure, ToolFailureKind};
+use stepwell_io::{ToolCallStatus, TurnHandle};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use tokio::time::Instant;
+
+impl Drive<'_> {
+    /// Answers the questions whose time is over. Between two runs no client would see what follows: the turn ends.
+    pub(super) async fn lapse_questions(&mut self, handle: &TurnHandle) {
+        if self.run.is_none() {
+            return self.cancel.cancel();
+        }
+        let lapsed = self.questions.lapsed(Instant::now());
+        self.answer_lapsed(&lapsed, handle).await;
+    }
+
+    async fn answer_lapsed(&mut self, lapsed: &[ResumeEntry], handle: &TurnHandle) {
+        if let Err(error) = self.answer(lapsed, handle).await {
+            tracing::error!(target: "stepwell", %error, "a question cannot lapse");
+            self.turn.cancel();
+        }
+    }
+
+    /// Nothing that the turn waits for comes any more.
+    pub(super) async fn lapse(&mut self, handle: &TurnHandle) {
+        if self.is_told_in_runs {
+            // Nobody is there to hear how it goes on.
+            return self.cancel.cancel();
+        }
+        let asked = self.questions.to_vec().into_iter();
+        let declined: Vec<_> = asked
+            .map(|question| ResumeEntry {
+                interrupt_id: question.interrupt.id,
+                status: ResumeStatus::Cancelled,
+                payload: None,
+                metadata: None,
+                extra: Metadata::new(),
+            })
+            .collect();
+        self.answer_lapsed(&declined, handle).await;
+        let Ok(conversation) = handle.conversation().await else {
+            return;
+        };
+        let calls = conversation.calls().iter();
+        for call in calls.filter(|call| call.status == ToolCallStatus::Deferred) {
+            let late = ToolFailure {
+                kind: ToolFailureKind::TimedOut,
+                message: "no result came in time".to_owned(),
+            };
+            // It may have come just now.
+            let _ = handle.finish_call(call.id.clone(), Err(late)).await;
+        }
+    }
+
+    /// A tool asks, or asks no more.
+    pub(super) async fn ask(&mut self, asking: Asking) {
+        self.has_moved = true;
+        // The ids are the same after a restart.
+        let id = match &asking {
+            Asking::Call(invocation, _) => self.ids.of_call(&invocation.tool_call_id),
+            Asking::Tool(asks, _) => self.ids.of_tool(&asks.invocation.tool_call_id, asks.number),
+            Asking::Withdrawn(effect) if self.run.is_none() => {
+                return self.postponed.push(*effect);
+            }
+            Asking::Withdrawn(effect) => return self.withdraw(*effect).await,
+        };
+        let told = match self.open.remove(&id) {
+            // The tool went another way than before the restart.
+            Some(told) if !is_same(&told, &asking) => {
+                self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+                None
+            }
+            told => told,
+        };
+        let expires = match &told {
+            Some(told) => {
+                let expires = told.expires_at.as_deref();
+                expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok())
+            }
+            None => self.setup.expires(),
+        };
+        let asked = Asked { id, expires };
+        let interrupt = match asking {
+            Asking::Call(invocation, answer) => {
+                let tools = self.agent.tools();
+                self.questions.ask(*invocation, answer, tools, asked)
+            }
+            Asking::Tool(asks, answer) => self.questions.ask_for_tool(*asks, answer, asked),
+            Asking::Withdrawn(_) => return,
+        };
+        // Whoever hears of the question finds room for another turn.
+        self.note_asks();
+        if told.is_none() {
+            self.tell_question(&interrupt).await;
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) async fn withdraw(&mut self, effect: EffectId) {
+        if let Some(id) = self.questions.withdraw(effect) {
+            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+        }
+    }
+
+    /// The agent behind the server asks.
+    pub(super) async fn ask_for_agent(&mut self, interrupt: Interrupt) {
+        self.tell_question(&interrupt).await;
+        self.questions
+            .ask_for_agent(interrupt, self.setup.expires());
+    }
+
+    async fn tell_question(&mut self, interrupt: &Interrupt) {
+        let event = custom("interrupt", json!(interrupt));
+        self.writer.append(event).await;
+    }
+
+    pub(crate) async fn tell_answered(
+        &mut self,
+        id: &str,
+        status: ResumeStatus,
+        fact: Option<Fact>,
+    ) {
+        let value = json!({ "interruptId": id, "status": status });
+        let event = custom("interrupt_answered", value);
+        match fact {
+            Some(fact) => self.writer.append_fact(event, fact).await,
+            None => self.writer.append(event).await,
+        }
+    }
+
+    /// The questions about a call that is over, whether they were asked again or not.
+    pub(super) fn withdraw_questions(&mut self, call: &ToolCallId) -> Vec<String> {
+        let mut withdrawn = self.questions.withdraw_call(call);
+        self.open.retain(|id, asked| {
+            let is_of_it = asked.tool_call_id.as_ref() == Some(call);
+            if is_of_it && !withdrawn.contains(id) {
+                withdrawn.push(id.clone());
+            }
+            !is_of_it
+        });
+        withdrawn
+    }
+}
+
+/// Whether what is asked is what was told before a restart. Whether a call may run is one question.
+fn is_same(told: &Interrupt, asking: &Asking) -> bool {
+    let Asking::Tool(asks, _) = asking else {
+        return true;
+    };
+    told.message.as_ref() == Some(&asks.question.message)
+        && told.response_schema == Some(asks.response_schema())
+}
