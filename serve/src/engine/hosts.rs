@@ -3,7 +3,7 @@
 
 use crate::engine::done::is_done;
 use crate::engine::reply::Reply;
-use crate::engine::take_over::LOOKED_EVERY;
+use crate::engine::times::LOOKED_EVERY;
 use crate::engine::{Command, Driver, EngineError, LONGEST_REQUEST};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

@@ -6,14 +6,10 @@
 use crate::engine::EngineError;
 use crate::engine::GoesOn;
 use crate::engine::LocalEngine;
+use crate::engine::times::LOOKED_EVERY;
 use std::collections::HashMap;
-use std::time::Duration;
 use stepwell_io::store::{Generation, RESTING, StoreError, TurnKey};
 use tokio::time::Instant;
-
-/// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
-/// waits before it looks: where the store was away, the others come back with it.
-pub(crate) const LOOKED_EVERY: Duration = Duration::from_secs(2);
 
 /// Each so many looks end the turns that have waited for their users for too long.
 const LOOKS_UNTIL_LAPSED: u32 = 15;
@@ -137,6 +133,7 @@ mod tests {
     use crate::engine::tests::{engine_on, new_turn};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
     use stepwell_core::Timestamp;
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;

@@ -28,8 +28,8 @@ impl Driver {
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::take_over::LOOKED_EVERY;
     use crate::engine::tests::{engine_on, new_turn, said};
+    use crate::engine::times::LOOKED_EVERY;
     use crate::engine::{Engine, LocalEngine};
     use std::sync::Arc;
     use std::time::Duration;

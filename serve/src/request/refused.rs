@@ -1,4 +1,5 @@
-use crate::engine::EngineError;
+//! Refusals of requests.
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -70,27 +71,6 @@ reasons! {
     StoreUnavailable = "store_unavailable" SERVICE_UNAVAILABLE,
     /// The server takes no more runs.
     Stopping = "stopping" SERVICE_UNAVAILABLE,
-}
-
-impl From<EngineError> for Refused {
-    fn from(error: EngineError) -> Self {
-        let reason = match &error {
-            EngineError::Store(cause) => {
-                // Its words may name addresses and files.
-                tracing::error!(target: "stepwell", error = %cause, "the store failed");
-                let message =
-                    "the server cannot reach its store, or not write there: try again in a while";
-                return Self::new(RefusedReason::StoreUnavailable, message);
-            }
-            EngineError::TooMany { .. } | EngineError::TooManyWaiting { .. } => {
-                RefusedReason::TooManyRuns
-            }
-            EngineError::Stopping => return Self::stopping(),
-            EngineError::Internal => RefusedReason::InternalError,
-            _ => RefusedReason::RunUnderWay,
-        };
-        Self::new(reason, error.to_string())
-    }
 }
 
 impl Refused {

@@ -1,7 +1,6 @@
 //! A turn that this process drives, for those that reach it.
 
-use super::LONGEST_REQUEST;
-use crate::engine::{Command, Continued, EngineError, Told};
+use crate::engine::{Command, Continued, EngineError, LONGEST_REQUEST, Told};
 use crate::turn::store_trouble::StoreTrouble;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

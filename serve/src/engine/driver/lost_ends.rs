@@ -1,7 +1,7 @@
 //! The ends of turns whose hosts died before they could report them.
 
-use super::{Driver, TELLING_TIME};
-use crate::engine::EngineError;
+use super::Driver;
+use crate::engine::{EngineError, TELLING_TIME};
 use crate::turn::lost_end;
 use stepwell_io::store::{ThreadQuery, TurnKey};
 

@@ -11,7 +11,7 @@ pub use setup::DriverSetup;
 
 use crate::engine::forgotten::Ended;
 use crate::engine::own_lease::OwnLease;
-use crate::engine::{EngineError, NewTurn, Origin, Parent};
+use crate::engine::{EngineError, LOOKS, NewTurn, Origin, Parent};
 use crate::turn::agent::TurnAgent;
 use crate::turn::lost_end;
 use crate::turn::session_turn::{Begin, SessionTurn};
@@ -26,15 +26,6 @@ use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
-
-/// How often the store is read for a turn that may be about to begin, or another that may have begun before it.
-pub(crate) const LOOKS: usize = 3;
-
-/// How long a request to begin a turn, to stop one, or to pass a command to one waits for the store.
-pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
-
-/// How long the host of a turn that is over may take to report the end, before another host does.
-pub(crate) const TELLING_TIME: Duration = Duration::from_secs(1);
 
 /// Drives turns in tasks of this process, whoever has decided that they are driven here. Clones are the same.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! What turns are driven with.
 
-use super::LONGEST_REQUEST;
-use crate::engine::{Journals, Observer, RunObserver};
+use crate::engine::{Journals, LONGEST_REQUEST, Observer, RunObserver};
 use crate::turn::agent::TurnAgent;
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,6 +6,13 @@ use stepwell_core::registry::ThreadKey;
 use stepwell_io::RunId;
 use stepwell_io::store::{Generation, TurnKey, Unfinished};
 
+/// Who has a turn in the store that no host drives.
+pub(crate) const ELSEWHERE: &str = "restate";
+
+/// The name of the object that a thread is, and of its exclusive handler.
+pub(crate) const THREAD: &str = "StepwellThread";
+pub(crate) const TURN: &str = "turn";
+
 /// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
 /// it: that is in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]

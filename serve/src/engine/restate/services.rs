@@ -7,10 +7,6 @@ use crate::engine::restate::work::Work;
 use restate_sdk::prelude::*;
 use std::sync::Arc;
 
-/// The name of the object that a thread is, and of its exclusive handler.
-pub(crate) const THREAD: &str = "StepwellThread";
-pub(crate) const TURN: &str = "turn";
-
 /// Under which invocation a thread's turn is driven, and the signals that came since it is.
 const DRIVEN_BY: &str = "driven_by";
 const SIGNALS: &str = "signals";

@@ -12,6 +12,7 @@ use crate::turn::call_labels::CallLabels;
 use crate::turn::drive::{CurrentRun, Drive, EndedRun, Over};
 use crate::turn::ending::Ending;
 use crate::turn::event_writer::{EventWriter, Log, Written};
+use crate::turn::in_runs::input;
 use crate::turn::questions::Questions;
 use crate::turn::reading::Reading;
 use crate::turn::rounds::Rounds;
@@ -24,9 +25,9 @@ use crate::turn::usage::usage_since;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use stepwell_core::event::{Interrupt, RunAgentInput};
+use stepwell_core::event::Interrupt;
 use stepwell_io::store::{Claimed, RESTING, StoreError, TurnKey};
-use stepwell_io::{AgentBuilder, Endpoint, RunId, StoredTurn, Turn};
+use stepwell_io::{AgentBuilder, Endpoint, StoredTurn, Turn};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -279,13 +280,4 @@ async fn report_end(
     }
     is_over.store(true, Ordering::Relaxed);
     writer.end(event).await
-}
-
-/// What names a run in its end.
-pub(crate) fn input(key: &TurnKey, run: &RunId) -> RunAgentInput {
-    RunAgentInput {
-        thread_id: key.thread.thread.clone(),
-        run_id: run.clone(),
-        ..RunAgentInput::default()
-    }
 }
