@@ -1,6 +1,6 @@
 //! `GET /capabilities`: what the agent can do, as an AG-UI `AgentCapabilities`. The protocol names no address for it.
 
-use super::Server;
+use super::server::Server;
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};

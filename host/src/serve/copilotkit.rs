@@ -5,13 +5,13 @@
 //! `agent/{agent}/connect` and `agent/{agent}/stop/{thread}`
 //! (<https://github.com/CopilotKit/CopilotKit/tree/main/packages/runtime/src/v2/runtime>).
 
-use super::Server;
 use super::capabilities;
 use super::connections::CloseConnection;
 use super::endpoint::{closed_by, run_agent};
 use super::extract::{Asker, Path};
 use super::refusal::{Code, Refusal};
 use super::requests::check_id;
+use super::server::Server;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};

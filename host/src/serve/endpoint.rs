@@ -1,11 +1,11 @@
 //! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out. `POST /api/chat`: the same for a chat of the AI
 //! SDK. A client comes back to either.
 
-use super::Server;
 use super::connections::CloseConnection;
 use super::extract::{Asker, Path, Query};
 use super::refusal::Refusal;
 use super::requests::check_id;
+use super::server::Server;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -97,7 +97,7 @@ pub(super) async fn run_chat(
 /// Where a chat's client goes on.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Place {
+pub(super) struct StreamStart {
     /// So many parts of the stream it has.
     start_index: Option<usize>,
 }
@@ -107,7 +107,7 @@ pub(super) async fn resume_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path(chat): Path<String>,
-    Query(place): Query<Place>,
+    Query(place): Query<StreamStart>,
     close: Option<Extension<CloseConnection>>,
 ) -> Result<Response, Refusal> {
     check_id("chat", &chat)?;

@@ -1,7 +1,7 @@
 //! What requests for sessions have in common: the ids in their paths, and how their bodies are read.
 
-use super::Server;
 use super::refusal::{Code, Refusal};
+use super::server::Server;
 use crate::access::User;
 use axum::extract::Request;
 use serde::de::DeserializeOwned;

@@ -5,8 +5,9 @@ use super::extract::Asker;
 use super::metrics::MEDIA_TYPE;
 use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
 use super::refusal::{Code, Refusal, as_text_for_chats};
+use super::server::Server;
 use super::{
-    Server, authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
+    authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
     turn_events, turn_stream, turns,
 };
 use axum::Json;

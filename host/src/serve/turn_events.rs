@@ -1,10 +1,10 @@
 //! `GET /threads/{thread}/turns/{turn}/events`: what a turn has said so far, and then what it says.
 
-use super::Server;
 use super::connections::CloseConnection;
 use super::extract::{Asker, Path, Query};
 use super::refusal::Refusal;
 use super::requests::turn_key;
+use super::server::Server;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;

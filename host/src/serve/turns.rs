@@ -1,9 +1,9 @@
 //! The turns of sessions over HTTP: to start, answer and stop.
 
-use super::Server;
 use super::extract::{Asker, Path};
 use super::refusal::Refusal;
 use super::requests::{check_id, invalid, read, read_with, turn_key};
+use super::server::Server;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -26,7 +26,7 @@ struct Start {
     /// Absent: the turn that began last. `null`: none.
     #[serde(default, deserialize_with = "present")]
     parent: Option<Option<String>>,
-    message: Option<Said>,
+    message: Option<UserInput>,
     /// The model that is to answer, of those that the server offers.
     model: Option<String>,
     /// What the model may ask the client for.
@@ -37,7 +37,7 @@ struct Start {
 /// What the user says: a text, or a message of the protocol's.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "`message` is a text or a user message")]
-enum Said {
+enum UserInput {
     Text(String),
     Message(Box<Message>),
 }
@@ -79,9 +79,11 @@ pub(super) async fn start(
     let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
     let message = match message {
         None => None,
-        Some(Said::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
-        Some(Said::Message(message)) if matches!(*message, Message::User(_)) => Some(*message),
-        Some(Said::Message(_)) => return Err(invalid("`message` is a text or a user message")),
+        Some(UserInput::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
+        Some(UserInput::Message(message)) if matches!(*message, Message::User(_)) => Some(*message),
+        Some(UserInput::Message(_)) => {
+            return Err(invalid("`message` is a text or a user message"));
+        }
     };
     let parent = match parent {
         None => Parent::Latest,

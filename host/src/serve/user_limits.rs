@@ -56,7 +56,7 @@ struct Usage {
 
 /// Leave to start something. The user's next run waits until it is dropped.
 #[derive(Debug)]
-pub(super) struct Leave {
+pub(super) struct StartPermit {
     _usage: Arc<Usage>,
     _starting: OwnedMutexGuard<()>,
 }
@@ -131,7 +131,7 @@ impl UserLimits {
         user: &User,
         store: &dyn Store,
         thread: Option<&ThreadKey>,
-    ) -> Result<Option<Leave>, Refusal> {
+    ) -> Result<Option<StartPermit>, Refusal> {
         if self.runs.is_none() && self.threads.is_none() {
             return Ok(None);
         }
@@ -152,7 +152,7 @@ impl UserLimits {
             let message = format!("a user may have {most} threads: delete one of them first");
             return Err(Refusal::new(Code::TooManyThreads, message));
         }
-        Ok(Some(Leave {
+        Ok(Some(StartPermit {
             _usage: usage,
             _starting: starting,
         }))

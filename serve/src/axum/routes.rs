@@ -128,7 +128,7 @@ async fn chat(
 async fn resume(
     State(routes): State<Arc<AgentRoutes>>,
     Path(chat): Path<String>,
-    Query(from): Query<From>,
+    Query(from): Query<StreamStart>,
 ) -> Result<Response, ChatRefusal> {
     let chat = chat.into();
     let stream = routes.server.chat_stream(&routes.agent, &chat);
@@ -170,7 +170,7 @@ async fn stop(
 /// Where a client of a chat goes on.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct From {
+struct StreamStart {
     /// So many parts of the stream the client has.
     start_index: Option<usize>,
 }

@@ -38,4 +38,4 @@ pub struct Continued {
 }
 
 /// Hears what became of a command.
-pub(crate) type Told = oneshot::Sender<Result<(), EngineError>>;
+pub(crate) type CommandReply = oneshot::Sender<Result<(), EngineError>>;

@@ -26,7 +26,7 @@ mod taken;
 pub(crate) mod tests;
 mod times;
 
-pub(crate) use commands::Told;
+pub(crate) use commands::CommandReply;
 pub use commands::{Command, Continued};
 pub(crate) use driver::GoesOn;
 pub use driver::{Driver, DriverSetup, Permit};
@@ -102,7 +102,7 @@ pub trait Engine: Debug + Send + Sync {
                 let thread = driver.store().thread(&key.thread).await?;
                 if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
                     // The request may be late: its own turn, begun elsewhere since, is not to make way for it, nor is the next.
-                    driver.is_new(&key).await?;
+                    driver.check_new(&key).await?;
                     self.end(unfinished).await?;
                 }
                 match self.begin(&key, new.clone()).await {

@@ -117,7 +117,7 @@ impl Telling<'_> {
         match event {
             RunEvent::AgUi(event) => {
                 if let Event::ToolCallResult(result) = &event {
-                    self.rounds.is_known(&result.tool_call_id);
+                    self.rounds.mark_known(&result.tool_call_id);
                 }
                 self.writer.append(event);
             }

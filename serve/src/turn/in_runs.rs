@@ -1,7 +1,7 @@
 //! The runs that a turn is reported in.
 
 use super::brought::{Brought, RunTerms};
-use crate::engine::Told;
+use crate::engine::CommandReply;
 use serde_json::json;
 use stepwell_core::event::{Common, Event, PROTOCOL_VERSION, RunAgentInput, RunStarted};
 use stepwell_io::RunId;
@@ -11,8 +11,8 @@ use stepwell_io::store::TurnKey;
 pub(crate) struct NextRun {
     pub(super) terms: RunTerms,
     pub(super) brought: Brought,
-    /// Told once the run is about to begin.
-    pub(super) told: Told,
+    /// Notified once the run is about to begin.
+    pub(super) reply: CommandReply,
 }
 
 /// Says that a run begins.

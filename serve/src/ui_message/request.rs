@@ -38,7 +38,7 @@ struct Body {
 struct UiMessage {
     id: String,
     role: Role,
-    parts: Vec<Part>,
+    parts: Vec<ChatPart>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum Role {
 /// A part of any type, with the fields of those that are read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct ChatPart {
     r#type: String,
     text: Option<String>,
     media_type: Option<String>,
@@ -134,7 +134,7 @@ impl ChatRequest {
 }
 
 /// What the user said to a call that asks to run.
-fn answer(part: &Part) -> Option<ResumeEntry> {
+fn answer(part: &ChatPart) -> Option<ResumeEntry> {
     let approval = part.approval.as_ref()?;
     let approved = approval.approved?;
     if part.state.as_deref() != Some("approval-responded") {
@@ -148,7 +148,7 @@ fn answer(part: &Part) -> Option<ResumeEntry> {
 impl UiMessage {
     /// Adds the messages that it is in the history: the assistant's parts are one for each step, with its results.
     fn convert(&self, index: usize, messages: &mut Vec<Message>) -> Result<(), Refused> {
-        let texts = |parts: &[Part]| {
+        let texts = |parts: &[ChatPart]| {
             let texts = parts.iter().filter(|part| part.r#type == "text");
             let texts: Vec<_> = texts.filter_map(|part| part.text.as_deref()).collect();
             texts.join("\n\n")
@@ -183,7 +183,7 @@ impl UiMessage {
         &self,
         index: usize,
         number: usize,
-        step: &[Part],
+        step: &[ChatPart],
         text: &str,
         messages: &mut Vec<Message>,
     ) -> Result<(), Refused> {
@@ -264,7 +264,7 @@ impl UiMessage {
     }
 }
 
-impl Part {
+impl ChatPart {
     /// The tool and the call of a part that is one, and whole.
     fn tool(&self) -> Option<(&str, &str)> {
         let name = match self.r#type.strip_prefix("tool-") {
@@ -280,7 +280,7 @@ impl Part {
 }
 
 /// A part of what the user said, or the model made, as AG-UI has it.
-fn content(part: &Part) -> Option<Value> {
+fn content(part: &ChatPart) -> Option<Value> {
     if part.r#type == "text" {
         return Some(json!({ "type": "text", "text": part.text.as_ref()? }));
     }
@@ -310,7 +310,7 @@ fn content(part: &Part) -> Option<Value> {
 }
 
 /// Checks that files can be had from outside of the client's page.
-fn check_files(parts: &[Part], index: usize) -> Result<(), Refused> {
+fn check_files(parts: &[ChatPart], index: usize) -> Result<(), Refused> {
     let urls = parts
         .iter()
         .enumerate()

@@ -1,6 +1,6 @@
 //! A turn that this process drives, for those that reach it.
 
-use crate::engine::{Command, Continued, EngineError, LONGEST_REQUEST, Told};
+use crate::engine::{Command, CommandReply, Continued, EngineError, LONGEST_REQUEST};
 use crate::turn::store_trouble::StoreTrouble;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ const MAX_WAITING_COMMANDS: usize = 8;
 /// A turn under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Active {
-    commands: mpsc::Sender<(Command, Told)>,
+    commands: mpsc::Sender<(Command, CommandReply)>,
     pub(crate) cancel: CancellationToken,
     /// Lets go of this turn.
     pub(crate) leave: CancellationToken,
@@ -35,7 +35,7 @@ pub(crate) struct Active {
 
 /// What the task of an [`Active`] turn has of its channels.
 pub(super) struct TaskEnds {
-    pub(super) commands: mpsc::Receiver<(Command, Told)>,
+    pub(super) commands: mpsc::Receiver<(Command, CommandReply)>,
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
     pub(super) asks: watch::Sender<bool>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct GoesOn {
     /// What it waits for comes no more.
     pub(crate) has_lapsed: bool,
     /// It is told this before anything else.
-    pub(crate) command: Option<(Command, Told)>,
+    pub(crate) command: Option<(Command, CommandReply)>,
 }
 
 impl GoesOn {
@@ -87,9 +87,12 @@ impl Active {
     }
 
     /// Sends a new turn its first command. Returns the command if the turn begins with it, as with a new run.
-    pub(super) fn send_first(&self, command: (Command, Told)) -> Option<(Box<Continued>, Told)> {
+    pub(super) fn send_first(
+        &self,
+        command: (Command, CommandReply),
+    ) -> Option<(Box<Continued>, CommandReply)> {
         match command {
-            (Command::Continue(continued), told) => Some((continued, told)),
+            (Command::Continue(continued), reply) => Some((continued, reply)),
             command => {
                 // The channel is new, and has room.
                 let _ = self.commands.try_send(command);
@@ -108,18 +111,18 @@ impl Active {
     }
 
     /// Somebody reads the turn, at another host.
-    pub(crate) fn is_read(&self) {
+    pub(crate) fn note_reader(&self) {
         self.readers.send_modify(|_| {});
     }
 
     /// Tells the turn something, and waits until it has heard it, and stored what it promises.
     pub(crate) async fn tell(&self, command: Command) -> Result<(), EngineError> {
-        let (told, heard) = oneshot::channel();
+        let (reply, replied) = oneshot::channel();
         let answered = async {
-            if self.commands.send((command, told)).await.is_err() {
+            if self.commands.send((command, reply)).await.is_err() {
                 return Err(EngineError::Over);
             }
-            heard.await.map_err(|_| EngineError::Over)?
+            replied.await.map_err(|_| EngineError::Over)?
         };
         let answered = tokio::time::timeout(LONGEST_REQUEST, answered).await;
         answered.unwrap_or_else(|_| {

@@ -14,7 +14,7 @@ use crate::engine::own_lease::OwnLease;
 use crate::engine::{EngineError, LOOKS, NewTurn, Origin, Parent};
 use crate::turn::agent::TurnAgent;
 use crate::turn::lost_end;
-use crate::turn::session_turn::{Begin, SessionTurn};
+use crate::turn::session_turn::{SessionTurn, TurnStart};
 use futures::FutureExt;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -120,13 +120,13 @@ impl Driver {
         let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
         let claimed = claim.await?;
         tracing::info!(target: "stepwell", turn = %turn.key, "an unfinished turn goes on");
-        Ok(self.spawn(turn.key, Begin::Revived(claimed), None, why))
+        Ok(self.spawn(turn.key, TurnStart::Revived(claimed), None, why))
     }
 
     fn spawn(
         &self,
         key: TurnKey,
-        begin: Begin,
+        begin: TurnStart,
         agent: Option<Arc<TurnAgent>>,
         why: GoesOn,
     ) -> Active {
@@ -159,7 +159,7 @@ impl Driver {
     }
 
     /// Drives a turn to its end. One whose task panics ends too.
-    async fn drive(self, turn: SessionTurn, begin: Begin, ended: DropGuard) {
+    async fn drive(self, turn: SessionTurn, begin: TurnStart, ended: DropGuard) {
         let key = turn.key.clone();
         let work = AssertUnwindSafe(turn.run(begin)).catch_unwind();
         if work.await.is_err() {
@@ -195,7 +195,7 @@ impl Driver {
         self.leased().await?;
         let store = self.store();
         let key = TurnKey::new(new.thread.clone(), new.turn.clone());
-        self.is_new(&key).await?;
+        self.check_new(&key).await?;
         if let Origin::Stored(Parent::Turn(parent), _) = &new.origin {
             let parent = TurnKey::new(key.thread.clone(), parent.clone());
             if store.turn(&parent).await?.is_none() {
@@ -208,7 +208,7 @@ impl Driver {
 
     /// # Errors
     /// There is such a turn.
-    pub(crate) async fn is_new(&self, turn: &TurnKey) -> Result<(), EngineError> {
+    pub(crate) async fn check_new(&self, turn: &TurnKey) -> Result<(), EngineError> {
         match self.store().event_log(turn).await {
             Err(StoreError::NoTurn { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -222,7 +222,7 @@ impl Driver {
     /// Starts a turn here, and waits until it is stored that it has begun.
     pub(crate) async fn start_turn(&self, key: &TurnKey, new: NewTurn) -> Result<(), EngineError> {
         let (begun, has_begun) = oneshot::channel();
-        let begin = Begin::Started {
+        let begin = TurnStart::Started {
             origin: new.origin,
             base: new.base.map(Box::new),
             brought: Box::new(new.brought),

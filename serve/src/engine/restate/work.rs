@@ -124,11 +124,13 @@ impl Work {
             if self.driver.is_full() {
                 return Err(Again::Full);
             }
-            let (told, heard) = oneshot::channel();
+            let (reply, replied) = oneshot::channel();
             let (cancelled, command, waits) = match &invocation.why {
                 Why::Told(signal) if !is_done => match &signal.says {
                     Says::Stop => (true, None, None),
-                    Says::Command(command) => (false, Some((command.clone(), told)), Some(heard)),
+                    Says::Command(command) => {
+                        (false, Some((command.clone(), reply)), Some(replied))
+                    }
                 },
                 _ => (false, None, None),
             };
@@ -274,7 +276,7 @@ impl Driven<'_> {
         let (ended, key) = (self.active.ended.clone(), self.key.clone());
         let replied = tokio::spawn(async move {
             let reply = match waits {
-                Some(heard) => Reply::from(heard.await.unwrap_or(Err(EngineError::Over))),
+                Some(replied) => Reply::from(replied.await.unwrap_or(Err(EngineError::Over))),
                 None => {
                     ended.cancelled().await;
                     match driver.unfinished(&key).await? {

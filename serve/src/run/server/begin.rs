@@ -45,17 +45,17 @@ impl AgUiServer {
             let record = self.store().thread(&thread).await?;
             let found = match &record {
                 Some(record) => self.look(record, &run, &mut turn).await?,
-                None => unknown(&run).map_or(Found::Nothing, Found::Refused),
+                None => unknown(&run).map_or(RunMatch::Nothing, RunMatch::Refused),
             };
             latest = record.and_then(|record| record.latest);
             match found {
-                Found::Nothing => return self.start(turn, latest, &run, close).await,
-                Found::Run(turn, written) => {
+                RunMatch::Nothing => return self.start(turn, latest, &run, close).await,
+                RunMatch::Run(turn, written) => {
                     let known = Known::of(&run);
                     return self.come_back(turn, known, written, cursor, close).await;
                 }
-                Found::Refused(error) => return Ok(refused(&turn, &run, &error)),
-                Found::Waits(waiting, next) => {
+                RunMatch::Refused(error) => return Ok(refused(&turn, &run, &error)),
+                RunMatch::Waits(waiting, next) => {
                     if self.continue_turn(&waiting, &run).await? {
                         let after = next.checked_sub(1);
                         return self.stream(waiting, &run, after, close).await;
@@ -145,7 +145,7 @@ impl AgUiServer {
         record: &ThreadRecord,
         run: &PreparedRun,
         turn: &mut TurnKey,
-    ) -> Result<Found, EngineError> {
+    ) -> Result<RunMatch, EngineError> {
         let unfinished = record.unfinished.as_ref().map(|open| &open.key.turn);
         let latest = unfinished.or(record.latest.as_ref());
         let latest = latest.map(|latest| TurnKey::new(record.key.clone(), latest.clone()));
@@ -154,11 +154,11 @@ impl AgUiServer {
             return Ok(found);
         }
         let Some(latest) = latest.filter(|_| run.goes_on() || unfinished.is_some()) else {
-            return Ok(unknown(run).map_or(Found::Nothing, Found::Refused));
+            return Ok(unknown(run).map_or(RunMatch::Nothing, RunMatch::Refused));
         };
         let written = self.read(&latest).await?;
         if !is_latest && run.goes_on() && written.has_run(run.run_id()) {
-            return Ok(Found::Run(latest, written));
+            return Ok(RunMatch::Run(latest, written));
         }
         let waits = unfinished.and_then(|_| Waits::of(&written.events));
         Ok(match waits {
@@ -173,7 +173,7 @@ impl AgUiServer {
         latest: Option<&TurnKey>,
         run: &PreparedRun,
         turn: &mut TurnKey,
-    ) -> Result<Option<Found>, EngineError> {
+    ) -> Result<Option<RunMatch>, EngineError> {
         // A run whose id another turn had, when the run began.
         let is_alias = |latest: &&TurnKey| {
             let rest = latest.turn.strip_prefix(turn.turn.as_str());
@@ -184,14 +184,14 @@ impl AgUiServer {
         {
             let written = self.read(alias).await?;
             if written.has_run(run.run_id()) {
-                return Ok(Some(Found::Run(alias.clone(), written)));
+                return Ok(Some(RunMatch::Run(alias.clone(), written)));
             }
         }
         let logs = std::slice::from_ref(&*turn);
         if latest == Some(turn) || self.store().event_logs(logs).await? != [None] {
             if self.is_same(turn, run).await? {
                 let written = self.read(turn).await?;
-                return Ok(Some(Found::Run(turn.clone(), written)));
+                return Ok(Some(RunMatch::Run(turn.clone(), written)));
             }
             turn.turn = format!("{}-{}", turn.turn, Uuid::new_v4().simple()).into();
         }
@@ -228,7 +228,7 @@ impl AgUiServer {
 }
 
 /// What a thread has that a run may belong to.
-enum Found {
+enum RunMatch {
     /// Nothing: a turn begins.
     Nothing,
     /// The run itself, in the log of this turn.
@@ -240,21 +240,23 @@ enum Found {
 }
 
 /// Returns what becomes of a run whose thread's latest turn waits.
-fn waiting_for(waits: Waits, run: &PreparedRun, latest: TurnKey, written: &Written) -> Found {
+fn waiting_for(waits: Waits, run: &PreparedRun, latest: TurnKey, written: &Written) -> RunMatch {
     match (waits.questions.is_empty(), run.resume.is_empty()) {
-        (false, false) => Found::Waits(latest, written.next),
-        (false, true) if run.is_new || waits.questions.values().any(has_expired) => Found::Nothing,
+        (false, false) => RunMatch::Waits(latest, written.next),
+        (false, true) if run.is_new || waits.questions.values().any(has_expired) => {
+            RunMatch::Nothing
+        }
         (false, true) => {
             let open = waits.questions.into_keys().collect();
-            Found::Refused(Unresumable::Open(open))
+            RunMatch::Refused(Unresumable::Open(open))
         }
         (true, false) => gone(written, run),
         (true, true) => {
             let has_result = |call| run.results.iter().any(|(of, _)| of == call);
             match waits.calls.iter().all(has_result) {
-                true => Found::Waits(latest, written.next),
+                true => RunMatch::Waits(latest, written.next),
                 // The client has taken another way.
-                false => Found::Nothing,
+                false => RunMatch::Nothing,
             }
         }
     }
@@ -267,7 +269,7 @@ fn unknown(run: &PreparedRun) -> Option<Unresumable> {
 }
 
 /// What becomes of a run when nothing is asked any more. Answers that came too late can only wave the questions away.
-fn gone(written: &Written, run: &PreparedRun) -> Found {
+fn gone(written: &Written, run: &PreparedRun) -> RunMatch {
     let asked = |id: &String| {
         let mut asked = written.events.iter().filter_map(|event| match event {
             Event::Custom(custom) if custom.name == "interrupt" => {
@@ -280,13 +282,13 @@ fn gone(written: &Written, run: &PreparedRun) -> Found {
     for answer in &run.resume {
         let id = &answer.interrupt_id;
         if !asked(id) {
-            return Found::Refused(Unresumable::Unknown(id.clone()));
+            return RunMatch::Refused(Unresumable::Unknown(id.clone()));
         }
         if answer.status == ResumeStatus::Resolved {
-            return Found::Refused(Unresumable::Expired(id.clone()));
+            return RunMatch::Refused(Unresumable::Expired(id.clone()));
         }
     }
-    Found::Nothing
+    RunMatch::Nothing
 }
 
 /// Whether the time for the answer is over.

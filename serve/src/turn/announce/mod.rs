@@ -84,7 +84,7 @@ pub(crate) async fn announce(
         open.partition(|(id, _)| stands.is_void(conversation, id));
     if stands.runs.open == Open::Between && !stands.head.begins {
         // Everything was reported when the last run ended.
-        announcer.rounds.stand(conversation.calls());
+        announcer.rounds.set_statuses(conversation.calls());
         return (open, void.into_keys().collect());
     }
     announcer.writer.close_open_items().await;
@@ -138,13 +138,13 @@ impl<'a> Announcer<'a, '_> {
         for event in &written.events {
             self.labels.note(event);
             match event {
-                Event::ToolCallResult(result) => self.rounds.is_known(&result.tool_call_id),
+                Event::ToolCallResult(result) => self.rounds.mark_known(&result.tool_call_id),
                 Event::MessagesSnapshot(snapshot) => note_results(&snapshot.messages, self.rounds),
                 _ => {}
             }
         }
         for call in calls_left(&written.events, head.begins, tools) {
-            self.rounds.is_known(&call);
+            self.rounds.mark_known(&call);
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Announcer<'a, '_> {
                 let label = self.labels.of(call, name, tools);
                 let event = tool_status(call, name, &label, status);
                 self.writer.append(event).await;
-                self.rounds.is_known(call);
+                self.rounds.mark_known(call);
                 reported.push(call);
                 for change in state.map(SharedState::untold).into_iter().flatten() {
                     self.writer.append(change).await;
@@ -186,11 +186,11 @@ impl<'a> Announcer<'a, '_> {
     /// Reports the conversation. An answer that was cut is marked there, and its calls have results: clients continue from
     /// the snapshot. A call that the log does not have comes with the snapshot, and so does its result.
     async fn report_snapshot(&mut self, conversation: &Conversation) {
-        self.rounds.stand(conversation.calls());
+        self.rounds.set_statuses(conversation.calls());
         for call in conversation.calls() {
             let is_stored = self.stands.statuses.is_over(&call.id);
             if is_stored && live_result(conversation, &call.id, self.rounds).is_some() {
-                self.rounds.is_known(&call.id);
+                self.rounds.mark_known(&call.id);
             }
         }
         let mut messages = conversation.messages().to_vec();

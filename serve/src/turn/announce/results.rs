@@ -10,7 +10,7 @@ use stepwell_io::{ToolCallStatus, ToolResult};
 pub(super) fn note_results(messages: &[Message], rounds: &mut Rounds) {
     for message in messages {
         if let Message::Tool(result) = message {
-            rounds.is_known(&result.tool_call_id);
+            rounds.mark_known(&result.tool_call_id);
         }
     }
 }

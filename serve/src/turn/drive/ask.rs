@@ -3,7 +3,7 @@
 use super::Drive;
 use crate::turn::asking::Asking;
 use crate::turn::ending::custom;
-use crate::turn::questions::Asked;
+use crate::turn::questions::QuestionHead;
 use crate::turn::stored::Fact;
 use serde_json::json;
 use stepwell_core::ToolCallId;
@@ -75,22 +75,23 @@ impl Drive<'_> {
             }
             Asking::Withdrawn(effect) => return self.withdraw(*effect).await,
         };
-        let told = match self.open.remove(&id) {
+        let asked_before = match self.open.remove(&id) {
             // The tool went another way than before the restart.
-            Some(told) if !is_same(&told, &asking) => {
-                self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+            Some(asked_before) if !is_same(&asked_before, &asking) => {
+                self.report_answered(&id, ResumeStatus::Cancelled, None)
+                    .await;
                 None
             }
-            told => told,
+            asked_before => asked_before,
         };
-        let expires = match &told {
-            Some(told) => {
-                let expires = told.expires_at.as_deref();
+        let expires = match &asked_before {
+            Some(asked_before) => {
+                let expires = asked_before.expires_at.as_deref();
                 expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok())
             }
             None => self.setup.expires(),
         };
-        let asked = Asked { id, expires };
+        let asked = QuestionHead { id, expires };
         let interrupt = match asking {
             Asking::Call(invocation, answer) => {
                 let tools = self.agent.tools();
@@ -101,31 +102,32 @@ impl Drive<'_> {
         };
         // Whoever hears of the question finds room for another turn.
         self.note_asks();
-        if told.is_none() {
-            self.tell_question(&interrupt).await;
+        if asked_before.is_none() {
+            self.report_question(&interrupt).await;
         }
     }
 
     /// Nobody waits for the answer any more.
     pub(crate) async fn withdraw(&mut self, effect: EffectId) {
         if let Some(id) = self.questions.withdraw(effect) {
-            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+            self.report_answered(&id, ResumeStatus::Cancelled, None)
+                .await;
         }
     }
 
     /// The agent behind the server asks.
     pub(super) async fn ask_for_agent(&mut self, interrupt: Interrupt) {
-        self.tell_question(&interrupt).await;
+        self.report_question(&interrupt).await;
         self.questions
             .ask_for_agent(interrupt, self.setup.expires());
     }
 
-    async fn tell_question(&mut self, interrupt: &Interrupt) {
+    async fn report_question(&mut self, interrupt: &Interrupt) {
         let event = custom("interrupt", json!(interrupt));
         self.writer.append(event).await;
     }
 
-    pub(crate) async fn tell_answered(
+    pub(crate) async fn report_answered(
         &mut self,
         id: &str,
         status: ResumeStatus,
@@ -153,11 +155,11 @@ impl Drive<'_> {
     }
 }
 
-/// Whether what is asked is what was told before a restart. Whether a call may run is one question.
-fn is_same(told: &Interrupt, asking: &Asking) -> bool {
+/// Returns whether the question is the one that was reported before a restart. Whether a call may run is one question.
+fn is_same(asked_before: &Interrupt, asking: &Asking) -> bool {
     let Asking::Tool(asks, _) = asking else {
         return true;
     };
-    told.message.as_ref() == Some(&asks.question.message)
-        && told.response_schema == Some(asks.response_schema())
+    asked_before.message.as_ref() == Some(&asks.question.message)
+        && asked_before.response_schema == Some(asks.response_schema())
 }

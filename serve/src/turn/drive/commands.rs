@@ -1,7 +1,7 @@
 //! Commands to a turn under way.
 
 use super::Drive;
-use crate::engine::{Command, EngineError, Told};
+use crate::engine::{Command, CommandReply, EngineError};
 use crate::turn::answers::Unresumable;
 use crate::turn::stored::Fact;
 use std::collections::HashMap;
@@ -12,37 +12,42 @@ use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
 
 impl Drive<'_> {
     /// Does what the turn is told.
-    pub(crate) async fn obey(&mut self, command: Command, told: Told, handle: &TurnHandle) {
+    pub(crate) async fn handle_command(
+        &mut self,
+        command: Command,
+        reply: CommandReply,
+        handle: &TurnHandle,
+    ) {
         match command {
             Command::Answer(answers) if self.is_early(&answers) => {
-                self.early.push((Command::Answer(answers), told));
+                self.early.push((Command::Answer(answers), reply));
             }
             Command::Answer(answers) => {
                 let facts = self.answer(&answers, handle).await;
-                self.promise(facts.map_err(EngineError::from), told);
+                self.promise(facts.map_err(EngineError::from), reply);
             }
             Command::BringResult(call, result) => {
                 let brought = bring_result(&call, result, handle).await;
-                self.promise(brought.map(|()| vec![Fact::Result(call)]), told);
+                self.promise(brought.map(|()| vec![Fact::Result(call)]), reply);
             }
-            Command::Continue(continued) => self.go_on(*continued, told, handle).await,
+            Command::Continue(continued) => self.continue_in_run(*continued, reply, handle).await,
             Command::CancelCall(call) => {
                 let cancelled = handle.cancel_call(call.clone()).await;
-                let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
+                let _ = reply.send(cancelled.map_err(|_| EngineError::NoCall { call }));
             }
         }
     }
 
     /// Answers that came before what they are to was asked again, or was not.
-    pub(super) async fn obey_early(&mut self, handle: &TurnHandle) {
-        for (command, told) in std::mem::take(&mut self.early) {
-            Box::pin(self.obey(command, told, handle)).await;
+    pub(super) async fn handle_early_commands(&mut self, handle: &TurnHandle) {
+        for (command, reply) in std::mem::take(&mut self.early) {
+            Box::pin(self.handle_command(command, reply, handle)).await;
         }
         Box::pin(self.begin_next(handle)).await;
     }
 
     /// Says that it is done once these are stored: what was promised is not asked for again after a restart.
-    fn promise(&self, facts: Result<Vec<Fact>, EngineError>, told: Told) {
+    fn promise(&self, facts: Result<Vec<Fact>, EngineError>, reply: CommandReply) {
         let stored = self.stored.clone();
         tokio::spawn(async move {
             let kept = async {
@@ -53,7 +58,7 @@ impl Drive<'_> {
                 }
                 Ok(())
             };
-            let _ = told.send(kept.await);
+            let _ = reply.send(kept.await);
         });
     }
 
@@ -71,19 +76,19 @@ impl Drive<'_> {
         entries: &[ResumeEntry],
         handle: &TurnHandle,
     ) -> Result<Vec<Fact>, Unresumable> {
-        let heard = self.hand_on(entries, handle).await?;
+        let heard = self.pass_on_answers(entries, handle).await?;
         let mut facts = Vec::new();
         for entry in entries {
             let id = &entry.interrupt_id;
             let fact = heard.get(id).map(|effect| Fact::Answer(*effect));
             facts.extend(fact.clone());
-            self.tell_answered(id, entry.status, fact).await;
+            self.report_answered(id, entry.status, fact).await;
         }
         Ok(facts)
     }
 
     /// Hands the user's answers on, if they fit. Gives what waited for them, by the ids of their questions.
-    pub(crate) async fn hand_on(
+    pub(crate) async fn pass_on_answers(
         &mut self,
         entries: &[ResumeEntry],
         handle: &TurnHandle,

@@ -10,5 +10,5 @@ mod run;
 mod runs;
 mod state;
 
-use state::Rest;
-pub(crate) use state::{CurrentRun, Drive, EndedRun, Over};
+use state::Awaited;
+pub(crate) use state::{CurrentRun, Drive, DriveEnd, EndedRun};

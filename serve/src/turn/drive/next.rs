@@ -1,7 +1,7 @@
 //! What a turn waits for, and what happens next in it.
 
 use super::Drive;
-use crate::engine::{Command, Told};
+use crate::engine::{Command, CommandReply};
 use crate::turn::asking::Asking;
 use crate::turn::event_writer::EventWriter;
 use crate::turn::run_clock::RunClock;
@@ -14,13 +14,13 @@ use stepwell_io::{RunEvent, Turn, TurnHandle};
 use tokio::time::Instant;
 
 /// What happens next in a turn.
-pub(super) enum Next {
+pub(super) enum DriveEvent {
     /// The turn emits an event; none after its end.
     Event(Option<RunEvent>),
     /// A tool asks, or withdraws its question.
     Asked(Asking),
     /// The host passes a command on.
-    Command(Command, Told),
+    Command(Command, CommandReply),
     /// Something else keeps the turn from being stored, or nothing any more.
     StoreTrouble(Option<StoreTrouble>),
     /// The time for an answer is over.
@@ -62,7 +62,11 @@ impl Guards {
 
 impl Drive<'_> {
     /// Waits for what happens next.
-    pub(super) async fn next_step(&mut self, guards: &mut Guards, handle: &TurnHandle) -> Next {
+    pub(super) async fn next_step(
+        &mut self,
+        guards: &mut Guards,
+        handle: &TurnHandle,
+    ) -> DriveEvent {
         self.note_asks();
         guards.clock.set(!self.awaits_answer());
         let is_told = self.is_in_run(guards.stop);
@@ -75,31 +79,31 @@ impl Drive<'_> {
         let mut rests = (looks && guards.may_rest).then(|| rested(handle));
         let next = tokio::select! {
             biased;
-            () = &mut guards.failed => Next::Released,
-            () = self.leave.cancelled() => Next::Released,
+            () = &mut guards.failed => DriveEvent::Released,
+            () = self.leave.cancelled() => DriveEvent::Released,
             () = self.closing.cancelled(), if !is_told => match self.setup.is_durable {
-                true => Next::Released,
-                false => Next::Stopped(Stop::Cancelled),
+                true => DriveEvent::Released,
+                false => DriveEvent::Stopped(Stop::Cancelled),
             },
-            () = self.cancel.cancelled(), if may_stop => Next::Stopped(Stop::Cancelled),
-            () = until(guards.clock.deadline()), if may_stop => Next::Stopped(Stop::OutOfTime),
-            () = until(guards.waits.deadline()), if may_stop => Next::Stopped(Stop::StoreAway),
-            () = until(self.unread_until()), if may_stop => Next::Stopped(Stop::ClientLeft),
-            () = self.reading.changed(), if self.is_told_in_runs => Next::ReadersChanged,
-            trouble = guards.waits.changed() => Next::StoreTrouble(trouble),
-            Some((command, told)) = self.commands.recv() => Next::Command(command, told),
-            Some(asking) = self.asked.recv() => Next::Asked(asking),
-            () = until(self.questions.next_lapse()), if !is_asking => Next::QuestionLapsed,
-            () = until(self.progress.deadline()) => Next::ProgressDue,
-            event = take(self.writer, &mut self.turn), if is_told => Next::Event(event),
-            () = std::future::ready(()), if has_moved => Next::MayRest,
+            () = self.cancel.cancelled(), if may_stop => DriveEvent::Stopped(Stop::Cancelled),
+            () = until(guards.clock.deadline()), if may_stop => DriveEvent::Stopped(Stop::OutOfTime),
+            () = until(guards.waits.deadline()), if may_stop => DriveEvent::Stopped(Stop::StoreAway),
+            () = until(self.unread_until()), if may_stop => DriveEvent::Stopped(Stop::ClientLeft),
+            () = self.reading.changed(), if self.is_told_in_runs => DriveEvent::ReadersChanged,
+            trouble = guards.waits.changed() => DriveEvent::StoreTrouble(trouble),
+            Some((command, reply)) = self.commands.recv() => DriveEvent::Command(command, reply),
+            Some(asking) = self.asked.recv() => DriveEvent::Asked(asking),
+            () = until(self.questions.next_lapse()), if !is_asking => DriveEvent::QuestionLapsed,
+            () = until(self.progress.deadline()) => DriveEvent::ProgressDue,
+            event = take(self.writer, &mut self.turn), if is_told => DriveEvent::Event(event),
+            () = std::future::ready(()), if has_moved => DriveEvent::MayRest,
             () = async {
                 if let Some(rests) = &mut rests {
                     rests.await;
                 }
-            }, if rests.is_some() => Next::MayRest,
+            }, if rests.is_some() => DriveEvent::MayRest,
         };
-        guards.may_rest = !matches!(next, Next::MayRest);
+        guards.may_rest = !matches!(next, DriveEvent::MayRest);
         next
     }
 

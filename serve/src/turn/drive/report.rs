@@ -43,7 +43,7 @@ impl Drive<'_> {
         match event {
             RunEvent::AgUi(event) => {
                 if let Event::ToolCallResult(result) = &event {
-                    self.rounds.is_known(&result.tool_call_id);
+                    self.rounds.mark_known(&result.tool_call_id);
                 }
                 if let Some(state) = &self.state {
                     state.follow(&event);
@@ -53,9 +53,9 @@ impl Drive<'_> {
             }
             RunEvent::ToolCallUpdate(update) => {
                 let is_over = update.status.is_final();
-                Box::pin(self.tell_call(update)).await;
+                Box::pin(self.report_call(update)).await;
                 if is_over {
-                    self.obey_early(handle).await;
+                    self.handle_early_commands(handle).await;
                 }
             }
             RunEvent::Interrupted { interrupts } => {
@@ -65,7 +65,7 @@ impl Drive<'_> {
             }
             RunEvent::ToolProgress(progress) => {
                 let (call, event) = (progress.tool_call_id.clone(), tool_progress(&progress));
-                self.tell_progress(call, event).await;
+                self.report_tool_progress(call, event).await;
             }
             RunEvent::ToolPartialResult(partial) => {
                 let value = json!({
@@ -74,7 +74,7 @@ impl Drive<'_> {
                     "content": partial.output.content,
                 });
                 let event = custom(TOOL_PARTIAL_RESULT, value);
-                self.tell_progress(partial.tool_call_id, event).await;
+                self.report_tool_progress(partial.tool_call_id, event).await;
             }
             RunEvent::Retrying {
                 attempt, delay_ms, ..
@@ -87,20 +87,21 @@ impl Drive<'_> {
     }
 
     /// Tells how far a call is, unless it has just said so.
-    async fn tell_progress(&mut self, call: ToolCallId, event: Event) {
+    async fn report_tool_progress(&mut self, call: ToolCallId, event: Event) {
         if let Some(event) = self.progress.say(call, event, Instant::now()) {
             self.writer.append(event).await;
         }
     }
 
-    async fn tell_call(&mut self, update: ToolCallUpdate) {
+    async fn report_call(&mut self, update: ToolCallUpdate) {
         let (key, call) = (update.call, update.tool_call_id.clone());
         self.has_moved = true;
         if update.status.is_final() {
             self.progress.end(&call);
             // They have lapsed, or the user has stopped the call.
             for id in self.withdraw_questions(&call) {
-                self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+                self.report_answered(&id, ResumeStatus::Cancelled, None)
+                    .await;
             }
         }
         let label = self.labels.label(&update, self.agent.tools());

@@ -1,8 +1,8 @@
 //! The loop that drives a turn.
 
-use super::next::{Guards, Next};
-use super::{CurrentRun, Drive, EndedRun, Over};
-use crate::engine::{Command, Continued, Told};
+use super::next::{DriveEvent, Guards};
+use super::{CurrentRun, Drive, DriveEnd, EndedRun};
+use crate::engine::{Command, CommandReply, Continued};
 use crate::turn::brought::Given;
 use crate::turn::ending::Ending;
 use crate::turn::run_clock::RunClock;
@@ -18,42 +18,42 @@ impl Drive<'_> {
     pub(crate) async fn run(
         mut self,
         given: Given,
-        continued: Option<(Box<Continued>, Told)>,
-    ) -> Over {
+        continued: Option<(Box<Continued>, CommandReply)>,
+    ) -> DriveEnd {
         let handle = self.turn.handle();
         let mut guards = Guards::new(&self, &handle);
-        Box::pin(self.give_rest(given, &handle)).await;
-        if let Some((continued, told)) = continued {
-            Box::pin(self.go_on(*continued, told, &handle)).await;
+        Box::pin(self.give_unstored(given, &handle)).await;
+        if let Some((continued, reply)) = continued {
+            Box::pin(self.continue_in_run(*continued, reply, &handle)).await;
         }
         loop {
             match self.next_step(&mut guards, &handle).await {
-                Next::Released => return Box::pin(self.release(Over::Left)).await,
-                Next::ReadersChanged => {}
-                Next::MayRest => {
+                DriveEvent::Released => return Box::pin(self.release(DriveEnd::Left)).await,
+                DriveEvent::ReadersChanged => {}
+                DriveEvent::MayRest => {
                     if let Some(owner) = Box::pin(self.rest_now(&handle)).await {
-                        return Box::pin(self.release(Over::Rests(owner))).await;
+                        return Box::pin(self.release(DriveEnd::Rests(owner))).await;
                     }
                 }
-                Next::Stopped(why) => {
+                DriveEvent::Stopped(why) => {
                     guards.stop = Some(why);
                     Box::pin(self.stop(&handle)).await;
                 }
-                Next::StoreTrouble(trouble) => self.report_trouble(trouble).await,
-                Next::Command(command, told) => {
+                DriveEvent::StoreTrouble(trouble) => self.report_trouble(trouble).await,
+                DriveEvent::Command(command, reply) => {
                     if !self.is_in_run(guards.stop) {
                         guards.clock = RunClock::new(self.setup.run_time);
                     }
-                    Box::pin(self.take_command(command, told, guards.stop, &handle)).await;
+                    Box::pin(self.take_command(command, reply, guards.stop, &handle)).await;
                 }
-                Next::QuestionLapsed => Box::pin(self.lapse_questions(&handle)).await,
-                Next::ProgressDue => self.report_progress().await,
-                Next::Asked(asking) => {
+                DriveEvent::QuestionLapsed => Box::pin(self.lapse_questions(&handle)).await,
+                DriveEvent::ProgressDue => self.report_progress().await,
+                DriveEvent::Asked(asking) => {
                     Box::pin(self.ask(asking)).await;
-                    self.obey_early(&handle).await;
+                    self.handle_early_commands(&handle).await;
                 }
-                Next::Event(Some(event)) => self.report_events(event, &handle).await,
-                Next::Event(None) => return Box::pin(self.finish(guards.stop)).await,
+                DriveEvent::Event(Some(event)) => self.report_events(event, &handle).await,
+                DriveEvent::Event(None) => return Box::pin(self.finish(guards.stop)).await,
             }
         }
     }
@@ -62,7 +62,7 @@ impl Drive<'_> {
     /// stored, if this host releases it.
     async fn rest_now(&mut self, handle: &TurnHandle) -> Option<&'static str> {
         self.has_moved = false;
-        let rest = self.rest(handle).await?;
+        let rest = self.awaited(handle).await?;
         if std::mem::take(&mut self.has_lapsed) {
             self.lapse(handle).await;
             return None;
@@ -94,26 +94,26 @@ impl Drive<'_> {
     async fn take_command(
         &mut self,
         command: Command,
-        told: Told,
+        reply: CommandReply,
         stop: Option<Stop>,
         handle: &TurnHandle,
     ) {
         if !self.is_in_run(stop) && !matches!(command, Command::Continue(_)) {
             self.begin_unposted(handle).await;
         }
-        self.obey(command, told, handle).await;
+        self.handle_command(command, reply, handle).await;
     }
 
     /// Releases the turn: the next owner continues from the checkpoint of the last write.
-    async fn release(self, over: Over) -> Over {
+    async fn release(self, over: DriveEnd) -> DriveEnd {
         let _ = self.turn.suspend().await;
         close(self.commands).await;
         over
     }
 
     /// Takes the outcome of a turn that has come to its end.
-    async fn finish(mut self, stop: Option<Stop>) -> Over {
-        self.tell_state().await;
+    async fn finish(mut self, stop: Option<Stop>) -> DriveEnd {
+        self.report_state().await;
         let finished = self.turn.finish().await;
         close(self.commands).await;
         let ending = Ending::of(&finished.outcome, stop, Some(self.endpoint));
@@ -128,13 +128,13 @@ impl Drive<'_> {
             used: finished.usage,
             observer: run.observer,
         };
-        Over::Ended(ending, run)
+        DriveEnd::Ended(ending, run)
     }
 }
 
 /// Lets go of the commands that came too late. One that was being sent would stay in a channel that is only dropped, and
 /// whoever sent it would wait.
-async fn close(mut commands: mpsc::Receiver<(Command, Told)>) {
+async fn close(mut commands: mpsc::Receiver<(Command, CommandReply)>) {
     commands.close();
     while commands.recv().await.is_some() {}
 }

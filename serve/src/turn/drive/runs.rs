@@ -1,7 +1,7 @@
 //! The runs of a turn: where a run ends, and how the next one continues the turn.
 
-use super::{CurrentRun, Drive, Rest};
-use crate::engine::{Command, Continued, EngineError, Told};
+use super::{Awaited, CurrentRun, Drive};
+use crate::engine::{Command, CommandReply, Continued, EngineError};
 use crate::turn::answers::Unresumable;
 use crate::turn::brought::{Given, RunTerms};
 use crate::turn::ending::Ending;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 impl Drive<'_> {
     /// What the turn waits for, if only the user or the client can move it on and all that it has said was heard.
-    pub(crate) async fn rest(&self, handle: &TurnHandle) -> Option<Rest> {
+    pub(crate) async fn awaited(&self, handle: &TurnHandle) -> Option<Awaited> {
         let conversation = handle.conversation().await.ok()?;
         let calls = conversation.calls();
         let questions = &self.questions;
@@ -48,11 +48,11 @@ impl Drive<'_> {
             return None;
         }
         if !questions.is_empty() {
-            return Some(Rest::User);
+            return Some(Awaited::User);
         }
         let deferred = with(ToolCallStatus::Deferred).map(|call| call.id.clone());
         let deferred: Vec<_> = deferred.collect();
-        (!deferred.is_empty()).then_some(Rest::Client(deferred))
+        (!deferred.is_empty()).then_some(Awaited::Client(deferred))
     }
 
     /// Begins a run, of which its client is told once these are stored.
@@ -83,23 +83,23 @@ impl Drive<'_> {
     }
 
     /// Ends the run under way, where the turn is told in runs.
-    pub(crate) async fn end_run(&mut self, rest: &Rest, handle: &TurnHandle) {
+    pub(crate) async fn end_run(&mut self, rest: &Awaited, handle: &TurnHandle) {
         if !self.is_told_in_runs || self.run.is_none() {
             return;
         }
-        self.tell_state().await;
+        self.report_state().await;
         let ending = match rest {
-            Rest::Client(calls) => Ending::pending(calls.clone()),
-            Rest::User => {
+            Awaited::Client(calls) => Ending::pending(calls.clone()),
+            Awaited::User => {
                 let asked = self.questions.to_vec().into_iter();
                 let interrupts = asked.map(|question| question.interrupt).collect();
                 Ending::Finished(RunOutcome::Interrupt { interrupts })
             }
         };
-        self.tell_end(ending, handle).await;
+        self.report_end(ending, handle).await;
     }
 
-    async fn tell_end(&mut self, ending: Ending, handle: &TurnHandle) {
+    async fn report_end(&mut self, ending: Ending, handle: &TurnHandle) {
         let Some(run) = self.run.take() else { return };
         let used = handle.usage().await.unwrap_or_default();
         let usage = usage_since(used, &run.before, Some(self.endpoint));
@@ -114,14 +114,19 @@ impl Drive<'_> {
     }
 
     /// Goes on in a new run, once what it answers was asked again.
-    pub(crate) async fn go_on(&mut self, continued: Continued, told: Told, handle: &TurnHandle) {
+    pub(crate) async fn continue_in_run(
+        &mut self,
+        continued: Continued,
+        reply: CommandReply,
+        handle: &TurnHandle,
+    ) {
         let Continued { mut brought, .. } = continued;
         let is_free = self.run.is_none() && self.next.is_none();
         let Some(terms) = brought.run.as_ref().filter(|_| is_free) else {
             let id = self.run.as_ref().map(|run| &run.id);
             // The turn may have gone on in it by itself, with what an owner before had stored of it.
             let is_it = id.is_some() && id == brought.run.as_ref().map(|run| &run.id);
-            let _ = told.send(if is_it {
+            let _ = reply.send(if is_it {
                 Ok(())
             } else {
                 Err(EngineError::Contended)
@@ -135,7 +140,7 @@ impl Drive<'_> {
         self.next = Some(NextRun {
             terms,
             brought,
-            told,
+            reply,
         });
         self.begin_next(handle).await;
     }
@@ -153,7 +158,7 @@ impl Drive<'_> {
         let NextRun {
             terms,
             brought,
-            told,
+            reply,
         } = next;
         // From here on each thing that is stored of it comes with the rest.
         self.stored.keep(&brought);
@@ -167,7 +172,7 @@ impl Drive<'_> {
                     own.replace(state.clone());
                 }
                 facts.extend(self.bring_results(results, handle).await);
-                self.hand_on(&answers, handle).await
+                self.pass_on_answers(&answers, handle).await
             }
             Err(error) => Err(error),
         };
@@ -176,9 +181,9 @@ impl Drive<'_> {
             Err(error) => {
                 self.stored.keep(&after);
                 self.begin_run(id, Some(&terms), facts, handle).await;
-                let _ = told.send(Ok(()));
+                let _ = reply.send(Ok(()));
                 let ending = Ending::failed(error.code(), error.to_string());
-                self.tell_end(ending, handle).await;
+                self.report_end(ending, handle).await;
                 self.has_moved = true;
                 return;
             }
@@ -186,12 +191,13 @@ impl Drive<'_> {
         facts.extend(heard.into_values().map(Fact::Answer));
         self.stored.keep_after(facts.clone(), &after);
         self.begin_run(id, Some(&terms), facts, handle).await;
-        let _ = told.send(Ok(()));
+        let _ = reply.send(Ok(()));
         for id in std::mem::take(&mut self.void) {
-            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+            self.report_answered(&id, ResumeStatus::Cancelled, None)
+                .await;
         }
         for entry in &answers {
-            self.tell_answered(&entry.interrupt_id, entry.status, None)
+            self.report_answered(&entry.interrupt_id, entry.status, None)
                 .await;
         }
         for effect in std::mem::take(&mut self.postponed) {
@@ -200,7 +206,7 @@ impl Drive<'_> {
     }
 
     /// Goes on with what an owner before was given and has not stored all of.
-    pub(crate) async fn give_rest(&mut self, given: Given, handle: &TurnHandle) {
+    pub(crate) async fn give_unstored(&mut self, given: Given, handle: &TurnHandle) {
         for (call, result) in given.results {
             // What is stored is awaited no more.
             let _ = handle.finish_call(call, result).await;
@@ -211,8 +217,8 @@ impl Drive<'_> {
             self.open.contains_key(id) || self.questions.has_id(id)
         });
         if !answers.is_empty() {
-            let (told, _) = oneshot::channel();
-            Box::pin(self.obey(Command::Answer(answers), told, handle)).await;
+            let (reply, _) = oneshot::channel();
+            Box::pin(self.handle_command(Command::Answer(answers), reply, handle)).await;
         }
     }
 
@@ -239,7 +245,7 @@ impl Drive<'_> {
             // A question is not answered by a result, nor is a tool of the server's.
             let has_result = stands.is_some_and(|status| status.is_final());
             if has_result || facts.last() == Some(&Fact::Result(call.clone())) {
-                self.rounds.is_known(&call);
+                self.rounds.mark_known(&call);
             }
         }
         facts
@@ -262,7 +268,7 @@ impl Drive<'_> {
     }
 
     /// Tells the client what has become of the state.
-    pub(crate) async fn tell_state(&mut self) {
+    pub(crate) async fn report_state(&mut self) {
         let untold = self.state.as_ref().map(|state| state.untold());
         for change in untold.into_iter().flatten() {
             self.writer.append(change).await;

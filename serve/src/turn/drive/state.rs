@@ -1,6 +1,6 @@
 //! A turn that is driven, and what it is driven with.
 
-use crate::engine::{Command, DriverSetup, RunObserver, Told};
+use crate::engine::{Command, CommandReply, DriverSetup, RunObserver};
 use crate::turn::agent::TurnAgent;
 use crate::turn::announce::QuestionIds;
 use crate::turn::asking::Asking;
@@ -52,7 +52,7 @@ pub(crate) struct Drive<'a> {
     /// The questions that the log has open, of an owner before.
     pub(crate) open: BTreeMap<String, Interrupt>,
     /// What the turn is told.
-    pub(crate) commands: mpsc::Receiver<(Command, Told)>,
+    pub(crate) commands: mpsc::Receiver<(Command, CommandReply)>,
     /// Whether the turn waits for the user.
     pub(crate) asks: watch::Sender<bool>,
     /// Set while it waits for the user or the client.
@@ -60,7 +60,7 @@ pub(crate) struct Drive<'a> {
     /// It has rested for as long as it may: what it waits for comes no more.
     pub(crate) has_lapsed: bool,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
-    pub(crate) early: Vec<(Command, Told)>,
+    pub(crate) early: Vec<(Command, CommandReply)>,
     pub(crate) progress: ToldProgress,
     /// The ids of its questions.
     pub(crate) ids: &'a QuestionIds,
@@ -103,7 +103,7 @@ pub(crate) struct EndedRun {
 /// How driving a turn ends.
 // Once a turn.
 #[allow(clippy::large_enum_variant)]
-pub(crate) enum Over {
+pub(crate) enum DriveEnd {
     /// It has come to its end.
     Ended(Ending, EndedRun),
     /// It goes on another time, or on another host.
@@ -114,7 +114,7 @@ pub(crate) enum Over {
 
 /// What a resting turn waits for.
 #[derive(Debug)]
-pub(crate) enum Rest {
+pub(crate) enum Awaited {
     User,
     Client(Vec<ToolCallId>),
 }

@@ -1,6 +1,6 @@
 //! How a turn begins: started, or revived from what an owner before has left.
 
-use super::{Begin, Begun, SessionTurn};
+use super::{BegunTurn, SessionTurn, TurnStart};
 use crate::engine::{EngineError, Origin, Parent};
 use crate::turn::brought::Brought;
 use crate::turn::event_writer::{self, Written};
@@ -11,9 +11,9 @@ use stepwell_io::{Agent, Start, StoredTurn, Turn};
 
 impl SessionTurn {
     /// Starts or revives the turn, and waits until it stands in the store. Nothing, if it does not come to that.
-    pub(super) async fn begin(&self, begin: Begin) -> Result<Option<Begun>, StoreError> {
+    pub(super) async fn begin(&self, begin: TurnStart) -> Result<Option<BegunTurn>, StoreError> {
         match begin {
-            Begin::Started {
+            TurnStart::Started {
                 origin,
                 base,
                 brought,
@@ -35,12 +35,12 @@ impl SessionTurn {
                 let begun = made.begun(turn, Written::default(), Vec::new(), brought.run);
                 Ok(is_there.then_some(begun))
             }
-            Begin::Revived(claimed) => self.revive(claimed).await,
+            TurnStart::Revived(claimed) => self.revive(claimed).await,
         }
     }
 
     /// Goes on with what an owner before has left.
-    async fn revive(&self, claimed: Claimed) -> Result<Option<Begun>, StoreError> {
+    async fn revive(&self, claimed: Claimed) -> Result<Option<BegunTurn>, StoreError> {
         let key = &self.key;
         let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
         let before = Brought::of_checkpoint(checkpoint);

@@ -1,6 +1,6 @@
 //! Sets up the agent of a turn.
 
-use super::{Begun, SessionTurn};
+use super::{BegunTurn, SessionTurn};
 use crate::engine::Origin;
 use crate::turn::agent::TurnAgent;
 use crate::turn::asking::{Asking, approver};
@@ -26,7 +26,7 @@ impl SessionTurn {
         base: Option<AgentBuilder>,
         origin: &Origin,
         laid_for: Option<&'static str>,
-    ) -> Option<Made> {
+    ) -> Option<TurnSetup> {
         let key = &self.key;
         let Some(agent) = self.turn_agent() else {
             tracing::info!(target: "stepwell", turn = %key, "nobody says which agent runs a turn that was left");
@@ -61,7 +61,7 @@ impl SessionTurn {
         let built = built.inspect_err(|error| {
             tracing::error!(target: "stepwell", turn = %key, error, "a turn cannot be set up");
         });
-        Some(Made {
+        Some(TurnSetup {
             agent: built.ok()?,
             turn_agent: agent,
             endpoint,
@@ -121,7 +121,7 @@ impl SessionTurn {
 }
 
 /// What a turn is made with.
-pub(super) struct Made {
+pub(super) struct TurnSetup {
     pub(super) agent: Agent,
     turn_agent: Arc<TurnAgent>,
     endpoint: Endpoint,
@@ -130,15 +130,15 @@ pub(super) struct Made {
     pub(super) state: Option<SharedState>,
 }
 
-impl Made {
+impl TurnSetup {
     pub(super) fn begun(
         self,
         turn: Turn,
         written: Written,
         path: Vec<stepwell_core::session::Turn>,
         terms: Option<RunTerms>,
-    ) -> Begun {
-        Begun {
+    ) -> BegunTurn {
+        BegunTurn {
             turn,
             agent: self.turn_agent,
             endpoint: self.endpoint,

@@ -3,13 +3,13 @@
 mod begin;
 mod make;
 
-use crate::engine::{Command, Continued, DriverSetup, EngineError, Origin, Told};
+use crate::engine::{Command, CommandReply, Continued, DriverSetup, EngineError, Origin};
 use crate::turn::agent::TurnAgent;
 use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
 use crate::turn::asking::Asking;
 use crate::turn::brought::{Brought, Given, RunTerms};
 use crate::turn::call_labels::CallLabels;
-use crate::turn::drive::{CurrentRun, Drive, EndedRun, Over};
+use crate::turn::drive::{CurrentRun, Drive, DriveEnd, EndedRun};
 use crate::turn::ending::Ending;
 use crate::turn::event_writer::{EventWriter, Log, Written};
 use crate::turn::in_runs::input;
@@ -33,14 +33,14 @@ use tokio_util::sync::CancellationToken;
 
 /// What a turn begins with.
 #[derive(Debug)]
-pub(crate) enum Begin {
+pub(crate) enum TurnStart {
     /// A message, or the history alone.
     Started {
         origin: Origin,
         /// What its agent begins with, if it has the client's tools.
         base: Option<Box<AgentBuilder>>,
         brought: Box<Brought>,
-        /// Told whether the turn is in the store.
+        /// Notified whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
     /// What an owner before has left.
@@ -55,12 +55,12 @@ pub(crate) struct SessionTurn {
     /// What runs it, if not the agent of the server's own.
     pub(crate) agent: Option<Arc<TurnAgent>>,
     /// The run that it goes on in.
-    pub(crate) continued: Option<(Box<Continued>, Told)>,
+    pub(crate) continued: Option<(Box<Continued>, CommandReply)>,
     /// No more runs are taken here.
     pub(crate) closing: CancellationToken,
     /// How many read it here.
     pub(crate) readers: watch::Receiver<usize>,
-    pub(crate) commands: mpsc::Receiver<(Command, Told)>,
+    pub(crate) commands: mpsc::Receiver<(Command, CommandReply)>,
     pub(crate) cancel: CancellationToken,
     /// It has rested for as long as it may: what it waits for comes no more.
     pub(crate) has_lapsed: bool,
@@ -68,16 +68,16 @@ pub(crate) struct SessionTurn {
     pub(crate) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(crate) trouble: watch::Sender<Option<StoreTrouble>>,
-    /// Told whether the turn waits for the user.
+    /// Notified whether the turn waits for the user.
     pub(crate) asks: watch::Sender<bool>,
     pub(crate) is_waiting: Arc<AtomicBool>,
     pub(crate) is_over: Arc<AtomicBool>,
-    /// Told how the turn stands in the store, once it does.
+    /// Set to how the turn stands in the store, once it does.
     pub(crate) stands: Arc<OnceLock<StoredTurn>>,
 }
 
 /// A turn that stands in the store, and what is needed to drive it.
-struct Begun {
+struct BegunTurn {
     turn: Turn,
     agent: Arc<TurnAgent>,
     /// Who answers.
@@ -109,7 +109,7 @@ struct Announced {
 
 impl SessionTurn {
     /// Drives the turn to its end.
-    pub(crate) async fn run(self, begin: Begin) {
+    pub(crate) async fn run(self, begin: TurnStart) {
         let key = self.key.clone();
         if let Err(error) = self.work(begin).await {
             if error.is_lost() {
@@ -120,7 +120,7 @@ impl SessionTurn {
         }
     }
 
-    async fn work(self, begin: Begin) -> Result<(), StoreError> {
+    async fn work(self, begin: TurnStart) -> Result<(), StoreError> {
         let Some(begun) = self.begin(begin).await? else {
             return Ok(());
         };
@@ -133,11 +133,11 @@ impl SessionTurn {
         let (setup, key) = (Arc::clone(&self.setup), self.key.clone());
         let (endpoint, is_over) = (begun.endpoint.clone(), Arc::clone(&self.is_over));
         match Box::pin(self.drive(begun, &mut writer)).await? {
-            Over::Ended(ending, run) => {
+            DriveEnd::Ended(ending, run) => {
                 report_end(ending, run, &key, &endpoint, &is_over, writer).await
             }
-            Over::Left => writer.finish().await,
-            Over::Rests(owner) => {
+            DriveEnd::Left => writer.finish().await,
+            DriveEnd::Rests(owner) => {
                 writer.finish().await?;
                 setup.store.claim(&key, generation, owner).await?;
                 tracing::info!(target: "stepwell", turn = %key, "a turn waits for its user, and for no host");
@@ -146,7 +146,7 @@ impl SessionTurn {
         }
     }
 
-    fn log(&self, turn: StoredTurn, begun: &Begun) -> Log {
+    fn log(&self, turn: StoredTurn, begun: &BegunTurn) -> Log {
         Log {
             store: Arc::clone(&self.setup.store),
             turn,
@@ -157,7 +157,11 @@ impl SessionTurn {
     }
 
     /// Drives a turn that has begun, after reporting where it is.
-    async fn drive(self, begun: Begun, writer: &mut EventWriter) -> Result<Over, StoreError> {
+    async fn drive(
+        self,
+        begun: BegunTurn,
+        writer: &mut EventWriter,
+    ) -> Result<DriveEnd, StoreError> {
         let ids = QuestionIds::new(&self.key, begun.terms.is_some());
         let announced = self.announce(&begun, &ids, writer).await?;
         let setup = &*self.setup;
@@ -203,7 +207,7 @@ impl SessionTurn {
     /// Reports where the turn is.
     async fn announce(
         &self,
-        begun: &Begun,
+        begun: &BegunTurn,
         ids: &QuestionIds,
         writer: &mut EventWriter,
     ) -> Result<Announced, StoreError> {
