@@ -47,7 +47,7 @@ pub mod parts {
     pub use crate::turn::shared_state::{CHANGE_STATE, offered_by, tool};
     pub use crate::turn::store_trouble::StoreTrouble;
 
-    /// What the simulation puts in the place of Restate.
+    /// What the simulation replaces Restate with.
     #[cfg(all(feature = "restate", feature = "testing"))]
     pub use crate::engine::seam;
 }

@@ -110,7 +110,7 @@ async fn a_tool_of_the_clients_ends_the_run() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_with_what_is_wrong() {
+async fn invalid_requests_are_refused_with_the_reason() {
     let (_model, agent) = model(Script::new()).await;
     let server = AgUiServer::new(RunLimits {
         runs: 1,
@@ -263,7 +263,7 @@ async fn a_chats_answer_names_the_stream_to_resume() {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_reads_any_more_is_stopped() {
+async fn a_run_without_readers_is_stopped() {
     let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
     let server = AgUiServer::new(RunLimits {
         resume_time: std::time::Duration::ZERO,

@@ -1,5 +1,5 @@
 //! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out. `POST /api/chat`: the same for a chat of the AI
-//! SDK. A client comes back to either.
+//! SDK. Clients resume either.
 
 use super::connections::CloseConnection;
 use super::extract::{Asker, Path, Query};
@@ -19,7 +19,7 @@ use stepwell_serve::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Takes a run, or comes back to one.
+/// Begins or resumes a run.
 pub(super) async fn run_agent(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -64,7 +64,7 @@ pub(super) async fn stop_agent(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes what a chat of the AI SDK posts.
+/// Begins a run of a chat of the AI SDK.
 pub(super) async fn run_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -94,15 +94,15 @@ pub(super) async fn run_chat(
     Ok(chat_response(chat.as_str(), open.around(stream.frames())))
 }
 
-/// Where a chat's client goes on.
+/// Where a client resumes the stream of a chat.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StreamStart {
-    /// So many parts of the stream it has.
+    /// The number of parts that the client has.
     start_index: Option<usize>,
 }
 
-/// Gives the stream of a chat's run that is under way, or that ended while no client read it, from its beginning.
+/// Streams a chat's run that is under way, or that ended while no client read it, from its beginning.
 pub(super) async fn resume_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,

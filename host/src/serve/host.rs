@@ -92,12 +92,12 @@ impl Host {
         Ok(Self { server })
     }
 
-    /// What answers its requests.
+    /// Returns the router of the host.
     pub(crate) fn router(&self) -> Router {
         router::router(Arc::clone(&self.server))
     }
 
-    /// Takes no more runs, and gives those under way time to end. Returns when none is.
+    /// Takes no more runs, and gives those under way time to end. Returns when no run is under way.
     pub(crate) async fn stop(&self) {
         let server = &self.server;
         server.runs.stop(server.serving.limits.grace).await;

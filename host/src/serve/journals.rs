@@ -1,4 +1,4 @@
-//! `GET /threads/{thread}/turns/{turn}/journal`: what came to a turn and what came of it, for those who look into a run.
+//! `GET /threads/{thread}/turns/{turn}/journal`: the inputs and outputs of a turn, for the inspection of a run.
 
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};

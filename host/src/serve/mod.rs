@@ -1,7 +1,7 @@
 //! The AG-UI server: takes runs over HTTP, drives each with an agent of its own, and streams its events.
 //!
 //! The way of a run: [`endpoint`] reads the request, [`AgUiServer`](stepwell_serve::AgUiServer) finds out what the run is, its engine drives the turn, and
-//! what the turn says is streamed in the encoding that the client asked for. The turns of sessions are the same engine's.
+//! the turn's events are streamed in the encoding that the client asked for. The same engine drives the turns of sessions.
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 

@@ -24,7 +24,7 @@ use stepwell_serve::axum::durable_stream::EXPOSED;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-/// How long a browser may remember what it may do.
+/// How long a browser may cache the answer to a preflight request.
 const PREFLIGHT: Duration = Duration::from_secs(600);
 
 pub(super) fn router(server: Arc<Server>) -> Router {

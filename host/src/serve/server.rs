@@ -14,10 +14,10 @@ use stepwell_serve::parts::TurnAgent;
 /// What all requests share.
 pub(super) struct Server {
     pub(super) backend: Backend,
-    /// What runs all turns.
+    /// The agent that runs all turns.
     pub(super) agent: Arc<TurnAgent>,
     pub(super) serving: Serving,
-    /// The runs that clients post, and who follows turns.
+    /// The runs that clients post, and the readers of turns.
     pub(super) runs: AgUiServer,
     pub(super) user_limits: UserLimits,
     pub(super) metrics: Metrics,

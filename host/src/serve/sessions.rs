@@ -70,7 +70,7 @@ fn cursor(user: &User, text: &str) -> Result<ThreadCursor, Refusal> {
 pub(super) struct ViewQuery {
     /// The turn whose path is shown.
     turn: Option<String>,
-    /// So many turns at the end of the path; all if absent.
+    /// The number of turns at the end of the path; all if absent.
     limit: Option<usize>,
 }
 
@@ -146,7 +146,7 @@ pub(super) async fn view(
 struct ShownTurn {
     #[serde(flatten)]
     turn: TurnView,
-    /// What `RUN_ERROR` said, where the turn did not end well.
+    /// The error of `RUN_ERROR`, if the turn failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
     /// The limit that was reached, where the turn was complete there.

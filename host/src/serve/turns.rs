@@ -27,14 +27,14 @@ struct Start {
     #[serde(default, deserialize_with = "present")]
     parent: Option<Option<String>>,
     message: Option<UserInput>,
-    /// The model that is to answer, of those that the server offers.
+    /// The model that must answer, of those that the server offers.
     model: Option<String>,
-    /// What the model may ask the client for.
+    /// The client's tools.
     #[serde(default)]
     tools: Vec<ToolDefinition>,
 }
 
-/// What the user says: a text, or a message of the protocol's.
+/// The user's message: a text, or a message of the protocol.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "`message` is a text or a user message")]
 enum UserInput {
@@ -131,7 +131,7 @@ pub(super) async fn cancel(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others go on.
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others continue.
 pub(super) async fn cancel_call(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -146,7 +146,7 @@ pub(super) async fn cancel_call(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What a call of a client's tool gave.
+/// The result of a call of a client's tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallResult {
@@ -155,7 +155,7 @@ struct CallResult {
     error: Option<String>,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/calls/{call}/result`: brings what a client's tool gave.
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/result`: brings the result of a client's tool.
 pub(super) async fn bring_result(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -187,7 +187,7 @@ struct Resume {
     resume: Vec<ResumeEntry>,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/resume`: answers what the turn asks.
+/// `POST /threads/{thread}/turns/{turn}/resume`: answers the turn's questions.
 pub(super) async fn resume(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -210,7 +210,7 @@ struct Acknowledge {
     index: u64,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the user has seen what came up to here.
+/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the user has seen the events up to this one.
 pub(super) async fn acknowledge(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,

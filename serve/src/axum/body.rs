@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Checks that the body is said to be JSON.
+/// Checks that the request declares a JSON body.
 ///
 /// # Errors
 /// It is not. A browser sends other types to any server without asking first: this check is a protection too.

@@ -167,10 +167,10 @@ async fn stop(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Where a client of a chat goes on.
+/// Where a client resumes the stream of a chat.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StreamStart {
-    /// So many parts of the stream the client has.
+    /// The number of parts that the client has.
     start_index: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! What a turn under way is told.
+//! Commands to a turn under way.
 
 use crate::engine::EngineError;
 use crate::turn::agent::TurnAgent;
@@ -10,21 +10,21 @@ use stepwell_core::event::ResumeEntry;
 use stepwell_io::{AgentBuilder, ToolResult};
 use tokio::sync::oneshot;
 
-/// What a turn under way is told.
+/// A command to a turn under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Answers what it asks the user.
+    /// Answers questions of the turn.
     Answer(Vec<ResumeEntry>),
-    /// Stops one call; the others go on.
+    /// Stops one call; the others continue.
     CancelCall(ToolCallId),
-    /// What a client's tool gave.
+    /// Brings the result of a client's tool.
     BringResult(ToolCallId, ToolResult),
-    /// Goes on in a new run.
+    /// Continues the turn in a new run.
     Continue(Box<Continued>),
 }
 
-/// The run in which a turn goes on that waited for it.
+/// The run in which a waiting turn continues.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Continued {
     /// What the client brought to the run.
@@ -37,5 +37,5 @@ pub struct Continued {
     pub(crate) base: Option<AgentBuilder>,
 }
 
-/// Hears what became of a command.
+/// Receives the outcome of a command.
 pub(crate) type CommandReply = oneshot::Sender<Result<(), EngineError>>;

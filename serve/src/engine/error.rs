@@ -19,10 +19,10 @@ pub enum EngineError {
     /// The answers do not fit what is asked.
     #[error(transparent)]
     Answers(#[from] crate::Unresumable),
-    /// The same, said by the host that drives the turn.
+    /// The same, reported by the host that drives the turn.
     #[error("{message}")]
     AnswersElsewhere {
-        /// What that host says of them.
+        /// The message of that host.
         message: String,
     },
     /// The turn has no such call under way.
@@ -31,7 +31,7 @@ pub enum EngineError {
         /// The call.
         call: ToolCallId,
     },
-    /// Nobody waits for a result of the call.
+    /// No result of the call is awaited.
     #[error(
         "no result of the call `{call}` is awaited: it has one, or its `tool_status` is not `deferred` yet"
     )]
@@ -39,16 +39,16 @@ pub enum EngineError {
         /// The call.
         call: ToolCallId,
     },
-    /// So many turns are under way.
+    /// The limit of turns under way is reached.
     #[error("{most} turns are under way, and no more are taken: try again in a while")]
     TooMany {
         /// The limit.
         most: usize,
     },
-    /// It takes nothing more.
+    /// The server takes no more requests.
     #[error("the server is stopping: try again in a while")]
     Stopping,
-    /// So many of the user's turns wait for an answer.
+    /// The limit of the user's turns that wait for an answer is reached.
     #[error(
         "{most} turns wait for an answer, and a user may have no more: answer or cancel one of them"
     )]

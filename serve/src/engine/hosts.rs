@@ -14,10 +14,10 @@ use stepwell_io::store::{Changes, RESTING, SentCommand, StoreError, TurnKey, Unf
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// The most commands of other hosts that are heard at once.
+/// The most commands of other hosts that are handled at once.
 const MAX_HEARD: usize = 256;
 
-/// What is said to a turn, as it is sent.
+/// A message to a turn, as it is sent.
 #[derive(Debug, Serialize, Deserialize)]
 struct ForTurn {
     thread: ThreadKey,
@@ -37,7 +37,7 @@ enum TurnMessage {
     },
 }
 
-/// The commands of other hosts that are heard at the moment, by their ids, with the replies that wait to be stored.
+/// The commands of other hosts that are being handled, by their ids, with the replies that wait to be stored.
 #[derive(Clone, Debug, Default)]
 struct ReceivedCommands(Arc<Mutex<HashMap<String, CommandState>>>);
 
@@ -54,7 +54,7 @@ impl ReceivedCommands {
     }
 }
 
-/// What somebody hears who has waited for another host for too long.
+/// Returns the error for a caller that has waited for another host for too long.
 pub(crate) fn late() -> EngineError {
     let message = "the host that drives the turn has not replied in time".to_owned();
     StoreError::Unavailable { message }.into()
@@ -108,7 +108,7 @@ impl Driver {
         reply.unwrap_or_else(|_| Err(late()))
     }
 
-    /// TurnMessage that somebody reads a turn here, if another host drives it. Returns whether the turn goes on.
+    /// Notifies the host that drives a turn, if it is another one, of a reader here. Returns whether the turn continues.
     pub(crate) async fn say_read(&self, turn: &TurnKey) -> Result<bool, EngineError> {
         let Some(turn) = self.unfinished(turn).await? else {
             return Ok(false);

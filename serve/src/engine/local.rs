@@ -66,7 +66,7 @@ impl LocalEngine {
         Err(StoreError::Unavailable { message }.into())
     }
 
-    /// Goes on with a turn that nobody drives, and tells it something.
+    /// Continues a turn that no host drives, with a command.
     async fn revive(&self, turn: Unfinished, command: Command) -> Result<(), EngineError> {
         let (reply, replied) = oneshot::channel();
         let why = GoesOn {

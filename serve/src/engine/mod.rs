@@ -1,4 +1,4 @@
-//! Who drives stored turns. Whatever comes of a turn is in the store, so whoever reads needs no engine, and may be on
+//! The engines that drive stored turns. All that a turn emits is in the store, so a reader needs no engine, and may be on
 //! another host.
 //!
 //! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides what
@@ -57,13 +57,13 @@ pub trait Engine: Debug + Send + Sync {
     /// Drives the turns that run on this host.
     fn driver(&self) -> &Driver;
 
-    /// From now on turns that nobody drives are gone on with.
+    /// Begins to continue turns that no host drives.
     fn open(&self) -> BoxFuture<'_, Result<(), EngineError>>;
 
-    /// The owner in whose name a turn is stored that is told in runs, while it waits for the next.
+    /// Returns the owner in whose name a turn that is reported in runs is stored while it waits for the next run.
     fn resting(&self) -> &'static str;
 
-    /// Why it takes no new turn at the moment, if it takes none.
+    /// Returns why the engine takes no new turn at the moment, if it takes none.
     fn refuses(&self) -> Option<EngineError>;
 
     /// Has a turn driven whose thread has no other under way. Returns once it is stored that it has begun.
@@ -80,7 +80,7 @@ pub trait Engine: Debug + Send + Sync {
     /// Brings a turn to its end as cancelled, wherever it is driven, and waits until that is stored.
     fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>>;
 
-    /// Takes no more turns, and gives those that are driven here time to end. Those that have not are let go of, to go on
+    /// Takes no more turns, and gives those that are driven here time to end. Those that have not are released, to continue
     /// another time or elsewhere.
     fn close(&self, grace: Duration) -> BoxFuture<'_, ()>;
 
@@ -116,7 +116,7 @@ pub trait Engine: Debug + Send + Sync {
         .boxed()
     }
 
-    /// Tells a turn something, and waits until it has heard it, and what it promises is stored.
+    /// Sends a turn a command, and waits until it is handled and its effects are stored.
     fn tell<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -180,13 +180,13 @@ pub trait Engine: Debug + Send + Sync {
         .boxed()
     }
 
-    /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could
+    /// Completes the log of a turn that is over, and that no host drives any more: its host may have died before it could
     /// tell the end.
     fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
         self.driver().tell_end(turn).boxed()
     }
 
-    /// Waits until a turn that is over, and is driven here still, has told its end; not for long.
+    /// Waits, not for long, until a turn that is over and still driven here has reported its end.
     fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()> {
         async move {
             if let Some(active) = self.driver().find(turn) {

@@ -14,7 +14,7 @@ pub struct NewTurn {
     pub thread: ThreadKey,
     /// Its id, unique in the thread.
     pub turn: RunId,
-    /// What it goes on from.
+    /// What the turn continues from.
     pub origin: Origin,
     /// What runs it, if not the agent of the server's own.
     pub agent: Option<Arc<TurnAgent>>,
@@ -24,10 +24,10 @@ pub struct NewTurn {
     pub brought: Brought,
 }
 
-/// What a turn goes on from.
+/// What a turn continues from.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// The thread as it is stored, and what the user says now; nothing to go on from the path alone.
+    /// The thread as it is stored, and the user's message; without one the turn continues the path alone.
     Stored(Parent, Option<Box<Message>>),
     /// What the client has of the conversation.
     History(Vec<Message>),
@@ -38,7 +38,7 @@ pub enum Origin {
 pub enum Parent {
     /// At the turn that began last.
     Latest,
-    /// At none: it begins the thread, or begins it anew.
+    /// At none: the turn begins the thread, or begins it again.
     Root,
     /// At this one. A second turn of one parent is a branch.
     Turn(RunId),

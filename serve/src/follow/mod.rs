@@ -1,4 +1,4 @@
-//! Who follows turns and runs.
+//! Readers of turns and runs.
 
 mod engine_error;
 #[allow(clippy::module_inception)]

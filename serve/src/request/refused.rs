@@ -63,7 +63,7 @@ reasons! {
     UnusableTool = "unusable_tool" UNPROCESSABLE_ENTITY,
     /// The server cannot begin a run.
     InternalError = "internal_error" INTERNAL_SERVER_ERROR,
-    /// So many runs are under way that no more are taken.
+    /// The limit of runs under way is reached.
     TooManyRuns = "too_many_runs" SERVICE_UNAVAILABLE,
     /// The bodies that are being read take up as much memory as they may.
     TooManyBodies = "too_many_bodies" SERVICE_UNAVAILABLE,
@@ -74,7 +74,7 @@ reasons! {
 }
 
 impl Refused {
-    /// For this reason; the message says what to do.
+    /// Creates a refusal. The message says what to do.
     #[must_use]
     pub fn new(reason: RefusedReason, message: impl Into<String>) -> Self {
         let message = message.into();

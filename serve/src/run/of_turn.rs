@@ -69,7 +69,7 @@ fn started(input: &RunAgentInput) -> Event {
     .into()
 }
 
-/// A turn as it is told.
+/// A turn as it is reported.
 struct Telling<'a> {
     writer: &'a mut RunWriter,
     rounds: Rounds,
@@ -142,7 +142,7 @@ impl Telling<'_> {
         }
     }
 
-    /// How a run ends whose turn rests, if all that it has said was heard.
+    /// Returns how a run ends whose turn rests, if all its events were reported.
     async fn rest(&mut self, handle: &TurnHandle) -> Option<Ending> {
         if !self.interrupts.is_empty() {
             let interrupts = std::mem::take(&mut self.interrupts);

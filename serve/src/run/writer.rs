@@ -1,4 +1,4 @@
-//! Writes what a run says to the one client that waits for it, held to what the protocol allows.
+//! Writes the events of a run for the one client that waits for them, in the order that the protocol allows.
 
 use crate::turn::lawful::Lawful;
 use crate::wire::event_log::LogWriter;
@@ -8,7 +8,7 @@ use stepwell_core::ToolCallId;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_io::{Event, ToolCallStatus};
 
-/// What a run says, for whoever drives it. A client that reads slowly holds the run up.
+/// The writer of a run's events. A client that reads slowly delays the run.
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     lawful: Lawful,
@@ -25,7 +25,7 @@ impl RunWriter {
         }
     }
 
-    /// Waits until nobody reads it any more.
+    /// Waits until no client reads the run any more.
     pub(crate) fn abandoned(&self) -> BoxFuture<'static, ()> {
         self.log.abandoned().boxed()
     }
@@ -44,7 +44,7 @@ impl RunWriter {
         }
     }
 
-    /// A call has come to this: its result is about to be told.
+    /// Notes the final status of a call, whose result is reported next.
     pub(crate) fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
         self.log.note(call, status);
     }

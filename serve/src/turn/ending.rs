@@ -1,4 +1,4 @@
-//! How a run ends, in the words of the protocol.
+//! How a run ends, as the protocol has it.
 
 use crate::turn::failure_report::{failure_report, without_key};
 use crate::turn::stop::Stop;
@@ -11,36 +11,36 @@ use stepwell_core::event::{
 use stepwell_core::run::{ToolProgress, TurnStatus};
 use stepwell_io::{Event, Outcome};
 
-/// The event that says, before the end, why the answer is not whole.
+/// The event that reports, before the end, why the answer is incomplete.
 pub(crate) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
 
-/// The event that says where a tool call stands, for who follows a turn of a thread.
+/// The event with the status of a tool call, for readers of a turn of a thread.
 pub(crate) const TOOL_STATUS: &str = "tool_status";
 
-/// The event that says how far a running tool is.
+/// The event with the progress of a running tool.
 pub(crate) const TOOL_PROGRESS: &str = "tool_progress";
 
-/// The event that shows what a running tool has so far.
+/// The event with the partial result of a running tool.
 pub(crate) const TOOL_PARTIAL_RESULT: &str = "tool_partial_result";
 
-/// The event that says, before the end, which limit was reached.
+/// The event that reports, before the end, which limit was reached.
 pub(crate) const LIMIT_REACHED: &str = "limit_reached";
 
 /// How a run ends.
 #[derive(Debug, PartialEq)]
 pub enum Ending {
-    /// It did what it was to do, or was stopped on purpose.
+    /// The run did its work, or was stopped on purpose.
     Finished(RunOutcome),
-    /// It came to a limit, or the model stopped before its answer was whole; what was said stands.
+    /// The run reached a limit, or the model's answer is incomplete; what was sent remains valid.
     Limited {
-        /// The event that says so before the end.
+        /// The event that reports the limit before the end.
         notice: &'static str,
         /// For programs: the limit's name, or the reason's.
         code: &'static str,
         /// For people.
         message: String,
     },
-    /// It went wrong.
+    /// The run failed.
     Failed {
         /// For programs.
         code: String,
@@ -50,7 +50,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// It went wrong: a code for programs, and a message for people.
+    /// The run failed: a code for programs, and a message for people.
     pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Failed {
             code: code.into(),
@@ -58,7 +58,7 @@ impl Ending {
         }
     }
 
-    /// It waits for the client to run these calls.
+    /// The run waits for the client to run these calls.
     pub fn pending(calls: Vec<ToolCallId>) -> Self {
         Self::Finished(RunOutcome::Success {
             pending_tool_call_ids: Some(calls),
@@ -91,7 +91,7 @@ impl Ending {
         }
     }
 
-    /// How it is told later, from what the store has of it.
+    /// Returns how a run has ended, from its stored outcome.
     pub fn stored(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Success => Self::Finished(RunOutcome::Success {
@@ -122,7 +122,7 @@ impl Ending {
         }
     }
 
-    /// How a stored turn has ended.
+    /// Returns how a stored turn has ended.
     pub fn of_turn(status: TurnStatus, outcome: Option<&Outcome>) -> Self {
         match (outcome, status) {
             (Some(outcome), _) => Self::stored(outcome),
@@ -148,7 +148,7 @@ impl Ending {
         Some(custom(notice, json!({ "code": code, "message": message })))
     }
 
-    /// The event that says so.
+    /// Returns the event of the end.
     pub fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
         let usage = usage.map(|usage| vec![usage]);
         let (outcome, stop_reason) = match self {
@@ -186,7 +186,7 @@ impl Ending {
     }
 }
 
-/// How far a running tool says it is.
+/// Returns the event of a running tool's progress.
 pub(crate) fn tool_progress(progress: &ToolProgress) -> Event {
     let value = json!({
         "toolCallId": progress.tool_call_id,
@@ -197,7 +197,7 @@ pub(crate) fn tool_progress(progress: &ToolProgress) -> Event {
     custom(TOOL_PROGRESS, value)
 }
 
-/// An event that the protocol leaves to the application.
+/// Returns an app-defined event.
 pub fn custom(name: &str, value: Value) -> Event {
     Custom {
         name: name.to_owned(),

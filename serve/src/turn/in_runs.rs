@@ -7,7 +7,7 @@ use stepwell_core::event::{Common, Event, PROTOCOL_VERSION, RunAgentInput, RunSt
 use stepwell_io::RunId;
 use stepwell_io::store::TurnKey;
 
-/// The run that a turn is to go on in.
+/// The run that a turn will continue in.
 pub(crate) struct NextRun {
     pub(super) terms: RunTerms,
     pub(super) brought: Brought,
@@ -15,7 +15,7 @@ pub(crate) struct NextRun {
     pub(super) reply: CommandReply,
 }
 
-/// Says that a run begins.
+/// Returns the event of a run's beginning.
 pub(crate) fn started(key: &TurnKey, run: &RunId, terms: Option<&RunTerms>) -> Event {
     RunStarted {
         thread_id: key.thread.thread.clone(),
@@ -35,7 +35,7 @@ pub(crate) fn started(key: &TurnKey, run: &RunId, terms: Option<&RunTerms>) -> E
     .into()
 }
 
-/// What names a run in its end.
+/// Returns the input that names a run in its end.
 pub(crate) fn input(key: &TurnKey, run: &RunId) -> RunAgentInput {
     RunAgentInput {
         thread_id: key.thread.thread.clone(),

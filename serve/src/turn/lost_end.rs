@@ -37,7 +37,7 @@ pub(crate) async fn is_told(store: &Arc<dyn Store>, key: &TurnKey) -> Result<boo
     Ok(event.as_ref().is_some_and(is_turn_end))
 }
 
-/// Adds to the log what is stored of the turn and not told, and its end.
+/// Adds to the log what is stored of the turn and not reported, and its end.
 pub(crate) async fn tell(
     setup: &DriverSetup,
     key: &TurnKey,
@@ -109,7 +109,7 @@ pub(crate) async fn tell(
     writer.end(ending.event(&input(key, &run), None)).await
 }
 
-/// Ends a turn that cannot go on, with what is stored of it and what of an answer was shown.
+/// Ends a turn that cannot continue, with what is stored of it and the part of an answer that was shown.
 pub(crate) async fn fail(
     setup: &DriverSetup,
     left: StoredTurn,

@@ -1,4 +1,4 @@
-//! One turn: what it is begun with, how it is driven, and what is told of it.
+//! One turn: what it begins with, how it is driven, and what is reported of it.
 
 pub(crate) mod agent;
 pub(crate) mod announce;

@@ -23,7 +23,7 @@ struct OpenQuestion {
     waits: Option<AnswerReceiver>,
 }
 
-/// Who waits for an answer.
+/// The receiver of an answer.
 #[derive(Debug)]
 enum AnswerReceiver {
     /// A call that asks to run.
@@ -64,7 +64,7 @@ pub(crate) struct QuestionHead {
 }
 
 impl Questions {
-    /// A tool asks to run: the question as it is told.
+    /// Opens the question whether a tool may run. Returns the question as it is reported.
     pub(crate) fn ask(
         &mut self,
         invocation: ToolInvocation,
@@ -86,7 +86,7 @@ impl Questions {
         interrupt
     }
 
-    /// A running tool asks: the question as it is told.
+    /// Opens the question of a running tool. Returns the question as it is reported.
     pub(crate) fn ask_for_tool(
         &mut self,
         asks: ToolAsks,
@@ -112,7 +112,7 @@ impl Questions {
         interrupt
     }
 
-    /// The agent behind the server asks.
+    /// Handles a question of the agent behind the server.
     pub(crate) fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
         let question = Question {
             interrupt,
@@ -166,7 +166,7 @@ impl Questions {
         open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
     }
 
-    /// The questions as they stand: those of calls in the order of the calls.
+    /// Returns the open questions: those of calls in the order of the calls.
     pub(crate) fn to_vec(&self) -> Vec<Question> {
         let call = |open: &&OpenQuestion| open.waits.as_ref().map(AnswerReceiver::call);
         let mut open: Vec<_> = self.0.iter().collect();
@@ -243,7 +243,7 @@ impl Questions {
         heard
     }
 
-    /// Nobody waits for an answer any more. The question's id, if it was open.
+    /// Withdraws a question. Returns its id, if it was open.
     pub(crate) fn withdraw(&mut self, effect: EffectId) -> Option<String> {
         let is_it =
             |open: &OpenQuestion| open.waits.as_ref().map(AnswerReceiver::effect) == Some(effect);

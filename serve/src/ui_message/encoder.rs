@@ -27,7 +27,7 @@ pub struct UiMessageEncoder {
     /// Messages that are not the assistant's: the stream has no place for them.
     left_out: HashSet<MessageId>,
     is_in_step: bool,
-    /// The model has read what its tools gave: what it says now is another step.
+    /// Whether the model has read the results of its tools: the next text begins another step.
     has_results: bool,
 }
 
@@ -40,7 +40,7 @@ struct Call {
 }
 
 impl UiMessageEncoder {
-    /// The parts belong to this message of the assistant's: a new one, or the last one of the chat, which goes on.
+    /// Creates an encoder whose parts belong to this assistant message: a new one, or the last one of the chat, which continues.
     #[must_use]
     pub fn new(message_id: impl Into<String>) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl UiMessageEncoder {
         }
     }
 
-    /// A call has come to this: its result is the next that is told of it.
+    /// Notes the final status of a call, before the event with its result.
     pub fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
         self.calls.entry(call.clone()).or_default().status = Some(status);
     }
@@ -186,7 +186,7 @@ impl UiMessageEncoder {
         self.left_out.is_empty() || !self.left_out.contains(message)
     }
 
-    /// The model says something: the step that this belongs to is open.
+    /// Opens the step that the next part belongs to.
     fn step(&mut self, frames: &mut Vec<u8>) -> serde_json::Result<()> {
         if std::mem::take(&mut self.has_results) {
             self.end_step(frames)?;

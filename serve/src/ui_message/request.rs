@@ -17,11 +17,11 @@ use uuid::Uuid;
 /// `system`, assistant-ui's instructions, which count as a `system` message of the client.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
-    /// What is to be run.
+    /// The run that the chat asks for.
     pub input: RunAgentInput,
-    /// The message that the answer belongs to: a new one, or the last of the chat, which goes on.
+    /// The message that the answer belongs to: a new one, or the last one of the chat, which continues.
     pub message_id: String,
-    /// Whether the user has said something new: nobody answers then what was asked before.
+    /// Whether the user has sent a new message, which leaves earlier questions unanswered.
     pub is_new: bool,
 }
 
@@ -78,7 +78,7 @@ impl ChatRequest {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// It is no JSON, or none that a chat sends; the message says where.
+    /// The body is not JSON, or not what a chat sends. The message names the place.
     pub fn read(body: &[u8]) -> Result<Self, Refused> {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
             let (reason, what) = match error.classify() {
@@ -133,7 +133,7 @@ impl ChatRequest {
     }
 }
 
-/// What the user said to a call that asks to run.
+/// Returns the user's answer to a call that asks to run.
 fn answer(part: &ChatPart) -> Option<ResumeEntry> {
     let approval = part.approval.as_ref()?;
     let approved = approval.approved?;
@@ -279,7 +279,7 @@ impl ChatPart {
     }
 }
 
-/// A part of what the user said, or the model made, as AG-UI has it.
+/// Converts a part of the user's message, or of the model's, to AG-UI's content.
 fn content(part: &ChatPart) -> Option<Value> {
     if part.r#type == "text" {
         return Some(json!({ "type": "text", "text": part.text.as_ref()? }));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A connection's stream, which says whether its client reads.
+/// A connection's stream, which notes whether its client reads.
 #[derive(Debug)]
 pub(super) struct Flow<S> {
     stream: S,
@@ -76,7 +76,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Flow<S> {
     }
 }
 
-/// The body of a request, which says whether its client sends it.
+/// The body of a request, which notes whether its client sends it.
 #[derive(Debug)]
 pub(super) struct RequestBody {
     body: Incoming,

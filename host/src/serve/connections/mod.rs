@@ -1,4 +1,4 @@
-//! The connections of the server: so many at once, and none that keeps the others out by saying nothing.
+//! The connections of the server: a limited number, none of which keeps others out by being silent.
 //!
 //! A connection that waits for a request has a deadline: [`Bounds::header_timeout`] for its first one,
 //! [`Bounds::idle_timeout`] for the next, from when the client has read the last of an answer. Where there is no room for a

@@ -25,11 +25,11 @@ pub(crate) struct Active {
     pub(crate) asks: watch::Receiver<bool>,
     /// Whether it waits for the user, or for a tool of the client's.
     pub(super) is_waiting: Arc<AtomicBool>,
-    /// Whether its end is being told: a client that hears of the end finds room for another turn.
+    /// Whether the end of the turn is being reported: a client that receives the end finds room for another turn.
     pub(super) is_over: Arc<AtomicBool>,
-    /// As it stands in the store, once it does.
+    /// The turn as it is stored, once it is.
     pub(crate) stands: Arc<OnceLock<StoredTurn>>,
-    /// How many read it here.
+    /// The number of readers on this host.
     pub(crate) readers: watch::Sender<usize>,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct TaskEnds {
     pub(super) asks: watch::Sender<bool>,
 }
 
-/// Why an unfinished turn goes on: because its host is gone, if nothing else is set.
+/// Why an unfinished turn continues: because its host is gone, if nothing else is set.
 #[derive(Debug, Default)]
 pub(crate) struct GoesOn {
-    /// It is to end as cancelled.
+    /// The turn must end as cancelled.
     pub(crate) cancelled: bool,
-    /// What it waits for comes no more.
+    /// What the turn waits for will not come any more.
     pub(crate) has_lapsed: bool,
-    /// It is told this before anything else.
+    /// The command that the turn begins with.
     pub(crate) command: Option<(Command, CommandReply)>,
 }
 
@@ -115,7 +115,7 @@ impl Active {
         self.readers.send_modify(|_| {});
     }
 
-    /// Tells the turn something, and waits until it has heard it, and stored what it promises.
+    /// Sends the turn a command, and waits until it is handled and its effects are stored.
     pub(crate) async fn tell(&self, command: Command) -> Result<(), EngineError> {
         let (reply, replied) = oneshot::channel();
         let answered = async {

@@ -22,7 +22,7 @@ impl Driver {
     /// many are under way; a new turn is counted where it begins.
     ///
     /// # Errors
-    /// So many requests are being read, or it takes no more.
+    /// The limit of requests being read is reached, or the server is stopping.
     pub fn permit(&self) -> Result<Permit, EngineError> {
         if self.is_stopping() {
             return Err(EngineError::Stopping);

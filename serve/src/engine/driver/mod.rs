@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-/// Drives turns in tasks of this process, whoever has decided that they are driven here. Clones are the same.
+/// Drives turns in tasks of this process, for any engine. Clones share the turns.
 #[derive(Clone, Debug)]
 pub struct Driver(Arc<Inner>);
 
@@ -83,8 +83,8 @@ impl Driver {
         self.0.own_lease.held(self.setup()).await
     }
 
-    /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: another host, or the
-    /// next start, goes on with them.
+    /// Takes no more turns, and gives those under way time to end. Those that have not ended are released: another host, or the
+    /// next start, continues them.
     pub(crate) async fn stop(&self, grace: Duration) {
         self.close();
         if tokio::time::timeout(grace, self.0.tasks.wait())
@@ -113,7 +113,7 @@ impl Driver {
         self.0.tasks.is_closed()
     }
 
-    /// Makes an unfinished turn this host's own, and goes on with it.
+    /// Claims an unfinished turn for this host, and continues it.
     pub(crate) async fn adopt(&self, turn: Unfinished, why: GoesOn) -> Result<Active, EngineError> {
         self.leased().await?;
         let setup = self.setup();

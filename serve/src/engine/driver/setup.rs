@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 pub struct DriverSetup {
     /// Where turns are kept.
     pub store: Arc<dyn Store>,
-    /// Whether turns that have not ended when the server stops go on when it, or another host, starts.
+    /// Whether turns that have not ended when the server stops continue when it, or another host, starts.
     pub is_durable: bool,
     /// The name of this life of the host among those on the store.
     pub owner: String,
@@ -31,9 +31,9 @@ pub struct DriverSetup {
     pub waiting: usize,
     /// How long a turn may take, without the time that it waits for its user.
     pub run_time: Duration,
-    /// How long a question stands.
+    /// How long a question stays open.
     pub interrupt_time: Duration,
-    /// How long a run goes on that nobody reads, unless its client wants it in the background: for ever if absent.
+    /// How long a run without readers continues, unless its client wants it in the background: for ever if absent.
     pub linger: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub store_timeout: Duration,
@@ -43,7 +43,7 @@ pub struct DriverSetup {
 }
 
 impl DriverSetup {
-    /// Says that a run begins.
+    /// Returns the event of a run's beginning.
     pub(crate) fn observed(&self) -> Option<Box<dyn RunObserver>> {
         self.observer.as_ref().map(|observer| observer.begun())
     }

@@ -20,7 +20,7 @@ mod work;
 use crate::engine::Command;
 use crate::engine::{Driver, DriverSetup, LONGEST_REQUEST};
 use crate::engine::{Engine, EngineError, NewTurn};
-/// What the simulation puts in the place of Restate.
+/// What the simulation replaces Restate with.
 #[cfg(feature = "testing")]
 #[allow(missing_docs)]
 pub mod seam {
@@ -45,7 +45,7 @@ use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 use tokio_util::sync::CancellationToken;
 use work::Work;
 
-/// How often turns are looked for that Restate has not heard of, or that another host has taken from here.
+/// How often the store is read for turns that Restate does not know, or that another host has taken.
 const LOOKED_EVERY: Duration = Duration::from_secs(2);
 
 /// Has turns driven by whichever host Restate chooses.

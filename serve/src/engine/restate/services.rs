@@ -32,7 +32,7 @@ pub(crate) struct Thread(pub(crate) Arc<Work>);
     )
 )]
 impl Thread {
-    /// Drives a turn until it ends, or until nobody but its user can move it on.
+    /// Drives a turn until it ends, or until only its user can move it on.
     #[handler]
     async fn turn(
         &self,
@@ -51,7 +51,7 @@ impl Thread {
         Ok(self.0.drive(&invocation.into_inner(), signal).await?)
     }
 
-    /// Tells a turn something, and gives what became of it.
+    /// Sends a turn a command, and returns the outcome.
     #[handler]
     async fn tell(
         &self,

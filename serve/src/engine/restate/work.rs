@@ -1,4 +1,4 @@
-//! What a host does of a turn that Restate gives it.
+//! How a host drives a turn that Restate gives it.
 
 use crate::engine::EngineError;
 use crate::engine::done::is_done;
@@ -37,7 +37,7 @@ struct Driven<'a> {
     reply: Mutex<Option<JoinHandle<Result<(), EngineError>>>>,
 }
 
-/// Why an attempt is to be made again.
+/// Why an attempt must be made again.
 #[derive(Debug, thiserror::Error)]
 pub enum Again {
     #[error(transparent)]
@@ -87,7 +87,7 @@ impl Work {
         driven.settle().await
     }
 
-    /// Takes the turn, if there is something to do for this invocation: from now on whoever had it before writes nothing more.
+    /// Takes the turn, if there is something to do for this invocation: the owner before cannot write from then on.
     async fn take(&self, invocation: &Invocation) -> Result<Option<Driven<'_>>, Again> {
         let key = invocation.key();
         for _ in 0..LOOKS {
@@ -163,7 +163,7 @@ impl Work {
         Err(Again::Left)
     }
 
-    /// Whether nothing is to be done for the invocation: an attempt before has done it.
+    /// Returns whether an earlier attempt has handled the invocation.
     async fn is_done(&self, invocation: &Invocation, turn: &Unfinished) -> Result<bool, Again> {
         let Why::Told(signal) = &invocation.why else {
             return Ok(turn.owner == ELSEWHERE && invocation.is_settled(turn));

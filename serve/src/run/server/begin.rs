@@ -262,7 +262,7 @@ fn waiting_for(waits: Waits, run: &PreparedRun, latest: TurnKey, written: &Writt
     }
 }
 
-/// Answers that are to nothing.
+/// Returns the error of answers without a question.
 fn unknown(run: &PreparedRun) -> Option<Unresumable> {
     let answer = run.resume.first()?;
     Some(Unresumable::Unknown(answer.interrupt_id.clone()))

@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long a stream may be silent before a comment is sent, if nothing else is said.
+/// The default time after which a comment is sent on a silent stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// How long a turn waits for a store that is full or out of reach.
@@ -33,8 +33,8 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(60);
 const MOST_WAITING: usize = 10_000;
 
 /// Runs agents for AG-UI clients and for chats of the AI SDK, whatever brings their requests. Each run is a turn that is
-/// stored, in memory if nothing else is said: a client that has lost its connection comes back to it, and a turn that
-/// waits for its user goes on with the run that brings the answer. Clones are the same server.
+/// stored, by default in memory: a client that has lost its connection resumes the run, and a turn that
+/// waits for its user continues with the run that brings the answer. Clones are the same server.
 ///
 /// A run is given the agent's model, tools and settings; the client's conversation, tools, context and state; and asks the
 /// client, by an interrupt, about tools that need an approval and what a running tool wants to know. It uses neither the
@@ -73,10 +73,10 @@ pub struct RunLimits {
     pub runs: usize,
     /// How long a run may take, without the time that it waits for its user: 10 minutes if not set.
     pub run_time: Duration,
-    /// How long a question to the user stands: an hour if not set.
+    /// How long a question to the user stays open: an hour if not set.
     pub interrupt_time: Duration,
-    /// How long a run goes on that nobody reads, so that its client may come back to it: 30 seconds if not set. A run whose
-    /// `forwardedProps` have `background: true` goes on to its end.
+    /// How long a run without readers continues, so that its client may resume it: 30 seconds if not set. A run whose
+    /// `forwardedProps` have `background: true` continues to its end.
     pub resume_time: Duration,
 }
 
@@ -97,12 +97,12 @@ impl Default for AgUiServer {
     }
 }
 
-/// Where a client comes back to a run.
+/// Where a client resumes a run.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor(Option<String>);
 
 impl Cursor {
-    /// Comes back after the event of this id, as `Last-Event-ID` has it; without one, as who has nothing of the run.
+    /// Resumes after the event of this id, as `Last-Event-ID` has it; without one, for a client that has nothing of the run.
     #[must_use]
     pub fn new(last_event_id: Option<&str>) -> Self {
         Self(last_event_id.map(str::to_owned))
@@ -176,9 +176,9 @@ impl AgUiServer {
         }))
     }
 
-    /// Runs the agent for an AG-UI client, and gives the run's events. The same run again gives what it has said and says.
+    /// Runs the agent for an AG-UI client, and returns the run's events. A run that is posted again is resumed.
     /// Another run of the thread that is under way is cancelled: its client has moved on. Whatever happens in it, the run
-    /// ends with `RUN_FINISHED` or `RUN_ERROR`; one that nobody reads is stopped after a while.
+    /// ends with `RUN_FINISHED` or `RUN_ERROR`; one without readers is stopped after a while.
     ///
     /// # Errors
     /// No run begins: there are too many, the input cannot be run, or the server stops.
@@ -186,7 +186,7 @@ impl AgUiServer {
         self.run_from(agent, input, None).await
     }
 
-    /// As [`run`](Self::run), for a client that comes back to the run with the id of the event that it had last, as
+    /// As [`run`](Self::run), for a client that resumes the run with the id of the last event that it has, as
     /// [`LAST_EVENT_ID`](crate::LAST_EVENT_ID) has it.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl AgUiServer {
         Ok(self.begin(key, prepared, &cursor, close).await?)
     }
 
-    /// Runs the agent for a chat of the AI SDK, and gives the run's UI message stream. As [`run`](Self::run).
+    /// Runs the agent for a chat of the AI SDK, and returns the run's UI message stream. As [`run`](Self::run).
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -255,7 +255,7 @@ impl AgUiServer {
         Ok(self.end_run(&key_of(agent, thread), run).await?)
     }
 
-    /// Takes no more runs, and gives those under way `grace` to end. Returns when none is.
+    /// Takes no more runs, and gives those under way `grace` to end. Returns when no run is under way.
     pub async fn stop(&self, grace: Duration) {
         self.0.engine.close(grace).await;
         self.0.let_go.cancel();
@@ -276,7 +276,7 @@ impl AgUiServer {
         self.0.engine.driver()
     }
 
-    /// Reads the log of a turn. Whoever waits for what comes counts as a reader of its run.
+    /// Reads the log of a turn. A live read counts as a reader of the turn's run.
     #[cfg(feature = "axum")]
     pub(crate) fn log(&self, turn: TurnKey, is_live: bool) -> LogRead {
         LogRead {
@@ -292,7 +292,7 @@ impl AgUiServer {
         self.driver().store()
     }
 
-    /// Cancelled when it drives no turn any more: who follows one is told, and let go of.
+    /// Returns the token that is cancelled when the server drives no turn any more: readers are notified, and released.
     #[doc(hidden)]
     #[must_use]
     pub fn let_go(&self) -> &CancellationToken {

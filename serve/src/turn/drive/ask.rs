@@ -32,7 +32,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Nothing that the turn waits for comes any more.
+    /// Gives up waiting: declines the questions, and fails the calls that were left to the client.
     pub(super) async fn lapse(&mut self, handle: &TurnHandle) {
         if self.is_told_in_runs {
             // Nobody is there to hear how it goes on.
@@ -63,7 +63,7 @@ impl Drive<'_> {
         }
     }
 
-    /// A tool asks, or asks no more.
+    /// Handles a question of a tool, or its withdrawal.
     pub(super) async fn ask(&mut self, asking: Asking) {
         self.has_moved = true;
         // The ids are the same after a restart.
@@ -107,7 +107,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Withdraws a question whose answer is not awaited any more.
     pub(crate) async fn withdraw(&mut self, effect: EffectId) {
         if let Some(id) = self.questions.withdraw(effect) {
             self.report_answered(&id, ResumeStatus::Cancelled, None)
@@ -115,7 +115,7 @@ impl Drive<'_> {
         }
     }
 
-    /// The agent behind the server asks.
+    /// Handles a question of the agent behind the server.
     pub(super) async fn ask_for_agent(&mut self, interrupt: Interrupt) {
         self.report_question(&interrupt).await;
         self.questions
@@ -141,7 +141,7 @@ impl Drive<'_> {
         }
     }
 
-    /// The questions about a call that is over, whether they were asked again or not.
+    /// Withdraws the questions about a call that is over, whether they were asked again or not. Returns their ids.
     pub(super) fn withdraw_questions(&mut self, call: &ToolCallId) -> Vec<String> {
         let mut withdrawn = self.questions.withdraw_call(call);
         self.open.retain(|id, asked| {

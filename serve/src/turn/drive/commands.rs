@@ -11,7 +11,7 @@ use stepwell_core::run::EffectId;
 use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
 
 impl Drive<'_> {
-    /// Does what the turn is told.
+    /// Handles a command.
     pub(crate) async fn handle_command(
         &mut self,
         command: Command,
@@ -38,7 +38,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Answers that came before what they are to was asked again, or was not.
+    /// Handles the answers that came before their questions were asked again.
     pub(super) async fn handle_early_commands(&mut self, handle: &TurnHandle) {
         for (command, reply) in std::mem::take(&mut self.early) {
             Box::pin(self.handle_command(command, reply, handle)).await;
@@ -46,7 +46,7 @@ impl Drive<'_> {
         Box::pin(self.begin_next(handle)).await;
     }
 
-    /// Says that it is done once these are stored: what was promised is not asked for again after a restart.
+    /// Replies once these facts are stored: what was acknowledged is not asked for again after a restart.
     fn promise(&self, facts: Result<Vec<Fact>, EngineError>, reply: CommandReply) {
         let stored = self.stored.clone();
         tokio::spawn(async move {
@@ -70,7 +70,7 @@ impl Drive<'_> {
         })
     }
 
-    /// Hands the user's answers on, if they fit, and tells of it. Gives what is stored once they count.
+    /// Passes the user's answers on, if they fit, and reports them. Returns the facts that are stored once the answers count.
     pub(crate) async fn answer(
         &mut self,
         entries: &[ResumeEntry],
@@ -87,7 +87,7 @@ impl Drive<'_> {
         Ok(facts)
     }
 
-    /// Hands the user's answers on, if they fit. Gives what waited for them, by the ids of their questions.
+    /// Passes the user's answers on, if they fit. Returns the effects that waited for them, by the ids of their questions.
     pub(crate) async fn pass_on_answers(
         &mut self,
         entries: &[ResumeEntry],
@@ -110,7 +110,7 @@ impl Drive<'_> {
     }
 }
 
-/// Brings what came of a call that was left to the client: of no other, whose results are the server's own.
+/// Brings the result of a call that was left to the client. Other calls get their results from the server.
 async fn bring_result(
     call: &ToolCallId,
     result: ToolResult,

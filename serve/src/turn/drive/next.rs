@@ -107,12 +107,12 @@ impl Drive<'_> {
         next
     }
 
-    /// Whether it matters that the turn rests.
+    /// Returns whether it matters that the turn rests.
     fn looks_for_rest(&self) -> bool {
         self.awaits_answer() && (self.is_told_in_runs || self.resting.is_some())
     }
 
-    /// When the turn will have been left alone for long enough.
+    /// Returns when the turn will have been without readers for long enough.
     fn unread_until(&self) -> Option<Instant> {
         let waits = self.awaits_answer();
         match (self.is_told_in_runs, &self.run) {

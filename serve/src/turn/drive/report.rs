@@ -86,7 +86,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells how far a call is, unless it has just said so.
+    /// Reports the progress of a call, unless it has just reported some.
     async fn report_tool_progress(&mut self, call: ToolCallId, event: Event) {
         if let Some(event) = self.progress.say(call, event, Instant::now()) {
             self.writer.append(event).await;

@@ -132,8 +132,8 @@ impl Drive<'_> {
     }
 }
 
-/// Lets go of the commands that came too late. One that was being sent would stay in a channel that is only dropped, and
-/// whoever sent it would wait.
+/// Drops the commands that came too late. One that was being sent would stay in a channel that is only dropped, and
+/// its sender would wait.
 async fn close(mut commands: mpsc::Receiver<(Command, CommandReply)>) {
     commands.close();
     while commands.recv().await.is_some() {}

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 impl Drive<'_> {
-    /// What the turn waits for, if only the user or the client can move it on and all that it has said was heard.
+    /// Returns what the turn waits for, if only the user or the client can move it on and all its events were reported.
     pub(crate) async fn awaited(&self, handle: &TurnHandle) -> Option<Awaited> {
         let conversation = handle.conversation().await.ok()?;
         let calls = conversation.calls();
@@ -55,7 +55,7 @@ impl Drive<'_> {
         (!deferred.is_empty()).then_some(Awaited::Client(deferred))
     }
 
-    /// Begins a run, of which its client is told once these are stored.
+    /// Begins a run, which is reported once these facts are stored.
     pub(crate) async fn begin_run(
         &mut self,
         id: RunId,
@@ -75,7 +75,7 @@ impl Drive<'_> {
         self.reading.begin(linger.filter(|_| lingers));
     }
 
-    /// Begins a run that no client has posted: somebody who follows the turn moves it on.
+    /// Begins a run that no client has posted: a reader of the turn moves it on.
     pub(crate) async fn begin_unposted(&mut self, handle: &TurnHandle) {
         let id = format!("{}-{}", self.key.turn, Uuid::new_v4().simple());
         self.begin_run(id.into(), None, Vec::new(), handle).await;
@@ -113,7 +113,7 @@ impl Drive<'_> {
         self.note_asks();
     }
 
-    /// Goes on in a new run, once what it answers was asked again.
+    /// Continues in a new run, once the questions that the run answers were asked again.
     pub(crate) async fn continue_in_run(
         &mut self,
         continued: Continued,
@@ -205,7 +205,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Goes on with what an owner before was given and has not stored all of.
+    /// Applies what the client brought to an earlier owner that has not stored all of it.
     pub(crate) async fn give_unstored(&mut self, given: Given, handle: &TurnHandle) {
         for (call, result) in given.results {
             // What is stored is awaited no more.
@@ -222,7 +222,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Brings what the client's tools gave. Gives what is stored once it counts.
+    /// Brings the results of the client's tools. Returns the facts that are stored once the results count.
     async fn bring_results(
         &mut self,
         results: Vec<(ToolCallId, ToolResult)>,
@@ -251,7 +251,7 @@ impl Drive<'_> {
         facts
     }
 
-    /// Checks that all that is asked has an answer, and nothing else.
+    /// Checks that each question has an answer, and that there are no other answers.
     fn check_whole(&self, resume: &[ResumeEntry]) -> Result<(), Unresumable> {
         let is_asked = |id: &str| self.questions.has_id(id) || self.open.contains_key(id);
         if let Some(other) = resume.iter().find(|entry| !is_asked(&entry.interrupt_id)) {
@@ -267,7 +267,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells the client what has become of the state.
+    /// Reports the changes of the state.
     pub(crate) async fn report_state(&mut self) {
         let untold = self.state.as_ref().map(|state| state.untold());
         for change in untold.into_iter().flatten() {

@@ -32,7 +32,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) setup: &'a DriverSetup,
     pub(crate) key: &'a TurnKey,
     pub(crate) agent: &'a TurnAgent,
-    /// Who answers.
+    /// The endpoint of the model that answers.
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) turn: Turn,
     pub(crate) writer: &'a mut EventWriter,
@@ -41,23 +41,23 @@ pub(crate) struct Drive<'a> {
     pub(crate) questions: Questions,
     pub(crate) asked: mpsc::UnboundedReceiver<Asking>,
     pub(crate) cancel: CancellationToken,
-    /// No more runs are taken here.
+    /// Cancelled when this host takes no more runs.
     pub(crate) closing: CancellationToken,
-    /// The turn is let go of: to go on another time, if it is stored.
+    /// Cancelled when this host releases the turn, which continues later if it is stored.
     pub(crate) leave: CancellationToken,
-    /// What keeps the turn from being stored: told to whoever follows it on this host.
+    /// What keeps the turn from being stored, for its readers on this host.
     pub(crate) trouble: watch::Sender<Option<StoreTrouble>>,
-    /// Who watches it follows its log in the store.
+    /// Which facts of the turn are stored.
     pub(crate) stored: Stored,
     /// The questions that the log has open, of an owner before.
     pub(crate) open: BTreeMap<String, Interrupt>,
-    /// What the turn is told.
+    /// The commands to the turn.
     pub(crate) commands: mpsc::Receiver<(Command, CommandReply)>,
-    /// Whether the turn waits for the user.
+    /// Set to whether the turn waits for the user.
     pub(crate) asks: watch::Sender<bool>,
     /// Set while it waits for the user or the client.
     pub(crate) is_waiting: Arc<AtomicBool>,
-    /// It has rested for as long as it may: what it waits for comes no more.
+    /// Whether the turn has rested for as long as it may: what it waits for will not come any more.
     pub(crate) has_lapsed: bool,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
     pub(crate) early: Vec<(Command, CommandReply)>,
@@ -66,29 +66,29 @@ pub(crate) struct Drive<'a> {
     pub(crate) ids: &'a QuestionIds,
     /// The run under way; none while the turn waits for the next one.
     pub(crate) run: Option<CurrentRun>,
-    /// Whether a run ends when the turn waits for somebody.
+    /// Whether a run ends when the turn waits for the user or the client.
     pub(crate) is_told_in_runs: bool,
-    /// The state that it shares with its client.
+    /// The state that the turn shares with its client.
     pub(crate) state: Option<SharedState>,
-    /// The owner in whose name the turn is stored while it rests, if it is let go of then.
+    /// The owner in whose name the turn is stored while it rests, if this host releases it then.
     pub(crate) resting: Option<&'static str>,
     /// Whether a call has moved on, or something was asked, since it was last looked whether the turn waits.
     pub(crate) has_moved: bool,
     pub(crate) reading: Reading,
-    /// The run that it is to go on in, while what that answers is to be asked again.
+    /// The run that the turn will continue in, while the questions that the run answers are yet to be asked again.
     pub(crate) next: Option<NextRun>,
-    /// Questions that the log has open, and that the turn asks no more.
+    /// The questions that the log has open, and that the turn does not ask any more.
     pub(crate) void: BTreeSet<String>,
-    /// What was asked no more between two runs.
+    /// The questions that were withdrawn between two runs.
     pub(crate) postponed: Vec<EffectId>,
 }
 
-/// A run that a turn is told in.
+/// A run that a turn is reported in.
 pub(crate) struct CurrentRun {
     pub(crate) id: RunId,
-    /// What the turn had cost before, which earlier runs have reported.
+    /// The usage of the turn before the run, which earlier runs have reported.
     pub(crate) before: TokenUsage,
-    /// Hears how it ends.
+    /// Observes how the run ends.
     pub(crate) observer: Option<Box<dyn RunObserver>>,
 }
 
@@ -104,11 +104,11 @@ pub(crate) struct EndedRun {
 // Once a turn.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum DriveEnd {
-    /// It has come to its end.
+    /// The turn has come to its end.
     Ended(Ending, EndedRun),
-    /// It goes on another time, or on another host.
+    /// The turn continues later, or on another host.
     Left,
-    /// It goes on when its user moves it on. Until then it is stored under this name.
+    /// The turn continues when its user moves it on. Until then it is stored under this name.
     Rests(&'static str),
 }
 
@@ -130,7 +130,7 @@ impl Drive<'_> {
         !self.questions.is_empty() || self.rounds.awaits_client()
     }
 
-    /// Says whether the turn waits for the user.
+    /// Updates whether the turn waits for the user.
     pub(crate) fn note_asks(&self) {
         let now = !self.questions.is_empty();
         self.is_waiting

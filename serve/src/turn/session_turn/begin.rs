@@ -10,7 +10,7 @@ use stepwell_io::store::{Claimed, StoreError};
 use stepwell_io::{Agent, Start, StoredTurn, Turn};
 
 impl SessionTurn {
-    /// Starts or revives the turn, and waits until it stands in the store. Nothing, if it does not come to that.
+    /// Starts or revives the turn, and waits until it is stored. Returns `None` if it cannot be.
     pub(super) async fn begin(&self, begin: TurnStart) -> Result<Option<BegunTurn>, StoreError> {
         match begin {
             TurnStart::Started {
@@ -39,7 +39,7 @@ impl SessionTurn {
         }
     }
 
-    /// Goes on with what an owner before has left.
+    /// Revives the turn from what an earlier owner has left.
     async fn revive(&self, claimed: Claimed) -> Result<Option<BegunTurn>, StoreError> {
         let key = &self.key;
         let checkpoint = claimed.checkpoint.as_deref().unwrap_or_default();
@@ -96,7 +96,7 @@ impl SessionTurn {
         Ok(Some(begun))
     }
 
-    /// Waits until the turn has begun, or could not. Whether it stands in the store.
+    /// Waits until the turn has begun, or has failed to. Returns whether it is stored.
     async fn stands(&self, turn: &Turn) -> bool {
         let handle = turn.handle();
         tokio::select! {

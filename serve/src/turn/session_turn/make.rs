@@ -19,7 +19,7 @@ use stepwell_io::{
 use tokio::sync::mpsc;
 
 impl SessionTurn {
-    /// Sets up the agent of the turn, and the store that it writes to. Nothing, if that cannot be.
+    /// Sets up the agent of the turn, and the store that it writes to. Returns `None` if that fails.
     pub(super) fn make(
         &self,
         brought: &Brought,
@@ -71,7 +71,7 @@ impl SessionTurn {
         })
     }
 
-    /// Who is to answer: the model of this name, or the usual one where it is offered no more.
+    /// Returns the endpoint of the model of this name, or the default one if the model is not offered any more.
     fn endpoint<'a>(&'a self, agent: &'a TurnAgent, model: Option<&str>) -> &'a Endpoint {
         let Some(wanted) = model else {
             return agent.endpoint();
@@ -82,7 +82,7 @@ impl SessionTurn {
         })
     }
 
-    /// What runs the turn.
+    /// Returns the agent that runs the turn.
     fn turn_agent(&self) -> Option<Arc<TurnAgent>> {
         let continued = self.continued.as_ref();
         let brought = continued.and_then(|(continued, _)| continued.agent.clone());
@@ -154,7 +154,7 @@ impl TurnSetup {
     }
 }
 
-/// Gives an agent what a client asked for with a run: its conversation, its situation and its state.
+/// Gives an agent what a client posted with a run: its conversation, context and state.
 fn in_run(
     builder: AgentBuilder,
     terms: &RunTerms,

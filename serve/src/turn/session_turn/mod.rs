@@ -43,7 +43,7 @@ pub(crate) enum TurnStart {
         /// Notified whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
-    /// What an owner before has left.
+    /// The turn as an earlier owner has left it.
     Revived(Claimed),
 }
 
@@ -54,19 +54,19 @@ pub(crate) struct SessionTurn {
     pub(crate) key: TurnKey,
     /// What runs it, if not the agent of the server's own.
     pub(crate) agent: Option<Arc<TurnAgent>>,
-    /// The run that it goes on in.
+    /// The run that the turn continues in.
     pub(crate) continued: Option<(Box<Continued>, CommandReply)>,
-    /// No more runs are taken here.
+    /// Cancelled when this host takes no more runs.
     pub(crate) closing: CancellationToken,
-    /// How many read it here.
+    /// The number of readers on this host.
     pub(crate) readers: watch::Receiver<usize>,
     pub(crate) commands: mpsc::Receiver<(Command, CommandReply)>,
     pub(crate) cancel: CancellationToken,
-    /// It has rested for as long as it may: what it waits for comes no more.
+    /// Whether the turn has rested for as long as it may: what it waits for will not come any more.
     pub(crate) has_lapsed: bool,
-    /// The turn is let go of, to go on another time.
+    /// Cancelled when this host releases the turn, which continues later.
     pub(crate) leave: CancellationToken,
-    /// What keeps the turn from being stored: told to whoever follows it on this host.
+    /// What keeps the turn from being stored, for its readers on this host.
     pub(crate) trouble: watch::Sender<Option<StoreTrouble>>,
     /// Notified whether the turn waits for the user.
     pub(crate) asks: watch::Sender<bool>,
@@ -76,11 +76,11 @@ pub(crate) struct SessionTurn {
     pub(crate) stands: Arc<OnceLock<StoredTurn>>,
 }
 
-/// A turn that stands in the store, and what is needed to drive it.
+/// A turn that is stored, and what is needed to drive it.
 struct BegunTurn {
     turn: Turn,
     agent: Arc<TurnAgent>,
-    /// Who answers.
+    /// The endpoint of the model that answers.
     endpoint: Endpoint,
     asked: mpsc::UnboundedReceiver<Asking>,
     stored: Stored,
@@ -88,9 +88,9 @@ struct BegunTurn {
     /// The turns up to this one, if an owner before had begun it.
     path: Vec<stepwell_core::session::Turn>,
     terms: Option<RunTerms>,
-    /// Whether an owner before had gone on with the turn in a run, and was gone before it could say so.
+    /// Whether an earlier owner had continued the turn in a run that it could not report any more.
     is_untold: bool,
-    /// What that owner was given, and may not have stored all of.
+    /// What the client brought to that owner, which may not have stored all of it.
     given: Given,
     state: Option<SharedState>,
 }
