@@ -4,6 +4,7 @@ use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
 use super::requests::{invalid, read, thread_key, turn_key};
 use super::server::Server;
+use super::stored_sessions::StoredSessions;
 use super::thread_view::{ThreadView, logs};
 use crate::access::User;
 use axum::Json;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_core::session::{SessionView, TurnView};
+use stepwell_core::session::{SessionView, Turn, TurnView};
 use stepwell_io::store::{StoreError, ThreadCursor, ThreadQuery, TurnKey};
 use stepwell_serve::parts::Ending;
 
@@ -79,7 +80,7 @@ pub(super) async fn view(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path(thread): Path<String>,
-    Query(shown): Query<ViewQuery>,
+    Query(query): Query<ViewQuery>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
     let key = thread_key(&user, &thread)?;
@@ -87,26 +88,12 @@ pub(super) async fn view(
     let record = record.ok_or_else(|| StoreError::NoThread {
         thread: key.clone(),
     })?;
-    let turn = match &shown.turn {
+    let turn = match &query.turn {
         Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
         None => record.latest.clone(),
     };
     let path = match turn {
-        Some(turn) => {
-            let key = TurnKey::new(key.clone(), turn);
-            let path = match shown.limit {
-                Some(limit) => sessions.store().path_end(&key, limit).await?,
-                None => sessions.store().path(&key).await?,
-            };
-            if path
-                .last()
-                .is_some_and(|turn| turn.status != TurnStatus::Streaming)
-            {
-                // Who is shown that a turn is over has its whole log, and can acknowledge it.
-                sessions.engine().told(&key).await;
-            }
-            path
-        }
+        Some(turn) => path_to(sessions, &TurnKey::new(key.clone(), turn), query.limit).await?,
         None => Vec::new(),
     };
     let turns = sessions.store().outline(&key).await?;
@@ -139,6 +126,24 @@ pub(super) async fn view(
     Ok(Json(
         json!({ "thread": thread, "turns": branches, "session": session, "before": before }),
     ))
+}
+
+/// Reads the path to a turn, or the end of the path.
+async fn path_to(
+    sessions: &StoredSessions,
+    turn: &TurnKey,
+    limit: Option<usize>,
+) -> Result<Vec<Turn>, Refusal> {
+    let path = match limit {
+        Some(limit) => sessions.store().path_end(turn, limit).await?,
+        None => sessions.store().path(turn).await?,
+    };
+    let last = path.last();
+    if last.is_some_and(|turn| turn.status != TurnStatus::Streaming) {
+        // A client that sees the end of a turn has its complete log, and can acknowledge it.
+        sessions.engine().told(turn).await;
+    }
+    Ok(path)
 }
 
 /// A turn as clients are shown it.

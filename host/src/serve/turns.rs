@@ -13,7 +13,7 @@ use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry, ToolDefinition};
 use stepwell_io::store::TurnKey;
-use stepwell_io::{ToolFailure, ToolOutput};
+use stepwell_io::{RunId, ToolFailure, ToolOutput};
 use stepwell_serve::axum::check_content_type;
 use stepwell_serve::parts::models;
 use stepwell_serve::parts::{Brought, NewTurn, Origin, Parent};
@@ -40,6 +40,17 @@ struct Start {
 enum UserInput {
     Text(String),
     Message(Box<Message>),
+}
+
+impl UserInput {
+    /// Returns the message that the turn begins with.
+    fn message(self, turn: &RunId) -> Result<Message, Refusal> {
+        match self {
+            Self::Text(text) => Ok(Message::user(format!("{turn}-user"), text)),
+            Self::Message(message) if matches!(*message, Message::User(_)) => Ok(*message),
+            Self::Message(_) => Err(invalid("`message` is a text or a user message")),
+        }
+    }
 }
 
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
@@ -77,14 +88,7 @@ pub(super) async fn start(
     }
     let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
-    let message = match message {
-        None => None,
-        Some(UserInput::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
-        Some(UserInput::Message(message)) if matches!(*message, Message::User(_)) => Some(*message),
-        Some(UserInput::Message(_)) => {
-            return Err(invalid("`message` is a text or a user message"));
-        }
-    };
+    let message = message.map(|input| input.message(&turn)).transpose()?;
     let parent = match parent {
         None => Parent::Latest,
         Some(None) => Parent::Root,

@@ -1,6 +1,6 @@
 //! Writes the events of a run for the one client that waits for them, in the order that the protocol allows.
 
-use crate::turn::lawful::Lawful;
+use crate::turn::valid_order::ValidOrder;
 use crate::wire::event_log::LogWriter;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,7 +11,7 @@ use stepwell_io::{Event, ToolCallStatus};
 /// The writer of a run's events. A client that reads slowly delays the run.
 #[derive(Debug)]
 pub(crate) struct RunWriter {
-    lawful: Lawful,
+    order: ValidOrder,
     log: LogWriter,
     version: ClientVersion,
 }
@@ -19,7 +19,7 @@ pub(crate) struct RunWriter {
 impl RunWriter {
     pub(crate) fn new(log: LogWriter, version: ClientVersion) -> Self {
         Self {
-            lawful: Lawful::default(),
+            order: ValidOrder::default(),
             log,
             version,
         }
@@ -37,7 +37,7 @@ impl RunWriter {
 
     /// Appends an event, whether there is room or not.
     pub(crate) fn append(&mut self, event: Event) {
-        if let Some(event) = self.lawful.admit(event)
+        if let Some(event) = self.order.admit(event)
             && let Some(event) = self.version.adapt(&event)
         {
             self.log.append(&event);
@@ -52,7 +52,7 @@ impl RunWriter {
     /// Writes the end of the run.
     pub(crate) fn end(mut self, event: Event) {
         if matches!(event, Event::RunFinished(_)) {
-            for end in self.lawful.ends() {
+            for end in self.order.ends() {
                 self.append(end);
             }
         }

@@ -12,7 +12,6 @@ pub(crate) mod event_writer;
 mod failure_report;
 pub(crate) mod in_runs;
 pub(crate) mod interrupts;
-pub(crate) mod lawful;
 pub(crate) mod lost_end;
 pub mod models;
 pub(crate) mod questions;
@@ -29,5 +28,6 @@ mod store_waits;
 pub(crate) mod stored;
 mod told_progress;
 pub(crate) mod usage;
+pub(crate) mod valid_order;
 
 pub use answers::Unresumable;

@@ -179,6 +179,38 @@ impl UiMessage {
         Ok(())
     }
 
+    /// Returns the result of a tool's part, if it has one.
+    fn result(&self, part: &ChatPart, call: &str) -> Option<Value> {
+        let id = format!("{}-{call}", self.id);
+        let result = |content: &str, error: Option<&str>| {
+            let mut result =
+                json!({ "role": "tool", "id": id, "toolCallId": call, "content": content });
+            if let Some(error) = error {
+                result["error"] = json!(error);
+            }
+            Some(result)
+        };
+        match part.state.as_deref() {
+            Some("output-available") => match &part.output {
+                Some(Value::String(text)) => result(text, None),
+                Some(output) => result(&output.to_string(), None),
+                None => result("", None),
+            },
+            Some("output-error") => {
+                let error = part.error_text.as_deref().unwrap_or("the tool failed");
+                result(error, Some(error))
+            }
+            Some("output-denied") => {
+                let reason = part.approval.as_ref();
+                let reason = reason.and_then(|approval| approval.reason.as_deref());
+                let reason = reason.unwrap_or("the user did not allow it");
+                result(reason, Some(reason))
+            }
+            _ => None,
+        }
+    }
+
+    /// Converts a step of the chat's message to AG-UI messages.
     fn convert_step(
         &self,
         index: usize,
@@ -193,43 +225,8 @@ impl UiMessage {
             let Some((name, call)) = part.tool() else {
                 continue;
             };
-            let arguments = match part.input.as_ref().or(part.raw_input.as_ref()) {
-                Some(Value::String(raw)) => raw.clone(),
-                Some(input) => input.to_string(),
-                None => "{}".to_owned(),
-            };
-            let function = json!({ "name": name, "arguments": arguments });
-            calls.push(json!({ "id": call, "type": "function", "function": function }));
-            let id = format!("{}-{call}", self.id);
-            let result = |content: &str, error: Option<&str>| {
-                let mut result =
-                    json!({ "role": "tool", "id": id, "toolCallId": call, "content": content });
-                if let Some(error) = error {
-                    result["error"] = json!(error);
-                }
-                result
-            };
-            match part.state.as_deref() {
-                Some("output-available") => {
-                    let content = match &part.output {
-                        Some(Value::String(text)) => text.clone(),
-                        Some(output) => output.to_string(),
-                        None => String::new(),
-                    };
-                    results.push(result(&content, None));
-                }
-                Some("output-error") => {
-                    let error = part.error_text.as_deref().unwrap_or("the tool failed");
-                    results.push(result(error, Some(error)));
-                }
-                Some("output-denied") => {
-                    let reason = part.approval.as_ref();
-                    let reason = reason.and_then(|approval| approval.reason.as_deref());
-                    let reason = reason.unwrap_or("the user did not allow it");
-                    results.push(result(reason, Some(reason)));
-                }
-                _ => {}
-            }
+            calls.push(part.call(name, call));
+            results.extend(self.result(part, call));
         }
         let id = match number {
             0 => self.id.clone(),
@@ -265,7 +262,7 @@ impl UiMessage {
 }
 
 impl ChatPart {
-    /// The tool and the call of a part that is one, and whole.
+    /// Returns the tool and the call of a tool's part that is complete.
     fn tool(&self) -> Option<(&str, &str)> {
         let name = match self.r#type.strip_prefix("tool-") {
             Some(name) => name,
@@ -276,6 +273,17 @@ impl ChatPart {
             return None;
         }
         Some((name, self.tool_call_id.as_deref()?))
+    }
+
+    /// Returns the call of a tool's part, as AG-UI has it.
+    fn call(&self, name: &str, call: &str) -> Value {
+        let arguments = match self.input.as_ref().or(self.raw_input.as_ref()) {
+            Some(Value::String(raw)) => raw.clone(),
+            Some(input) => input.to_string(),
+            None => "{}".to_owned(),
+        };
+        let function = json!({ "name": name, "arguments": arguments });
+        json!({ "id": call, "type": "function", "function": function })
     }
 }
 

@@ -99,28 +99,9 @@ impl Work {
                 before.leave.cancel();
                 before.ended.cancelled().await;
             }
-            let unfinished = match self.driver.unfinished(&key).await {
-                Err(EngineError::Store(
-                    StoreError::NoTurn { .. } | StoreError::NoThread { .. },
-                )) => {
-                    self.reply_to(invocation, &Reply::Gone).await?;
-                    return Ok(None);
-                }
-                unfinished => unfinished?,
-            };
-            let Some(unfinished) = unfinished else {
-                self.close(invocation).await?;
+            let Some((unfinished, is_done)) = self.find_open(invocation, &key).await? else {
                 return Ok(None);
             };
-            let is_done = self.is_done(invocation, &unfinished).await?;
-            if is_done {
-                self.reply_to(invocation, &Reply::Done).await?;
-                if unfinished.owner == ELSEWHERE {
-                    self.rests(&key).await?;
-                    return Ok(None);
-                }
-                // Whoever did it is gone, and nobody else is given the turn.
-            }
             if self.driver.is_full() {
                 return Err(Again::Full);
             }
@@ -161,6 +142,36 @@ impl Work {
             return Ok(Some(driven));
         }
         Err(Again::Left)
+    }
+
+    /// Finds the unfinished turn of an invocation, and whether an earlier attempt has handled the invocation. Replies, and
+    /// returns `None`, if there is nothing left to do.
+    async fn find_open(
+        &self,
+        invocation: &Invocation,
+        key: &TurnKey,
+    ) -> Result<Option<(Unfinished, bool)>, Again> {
+        let unfinished = match self.driver.unfinished(key).await {
+            Err(EngineError::Store(StoreError::NoTurn { .. } | StoreError::NoThread { .. })) => {
+                self.reply_to(invocation, &Reply::Gone).await?;
+                return Ok(None);
+            }
+            unfinished => unfinished?,
+        };
+        let Some(unfinished) = unfinished else {
+            self.close(invocation).await?;
+            return Ok(None);
+        };
+        let is_done = self.is_done(invocation, &unfinished).await?;
+        if is_done {
+            self.reply_to(invocation, &Reply::Done).await?;
+            // Otherwise the host that handled it is gone, and no other host is given the turn.
+            if unfinished.owner == ELSEWHERE {
+                self.rests(key).await?;
+                return Ok(None);
+            }
+        }
+        Ok(Some((unfinished, is_done)))
     }
 
     /// Returns whether an earlier attempt has handled the invocation.
