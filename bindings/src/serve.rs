@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use stepwell_serve::{
     AgUiServer as Server, ChatRequest, ChatStream, ClientTrust, Encoding, EventStream, Refused,
-    RunLimits as Limits, StopRequest, check_content_type, read_input,
+    RunLimits as Limits, STREAM_ID, StopRequest, check_content_type, read_input, stream_id,
 };
 use tokio::sync::Mutex;
 
@@ -180,8 +180,9 @@ impl Served {
     async fn chat(&self, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
         check_content_type(request.content_type.as_deref())?;
         let chat = ChatRequest::read(&request.body)?;
+        let id = chat.input.thread_id.clone();
         let stream = self.server.chat(&self.agent, chat).await?;
-        Ok(chat_reply(stream))
+        Ok(chat_reply(id.as_str(), stream))
     }
 
     /// Gives a chat's stream, or stops its run.
@@ -202,7 +203,7 @@ impl Served {
                 let mut start = fields.filter(|(name, _)| *name == "startIndex");
                 let start = start.next().and_then(|(_, index)| index.parse().ok());
                 Ok(match stream {
-                    Some(stream) => chat_reply(stream.starting_at(start.unwrap_or(0))),
+                    Some(stream) => chat_reply(chat, stream.starting_at(start.unwrap_or(0))),
                     None => ServedReply::empty(204),
                 })
             }
@@ -216,9 +217,24 @@ impl Served {
     }
 }
 
-fn chat_reply(stream: ChatStream) -> Arc<ServedReply> {
+fn chat_reply(chat: &str, stream: ChatStream) -> Arc<ServedReply> {
     let frames = stream.frames().map(Vec::from).boxed();
-    ServedReply::streamed(Encoding::UiMessages, frames)
+    let stream_id = HttpHeader {
+        name: STREAM_ID.to_owned(),
+        value: stream_id(chat),
+    };
+    let mut headers = headers_of(Encoding::UiMessages);
+    headers.push(stream_id);
+    ServedReply::new(200, headers, frames)
+}
+
+fn headers_of(encoding: Encoding) -> Vec<HttpHeader> {
+    let headers = encoding.headers().into_iter();
+    let header = |(name, value): (&str, &str)| HttpHeader {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    };
+    headers.map(header).collect()
 }
 
 #[uniffi::export]
@@ -275,12 +291,7 @@ impl ServedReply {
     }
 
     fn streamed(encoding: Encoding, body: BoxStream<'static, Vec<u8>>) -> Arc<Self> {
-        let headers = encoding.headers().into_iter();
-        let headers = headers.map(|(name, value)| HttpHeader {
-            name: name.to_owned(),
-            value: value.to_owned(),
-        });
-        Self::new(200, headers.collect(), body)
+        Self::new(200, headers_of(encoding), body)
     }
 
     fn refused(refused: &Refused) -> Arc<Self> {

@@ -24,7 +24,7 @@ pub use request::{
 };
 pub use run::{AgUiServer, RunLimits, run_of};
 pub use turn::Unresumable;
-pub use ui_message::{ChatRequest, ChatStream, UiMessageEncoder};
+pub use ui_message::{ChatRequest, ChatStream, STREAM_ID, UiMessageEncoder, stream_id};
 pub use wire::{Encoding, Entry, EventStream, Format, LAST_EVENT_ID};
 
 /// What `stepwell serve` is made of, beside the runs of [`AgUiServer`]. It may change with any version.
@@ -47,7 +47,7 @@ pub mod parts {
     pub use crate::turn::shared_state::{CHANGE_STATE, offered_by, tool};
     pub use crate::turn::store_trouble::StoreTrouble;
 
-    /// What the simulation puts in the place of Restate.
+    /// What the simulation replaces Restate with.
     #[cfg(all(feature = "restate", feature = "testing"))]
     pub use crate::engine::seam;
 }

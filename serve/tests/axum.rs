@@ -110,7 +110,7 @@ async fn a_tool_of_the_clients_ends_the_run() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_with_what_is_wrong() {
+async fn invalid_requests_are_refused_with_the_reason() {
     let (_model, agent) = model(Script::new()).await;
     let server = AgUiServer::new(RunLimits {
         runs: 1,
@@ -222,8 +222,48 @@ async fn a_chats_run_is_stopped_on_demand() {
         .await;
 }
 
+/// CopilotKit shows every other error to the user.
 #[tokio::test]
-async fn a_run_that_nobody_reads_any_more_is_stopped() {
+async fn a_stopped_run_is_an_abort_for_clients_from_before_1_0() {
+    for (version, kind, pointer, end) in [
+        (json!(null), "RUN_ERROR", "/code", "abort"),
+        (json!("0.0"), "RUN_ERROR", "/code", "abort"),
+        (json!("1.0"), "RUN_FINISHED", "/outcome/type", "cancelled"),
+    ] {
+        let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
+        let mut app = router(agent);
+        let input = run("r", &json!({ "protocolVersion": version }));
+        let response = ask(&mut app, "/agent", &input).await;
+        model.wait_until(|requests| requests.len() == 1).await;
+        let stopped = ask(&mut app, "/agent/stop", &json!({ "threadId": "t" })).await;
+        assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
+        let events = said(response).await;
+        let last = events.last().expect("an end");
+        assert_eq!(last["type"], kind, "{version}");
+        assert_eq!(last.pointer(pointer), Some(&json!(end)), "{version}");
+    }
+}
+
+/// assistant-ui's transport stores the id, and asks for the stream by it.
+#[tokio::test]
+async fn a_chats_answer_names_the_stream_to_resume() {
+    let script = Script::new().hop(Hop::new().text("Hello!"));
+    let (_model, agent) = model(script).await;
+    let mut app = router(agent);
+    let user = json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": "hello" }] });
+    for (chat, header) in [("c 1/ä?", "c%201%2F%C3%A4%3F"), ("chat-1", "chat-1")] {
+        let body = json!({ "id": chat, "messages": [user] });
+        let response = ask(&mut app, "/api/chat", &body).await;
+        assert_eq!(response.headers()["x-resumable-stream-id"], header);
+    }
+    let resumed = Request::get("/api/chat/chat-1/stream").body(Body::empty());
+    let resumed = app.call(resumed.expect("a request")).await;
+    let resumed = resumed.expect("it answers");
+    assert_eq!(resumed.headers()["x-resumable-stream-id"], "chat-1");
+}
+
+#[tokio::test]
+async fn a_run_without_readers_is_stopped() {
     let (model, agent) = model(Script::new().hop(Hop::new().text("I wait.").stall())).await;
     let server = AgUiServer::new(RunLimits {
         resume_time: std::time::Duration::ZERO,

@@ -233,7 +233,7 @@ async def test_a_cancelled_turn_is_no_whole_run(mock_llm: Start) -> None:
         if event["type"] == "TEXT_MESSAGE_CONTENT":
             turn.cancel()
         ends.append(event)
-    assert (ends[-1]["type"], ends[-1]["code"]) == ("RUN_ERROR", "cancelled")
+    assert (ends[-1]["type"], ends[-1]["code"]) == ("RUN_ERROR", "abort")
     assert "RUN_FINISHED" not in {event["type"] for event in ends}
 
 
@@ -249,7 +249,7 @@ async def test_a_run_that_another_took_the_place_of_is_no_whole_run(mock_llm: St
     if version:
         assert (last["type"], last["outcome"]["type"]) == ("RUN_FINISHED", "cancelled")
     else:
-        assert (last["type"], last["code"]) == ("RUN_ERROR", "cancelled")
+        assert (last["type"], last["code"]) == ("RUN_ERROR", "abort")
 
 
 async def test_a_chat_that_another_took_the_place_of_is_aborted(mock_llm: Start) -> None:

@@ -116,13 +116,13 @@ pub(crate) struct Keys(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     source: Box<dyn KeySource>,
-    known: RwLock<Option<Known>>,
+    known: RwLock<Option<KnownKeys>>,
     /// The time of the last read; locked during a read.
     last_read: Mutex<Option<Instant>>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownKeys {
     set: Arc<KeySet>,
     since: Instant,
 }
@@ -195,7 +195,7 @@ impl Keys {
         if set.len() == 0 {
             return Err(KeysError::None);
         }
-        let known = Known {
+        let known = KnownKeys {
             set: Arc::new(set),
             since: Instant::now(),
         };
@@ -205,7 +205,7 @@ impl Keys {
         Ok(())
     }
 
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<KnownKeys> {
         let held = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         held.clone()
     }

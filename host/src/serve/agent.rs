@@ -1,4 +1,4 @@
-//! What the agents of all runs begin with: the server's model and tools.
+//! The agent of all runs: the server's model and tools.
 
 use super::backend::Backend;
 use super::metrics::Metrics;
@@ -7,7 +7,7 @@ use stepwell_core::run::TextOptions;
 use stepwell_io::{Agent, RunId, WhenBusy};
 use stepwell_serve::parts::TurnAgent;
 
-/// What runs all turns.
+/// The agent that runs all turns.
 pub(super) fn agent(backend: &Backend, metrics: &Metrics) -> TurnAgent {
     let metrics = metrics.clone();
     let agent = Agent::builder(backend.endpoint.clone())

@@ -1,5 +1,5 @@
-use super::Server;
 use super::refusal::{Code, Refusal};
+use super::server::Server;
 use crate::access::{Denied, JwtError};
 use axum::extract::{Request, State};
 use axum::http::header;

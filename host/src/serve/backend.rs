@@ -8,14 +8,14 @@ use stepwell_io::{
     ToolRegistry, ToolSource,
 };
 
-/// What answers the runs: a model, and the tools that run here.
+/// The model that answers the runs, and the tools that run here.
 #[derive(Clone, Debug)]
 pub(crate) struct Backend {
     /// Where the model is.
     pub(crate) endpoint: Endpoint,
     /// The models that a turn may ask for in its place.
     pub(crate) offered: Vec<Endpoint>,
-    /// What the model is told before all else.
+    /// The instructions of the model.
     pub(crate) instructions: Option<String>,
     /// How far a turn may go.
     pub(crate) limits: Limits,

@@ -1,6 +1,6 @@
 //! `GET /capabilities`: what the agent can do, as an AG-UI `AgentCapabilities`. The protocol names no address for it.
 
-use super::Server;
+use super::server::Server;
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn millis(server: &Server) -> u64 {
     u64::try_from(millis.min(LARGEST)).unwrap_or(0)
 }
 
-/// What the provider's API can do, if it is known.
+/// Returns the capabilities of the provider's API, if they are known.
 fn model(server: &Server) -> Option<Capabilities> {
     let endpoint = &server.backend.endpoint;
     let catalog: &Catalog = stepwell_demo::catalog();

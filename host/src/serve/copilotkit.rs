@@ -5,13 +5,13 @@
 //! `agent/{agent}/connect` and `agent/{agent}/stop/{thread}`
 //! (<https://github.com/CopilotKit/CopilotKit/tree/main/packages/runtime/src/v2/runtime>).
 
-use super::Server;
 use super::capabilities;
 use super::connections::CloseConnection;
 use super::endpoint::{closed_by, run_agent};
 use super::extract::{Asker, Path};
 use super::refusal::{Code, Refusal};
 use super::requests::check_id;
+use super::server::Server;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -27,7 +27,7 @@ use stepwell_serve::{Encoding, read_input, understand};
 /// The version of the runtime whose wire this is: its clients look at it.
 const VERSION: &str = "1.75.0";
 
-/// The agent's name, which the clients ask for if they are told no other.
+/// The agent's name, which clients use by default.
 const AGENT: &str = "default";
 
 pub(super) fn routes() -> Router<Arc<Server>> {
@@ -84,7 +84,7 @@ async fn run(
     run_agent(state, asker, close, request).await
 }
 
-/// Gives the conversation of a thread, and what its run says from here on.
+/// Streams the conversation of a thread, and the further events of its run.
 async fn connect(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -110,7 +110,7 @@ async fn connect(
     Ok(response(encoding, open.around(stream.frames(encoding))))
 }
 
-/// What the body of a stop may say.
+/// The body of a stop request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Stop {

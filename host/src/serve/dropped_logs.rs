@@ -1,4 +1,4 @@
-//! Drops the logs of turns that have been over for long enough. What was said is in their blocks.
+//! Drops the logs of turns that have been over for long enough. Their messages remain in their blocks.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use stepwell_io::store::{Store, StoreError};
 /// How often logs are dropped.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
-/// So many logs are dropped in one transaction: others wait for the store meanwhile.
+/// The most logs that are dropped in one transaction: other requests wait for the store meanwhile.
 const AT_ONCE: usize = 20;
 
 /// Drops, again and again, the logs of turns that have been over for so long.
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_has_been_over_for_long_enough_keeps_its_last_event() {
+    async fn a_log_that_is_old_enough_keeps_its_last_event() {
         let store = MemoryStore::new();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = u64::try_from(now.expect("a time").as_millis()).expect("it fits");

@@ -1,25 +1,25 @@
 //! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out. `POST /api/chat`: the same for a chat of the AI
-//! SDK. A client comes back to either.
+//! SDK. Clients resume either.
 
-use super::Server;
 use super::connections::CloseConnection;
 use super::extract::{Asker, Path, Query};
 use super::refusal::Refusal;
 use super::requests::check_id;
+use super::server::Server;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::sync::Arc;
-use stepwell_serve::axum::{check_content_type, read_body, response};
+use stepwell_serve::axum::{chat_response, check_content_type, read_body, response};
 use stepwell_serve::parts::{Cursor, PreparedRun};
 use stepwell_serve::{
     ChatRequest, ChatStream, Encoding, LAST_EVENT_ID, StopRequest, read_input, understand,
 };
 use tokio_util::sync::CancellationToken;
 
-/// Takes a run, or comes back to one.
+/// Begins or resumes a run.
 pub(super) async fn run_agent(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -64,7 +64,7 @@ pub(super) async fn stop_agent(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes what a chat of the AI SDK posts.
+/// Begins a run of a chat of the AI SDK.
 pub(super) async fn run_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -88,26 +88,26 @@ pub(super) async fn run_chat(
     let store = server.sessions.store();
     let limits = &server.user_limits;
     let _leave = limits.start(&user, &**store, Some(&key)).await?;
-    let cursor = Cursor::default();
+    let (cursor, chat) = (Cursor::default(), key.thread.clone());
     let stream = server.runs.begin(key, run, &cursor, closed_by(close));
     let stream = ChatStream::new(stream.await?, message);
-    Ok(response(Encoding::UiMessages, open.around(stream.frames())))
+    Ok(chat_response(chat.as_str(), open.around(stream.frames())))
 }
 
-/// Where a chat's client goes on.
+/// Where a client resumes the stream of a chat.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Place {
-    /// So many parts of the stream it has.
+pub(super) struct StreamStart {
+    /// The number of parts that the client has.
     start_index: Option<usize>,
 }
 
-/// Gives the stream of a chat's run that is under way, or that ended while no client read it, from its beginning.
+/// Streams a chat's run that is under way, or that ended while no client read it, from its beginning.
 pub(super) async fn resume_chat(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path(chat): Path<String>,
-    Query(place): Query<Place>,
+    Query(place): Query<StreamStart>,
     close: Option<Extension<CloseConnection>>,
 ) -> Result<Response, Refusal> {
     check_id("chat", &chat)?;
@@ -117,7 +117,7 @@ pub(super) async fn resume_chat(
     Ok(match stream.await? {
         Some(stream) => {
             let stream = stream.starting_at(place.start_index.unwrap_or(0));
-            response(Encoding::UiMessages, open.around(stream.frames()))
+            chat_response(chat.thread.as_str(), open.around(stream.frames()))
         }
         None => StatusCode::NO_CONTENT.into_response(),
     })

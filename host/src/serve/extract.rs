@@ -1,4 +1,4 @@
-//! What a request's path and query say, and who sent it. What cannot be read is refused as everything else is: as JSON.
+//! Extractors for a request's path, query and user. Their refusals are JSON, as all refusals are.
 
 use super::refusal::{Code, Refusal};
 use crate::access::User;
@@ -24,7 +24,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
-/// What stands behind the `?`.
+/// The query of a request.
 #[derive(Debug)]
 pub(super) struct Query<T>(pub(super) T);
 
@@ -42,7 +42,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Who sent it, as [`authorization`](super::authorization) has noted it.
+/// The user who sent the request, as [`authorization`](super::authorization) has noted.
 #[derive(Debug)]
 pub(super) struct Asker(pub(super) User);
 

@@ -3,8 +3,8 @@
 //! A web page can make its own name point at this machine, and is then no stranger to the browser: CORS does not hold it
 //! back (DNS rebinding). What it cannot do is to go by an address or by a name that is not its own.
 
-use super::Server;
 use super::refusal::{Code, Refusal};
+use super::server::Server;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::http::uri::Authority;

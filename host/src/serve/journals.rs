@@ -1,9 +1,9 @@
-//! `GET /threads/{thread}/turns/{turn}/journal`: what came to a turn and what came of it, for those who look into a run.
+//! `GET /threads/{thread}/turns/{turn}/journal`: the inputs and outputs of a turn, for the inspection of a run.
 
-use super::Server;
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
 use super::requests::turn_key;
+use super::server::Server;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use stepwell_io::store::StoreError;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct JournalQuery {
     /// With its texts hidden.
     #[serde(default)]
     redacted: bool,
@@ -22,7 +22,7 @@ pub(super) async fn get(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<JournalQuery>,
 ) -> Result<Response, Refusal> {
     let key = turn_key(&user, &thread, &turn)?;
     if server.sessions.store().turn(&key).await?.is_none() {

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_a_token_says_that_its_user_may_ask_too_often() {
+    fn operations_with_a_token_document_429() {
         let document = document();
         for (path, operations) in document["paths"].as_object().expect("paths") {
             for (method, operation) in operations.as_object().expect("operations") {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_a_query_says_that_it_may_be_unreadable() {
+    fn operations_with_a_query_document_400() {
         let document = document();
         for (path, operations) in document["paths"].as_object().expect("paths") {
             for (method, operation) in operations.as_object().expect("operations") {

@@ -1,4 +1,4 @@
-//! `GET /`: the web page, and what it is made of. All of it is in the program; its source is in `host/page`.
+//! `GET /`: the web page and its files. All of them are in the program; their source is in `host/page`.
 
 use super::extract::Path;
 use super::refusal::{Code, Refusal};
@@ -25,7 +25,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// A file of the page: its name, its type, what is in it.
+/// A file of the page: its name, its type and its content.
 type File = (&'static str, &'static str, &'static str);
 
 /// All of them; the build writes the list.

@@ -1,4 +1,4 @@
-//! The journals of turns, for those who look into a run: in memory, the latest ones.
+//! The latest journals of turns, in memory, for the inspection of runs.
 
 use crate::settings::Record;
 use std::collections::{HashMap, VecDeque};
@@ -9,13 +9,13 @@ use stepwell_io::store::TurnKey;
 use stepwell_io::{JournalSink, RunId};
 use stepwell_serve::parts::Journals;
 
-/// The most bytes of one journal: what comes after that is not kept.
+/// The most bytes of one journal. The rest is not kept.
 const LONGEST: usize = 4 << 20;
 
 /// The most bytes of all journals: the oldest make room.
 const MOST: usize = 64 << 20;
 
-/// What keeps them. Clones are the same.
+/// Keeps the journals. Clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct Recorder {
     is_redacted: bool,
@@ -31,7 +31,7 @@ struct Kept {
     order: VecDeque<(TurnKey, u64)>,
     /// Of all of them.
     bytes: usize,
-    /// Counts what was begun.
+    /// Counts the journals that were begun.
     begun: u64,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Unshown {
 }
 
 impl Recorder {
-    /// Nothing, if no journals are to be kept.
+    /// Returns `None` if no journals are kept.
     pub(super) fn new(record: Record) -> Option<Self> {
         (record != Record::Off).then(|| Self {
             is_redacted: record == Record::Redacted,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_is_forgotten() {
+    fn deleted_journals_are_forgotten() {
         let recorder = recorder(100, 100);
         let (gone, other) = (turn("t", "r"), turn("u", "r"));
         let sink = recorder.record(&gone);

@@ -15,9 +15,9 @@ use stepwell_serve::{Refused, RefusedReason};
 #[derive(Debug)]
 pub(super) struct Refusal {
     code: Code,
-    /// For people: what is wrong, and what to do.
+    /// For people: the fault, and what to do.
     message: String,
-    /// After so many seconds the same request may be taken.
+    /// The number of seconds after which the same request may succeed.
     retry_after: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ codes! {
     NoCall = NOT_FOUND,
     /// No journal of the turn is kept here, or none that may be shown.
     NoJournal = NOT_FOUND,
-    /// What is asked for of a turn's log is kept no more.
+    /// The requested part of a turn's log is not kept any more.
     LogDropped = GONE,
     /// The path does not take the method.
     MethodNotAllowed = METHOD_NOT_ALLOWED,
@@ -110,7 +110,7 @@ codes! {
     TooManyWaitingTurns = TOO_MANY_REQUESTS,
     /// The server cannot begin a run.
     InternalError = INTERNAL_SERVER_ERROR,
-    /// So many runs are under way that no more are taken.
+    /// The limit of runs under way is reached.
     TooManyRuns = SERVICE_UNAVAILABLE,
     /// All connections are taken.
     TooManyConnections = SERVICE_UNAVAILABLE,
@@ -118,7 +118,7 @@ codes! {
     TooManyBodies = SERVICE_UNAVAILABLE,
     /// The store cannot be reached or written.
     StoreUnavailable = SERVICE_UNAVAILABLE,
-    /// What the store holds cannot be read.
+    /// The data of the store cannot be read.
     StoreDamaged = SERVICE_UNAVAILABLE,
     /// The keys by which tokens are verified cannot be had.
     KeysUnavailable = SERVICE_UNAVAILABLE,
@@ -135,7 +135,7 @@ impl Refusal {
         }
     }
 
-    /// The same, with when to try again. What lasts for less than a second lasts for one.
+    /// Adds the time after which to try again, of one second at least.
     pub(super) fn retry_after(self, wait: Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         Self {

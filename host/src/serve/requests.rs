@@ -1,7 +1,7 @@
 //! What requests for sessions have in common: the ids in their paths, and how their bodies are read.
 
-use super::Server;
 use super::refusal::{Code, Refusal};
+use super::server::Server;
 use crate::access::User;
 use axum::extract::Request;
 use serde::de::DeserializeOwned;
@@ -20,7 +20,7 @@ where
     read_with(server, request, Ok).await
 }
 
-/// Reads the body, and makes of it what may take as long.
+/// Reads the body, and converts it on the same thread, since both may take long.
 pub(super) async fn read_with<T, U>(
     server: &Server,
     request: Request,
@@ -37,7 +37,7 @@ where
     understand(body, read).await
 }
 
-/// Reads a body, or says where in it the fault is.
+/// Reads a body. The error names the place of the fault.
 fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     let no_json = |error| Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}"));
     let mut json = serde_json::Deserializer::from_slice(body);

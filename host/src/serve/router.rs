@@ -5,8 +5,9 @@ use super::extract::Asker;
 use super::metrics::MEDIA_TYPE;
 use super::openapi::{AGENT_PATH, CHAT_PATH, openapi};
 use super::refusal::{Code, Refusal, as_text_for_chats};
+use super::server::Server;
 use super::{
-    Server, authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
+    authorization, capabilities, copilotkit, endpoint, host_name, journals, page, sessions,
     turn_events, turn_stream, turns,
 };
 use axum::Json;
@@ -23,7 +24,7 @@ use stepwell_serve::axum::durable_stream::EXPOSED;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-/// How long a browser may remember what it may do.
+/// How long a browser may cache the answer to a preflight request.
 const PREFLIGHT: Duration = Duration::from_secs(600);
 
 pub(super) fn router(server: Arc<Server>) -> Router {
@@ -111,10 +112,13 @@ fn cors(origins: &[String]) -> CorsLayer {
             HeaderName::from_static(stepwell_serve::LAST_EVENT_ID),
         ])
         .expose_headers(
-            [header::RETRY_AFTER]
-                .into_iter()
-                .chain(EXPOSED)
-                .collect::<Vec<_>>(),
+            [
+                header::RETRY_AFTER,
+                HeaderName::from_static(stepwell_serve::STREAM_ID),
+            ]
+            .into_iter()
+            .chain(EXPOSED)
+            .collect::<Vec<_>>(),
         )
         .max_age(PREFLIGHT)
 }

@@ -1,4 +1,4 @@
-//! The scripted model behind a server that is given no provider.
+//! The scripted model of a server without a provider.
 
 use super::backend::{Backend, ServerTool};
 use crate::tools::{count_down, order_tea};
@@ -10,7 +10,7 @@ use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
 use stepwell_io::{HttpClient, ToolContext, provider};
 use stepwell_mock_llm::{MockLlm, Script, ScriptError};
 
-/// What it says if nobody has written another script: a scene for each thing that an AG-UI client can meet.
+/// The default script: a scene for each feature that an AG-UI client can meet.
 const SCENES: &str = include_str!("scenes.json");
 
 /// The scripted model, which answers as long as it is kept, and a backend that asks it.
@@ -21,7 +21,7 @@ pub(crate) async fn scripted(
     play(Script::from_json(script.unwrap_or(SCENES)), client).await
 }
 
-/// As [`scripted`], with so much time between two pieces of what it says, for a user who watches.
+/// As [`scripted`], with a pause between two deltas, for a user who watches.
 pub(crate) async fn scripted_slowly(
     piece_delay: Duration,
     client: HttpClient,

@@ -18,7 +18,7 @@ pub(crate) struct Serving {
     pub(crate) sessions: SessionStore,
     /// What decides where turns run.
     pub(crate) engine: EngineSettings,
-    /// Who is let in.
+    /// Which requests are authorized.
     pub(crate) access: Access,
     /// Whether clients may give the model instructions.
     pub(crate) trust: ClientTrust,
@@ -26,7 +26,7 @@ pub(crate) struct Serving {
     pub(crate) origins: Vec<String>,
     /// The names by which the server may be reached without a token, besides its addresses and localhost.
     pub(crate) hosts: Vec<String>,
-    /// Whether the journals of turns are kept for those who may read them.
+    /// Whether the journals of turns are kept.
     pub(crate) record: Record,
     /// How long a stream may be silent before a comment is sent.
     pub(crate) keep_alive: Duration,
@@ -49,7 +49,7 @@ pub(crate) enum EngineSettings {
 #[derive(Clone, Debug)]
 pub(crate) struct SessionStore {
     pub(crate) store: Arc<dyn Store>,
-    /// What people call this host among those on the store.
+    /// The label of this host among those on the store.
     pub(crate) label: String,
     /// Whether they are there after a restart.
     pub(crate) is_durable: bool,
@@ -80,15 +80,15 @@ pub(crate) struct Limits {
     pub(crate) idle_timeout: Duration,
     /// How long a run may take.
     pub(crate) run_time: Duration,
-    /// How long a question to the user stands.
+    /// How long a question to the user stays open.
     pub(crate) interrupt_time: Duration,
-    /// How long a run goes on that nobody reads, unless its client wants it in the background: for ever if absent.
+    /// How long a run without readers continues, unless its client wants it in the background: for ever if absent.
     pub(crate) linger: Option<Duration>,
     /// How long the events of a turn that is over are kept: for ever if absent.
     pub(crate) keep_events: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub(crate) store_timeout: Duration,
-    /// How long runs may go on once the server is told to stop.
+    /// How long runs may continue once the server must stop.
     pub(crate) grace: Duration,
 }
 

@@ -1,9 +1,10 @@
 //! The sessions of the store over HTTP: threads, and what is in them.
 
-use super::Server;
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
 use super::requests::{invalid, read, thread_key, turn_key};
+use super::server::Server;
+use super::stored_sessions::StoredSessions;
 use super::thread_view::{ThreadView, logs};
 use crate::access::User;
 use axum::Json;
@@ -14,10 +15,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_core::session::{SessionView, TurnView, ViewOptions};
-use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, TurnKey};
+use stepwell_core::session::{SessionView, Turn, TurnView};
+use stepwell_io::store::{StoreError, ThreadCursor, ThreadQuery, TurnKey};
 use stepwell_serve::parts::Ending;
-use stepwell_serve::parts::Engine;
 
 /// The most threads of one page.
 const MOST_THREADS: usize = 200;
@@ -25,42 +25,8 @@ const MOST_THREADS: usize = 200;
 /// The longest title, in bytes.
 const LONGEST_TITLE: usize = 1024;
 
-/// The stored sessions, and who drives their turns.
-#[derive(Debug)]
-pub(super) struct Sessions {
-    store: Arc<dyn Store>,
-    engine: Arc<dyn Engine>,
-    view: ViewOptions,
-    /// Whether they are there after a restart.
-    is_durable: bool,
-}
-
-impl Sessions {
-    pub(super) fn new(
-        store: Arc<dyn Store>,
-        engine: Arc<dyn Engine>,
-        view: ViewOptions,
-        is_durable: bool,
-    ) -> Self {
-        Self {
-            store,
-            engine,
-            view,
-            is_durable,
-        }
-    }
-
-    pub(super) fn store(&self) -> &Arc<dyn Store> {
-        &self.store
-    }
-
-    pub(super) fn engine(&self) -> &Arc<dyn Engine> {
-        &self.engine
-    }
-}
-
 #[derive(Debug, Deserialize)]
-pub(super) struct Page {
+pub(super) struct PageQuery {
     limit: Option<usize>,
     after: Option<String>,
 }
@@ -69,7 +35,7 @@ pub(super) struct Page {
 pub(super) async fn list(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
-    Query(page): Query<Page>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
     let limit = page.limit.unwrap_or(50).clamp(1, MOST_THREADS);
@@ -83,12 +49,12 @@ pub(super) async fn list(
             .transpose()?,
         limit,
     };
-    let threads = sessions.store.threads(&query).await?;
+    let threads = sessions.store().threads(&query).await?;
     let last = threads.last().filter(|_| threads.len() == limit);
     let next = last.map(|last| format!("{}:{}", last.updated_at.0, last.key.thread));
-    let threads = ThreadView::list(&*sessions.store, &*sessions.engine, threads).await?;
+    let threads = ThreadView::list(&**sessions.store(), &**sessions.engine(), threads).await?;
     Ok(Json(
-        json!({ "threads": threads, "next": next, "durable": sessions.is_durable }),
+        json!({ "threads": threads, "next": next, "durable": sessions.is_durable() }),
     ))
 }
 
@@ -102,10 +68,10 @@ fn cursor(user: &User, text: &str) -> Result<ThreadCursor, Refusal> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Shown {
+pub(super) struct ViewQuery {
     /// The turn whose path is shown.
     turn: Option<String>,
-    /// So many turns at the end of the path; all if absent.
+    /// The number of turns at the end of the path; all if absent.
     limit: Option<usize>,
 }
 
@@ -114,41 +80,27 @@ pub(super) async fn view(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path(thread): Path<String>,
-    Query(shown): Query<Shown>,
+    Query(query): Query<ViewQuery>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
     let key = thread_key(&user, &thread)?;
-    let record = sessions.store.thread(&key).await?;
+    let record = sessions.store().thread(&key).await?;
     let record = record.ok_or_else(|| StoreError::NoThread {
         thread: key.clone(),
     })?;
-    let turn = match &shown.turn {
+    let turn = match &query.turn {
         Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
         None => record.latest.clone(),
     };
     let path = match turn {
-        Some(turn) => {
-            let key = TurnKey::new(key.clone(), turn);
-            let path = match shown.limit {
-                Some(limit) => sessions.store.path_end(&key, limit).await?,
-                None => sessions.store.path(&key).await?,
-            };
-            if path
-                .last()
-                .is_some_and(|turn| turn.status != TurnStatus::Streaming)
-            {
-                // Who is shown that a turn is over has its whole log, and can acknowledge it.
-                sessions.engine().told(&key).await;
-            }
-            path
-        }
+        Some(turn) => path_to(sessions, &TurnKey::new(key.clone(), turn), query.limit).await?,
         None => Vec::new(),
     };
-    let turns = sessions.store.outline(&key).await?;
+    let turns = sessions.store().outline(&key).await?;
     let keys = turns
         .iter()
         .map(|turn| TurnKey::new(key.clone(), turn.id.clone()));
-    let logs = logs(&*sessions.store, &keys.collect::<Vec<_>>()).await?;
+    let logs = logs(&**sessions.store(), &keys.collect::<Vec<_>>()).await?;
     let mut log = None;
     let branches = turns.iter().zip(logs).map(|(turn, its)| {
         if record.latest.as_ref() == Some(&turn.id) {
@@ -159,14 +111,14 @@ pub(super) async fn view(
     let branches: Vec<_> = branches.collect();
     // Where the page before ends.
     let before = path.first().and_then(|turn| turn.parent.clone());
-    let view = SessionView::of(&path, &sessions.view).map_err(|error| {
+    let view = SessionView::of(&path, sessions.view()).map_err(|error| {
         tracing::error!(target: "stepwell", %thread, %error, "a session cannot be shown");
         Refusal::new(
             Code::InternalError,
             "the session cannot be shown: see the server's log",
         )
     })?;
-    let thread = ThreadView::new(record, log, &*sessions.engine);
+    let thread = ThreadView::new(record, log, &**sessions.engine());
     let shown = view.turns.iter().cloned();
     let shown: Vec<_> = shown.map(shown_turn).collect();
     let mut session = json!(view);
@@ -176,12 +128,30 @@ pub(super) async fn view(
     ))
 }
 
+/// Reads the path to a turn, or the end of the path.
+async fn path_to(
+    sessions: &StoredSessions,
+    turn: &TurnKey,
+    limit: Option<usize>,
+) -> Result<Vec<Turn>, Refusal> {
+    let path = match limit {
+        Some(limit) => sessions.store().path_end(turn, limit).await?,
+        None => sessions.store().path(turn).await?,
+    };
+    let last = path.last();
+    if last.is_some_and(|turn| turn.status != TurnStatus::Streaming) {
+        // A client that sees the end of a turn has its complete log, and can acknowledge it.
+        sessions.engine().told(turn).await;
+    }
+    Ok(path)
+}
+
 /// A turn as clients are shown it.
 #[derive(Debug, Serialize)]
 struct ShownTurn {
     #[serde(flatten)]
     turn: TurnView,
-    /// What `RUN_ERROR` said, where the turn did not end well.
+    /// The error of `RUN_ERROR`, if the turn failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
     /// The limit that was reached, where the turn was complete there.
@@ -229,7 +199,7 @@ pub(super) async fn rename(
             "a title has {LONGEST_TITLE} bytes at most"
         )));
     }
-    sessions.store.rename_thread(&key, &title).await?;
+    sessions.store().rename_thread(&key, &title).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -242,15 +212,15 @@ pub(super) async fn delete(
     let sessions = &server.sessions;
     let key = thread_key(&user, &thread)?;
     // Nothing is to run on for a thread that is gone.
-    if let Some(record) = sessions.store.thread(&key).await?
+    if let Some(record) = sessions.store().thread(&key).await?
         && let Some(unfinished) = record.unfinished
     {
-        sessions.engine.cancel(&unfinished.key).await?;
+        sessions.engine().cancel(&unfinished.key).await?;
     }
     if let Some(recorder) = &server.recorder {
         recorder.forget(&key);
     }
-    if sessions.store.delete_thread(&key).await? {
+    if sessions.store().delete_thread(&key).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(StoreError::NoThread { thread: key }.into())

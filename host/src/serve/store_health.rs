@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const RECENTLY: Duration = Duration::from_secs(10);
 
-/// Hands all on to another store, and notes whether that says that it is damaged, or takes no writes.
+/// Passes all calls to another store, and notes whether that store reports damage, or takes no writes.
 #[derive(Clone, Debug)]
 pub(super) struct StoreHealth {
     store: Arc<dyn Store>,
@@ -30,7 +30,7 @@ pub(super) struct StoreHealth {
     looked: Arc<tokio::sync::Mutex<Option<Look>>>,
 }
 
-/// What a look at the store has found.
+/// The result of a check of the store.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Instant,

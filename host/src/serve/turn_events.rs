@@ -1,10 +1,10 @@
-//! `GET /threads/{thread}/turns/{turn}/events`: what a turn has said so far, and then what it says.
+//! `GET /threads/{thread}/turns/{turn}/events`: the events of a turn, past ones and those to come.
 
-use super::Server;
 use super::connections::CloseConnection;
 use super::extract::{Asker, Path, Query};
 use super::refusal::Refusal;
 use super::requests::turn_key;
+use super::server::Server;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -18,7 +18,7 @@ use stepwell_serve::parts::FollowError;
 use stepwell_serve::{Encoding, LAST_EVENT_ID};
 use tokio_util::sync::CancellationToken;
 
-/// Who follows.
+/// The reader of the events.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Follower {

@@ -1,10 +1,10 @@
 //! `GET /threads/{thread}/turns/{turn}/stream`: the log of a turn, for clients of Durable Streams.
 
-use super::Server;
 use super::connections::CloseConnection;
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
 use super::requests::turn_key;
+use super::server::Server;
 use crate::access::User;
 use axum::Extension;
 use axum::extract::State;

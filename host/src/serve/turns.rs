@@ -1,9 +1,9 @@
 //! The turns of sessions over HTTP: to start, answer and stop.
 
-use super::Server;
 use super::extract::{Asker, Path};
 use super::refusal::Refusal;
 use super::requests::{check_id, invalid, read, read_with, turn_key};
+use super::server::Server;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry, ToolDefinition};
 use stepwell_io::store::TurnKey;
-use stepwell_io::{ToolFailure, ToolOutput};
+use stepwell_io::{RunId, ToolFailure, ToolOutput};
 use stepwell_serve::axum::check_content_type;
 use stepwell_serve::parts::models;
 use stepwell_serve::parts::{Brought, NewTurn, Origin, Parent};
@@ -26,20 +26,31 @@ struct Start {
     /// Absent: the turn that began last. `null`: none.
     #[serde(default, deserialize_with = "present")]
     parent: Option<Option<String>>,
-    message: Option<Said>,
-    /// The model that is to answer, of those that the server offers.
+    message: Option<UserInput>,
+    /// The model that must answer, of those that the server offers.
     model: Option<String>,
-    /// What the model may ask the client for.
+    /// The client's tools.
     #[serde(default)]
     tools: Vec<ToolDefinition>,
 }
 
-/// What the user says: a text, or a message of the protocol's.
+/// The user's message: a text, or a message of the protocol.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "`message` is a text or a user message")]
-enum Said {
+enum UserInput {
     Text(String),
     Message(Box<Message>),
+}
+
+impl UserInput {
+    /// Returns the message that the turn begins with.
+    fn message(self, turn: &RunId) -> Result<Message, Refusal> {
+        match self {
+            Self::Text(text) => Ok(Message::user(format!("{turn}-user"), text)),
+            Self::Message(message) if matches!(*message, Message::User(_)) => Ok(*message),
+            Self::Message(_) => Err(invalid("`message` is a text or a user message")),
+        }
+    }
 }
 
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
@@ -77,12 +88,7 @@ pub(super) async fn start(
     }
     let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
-    let message = match message {
-        None => None,
-        Some(Said::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
-        Some(Said::Message(message)) if matches!(*message, Message::User(_)) => Some(*message),
-        Some(Said::Message(_)) => return Err(invalid("`message` is a text or a user message")),
-    };
+    let message = message.map(|input| input.message(&turn)).transpose()?;
     let parent = match parent {
         None => Parent::Latest,
         Some(None) => Parent::Root,
@@ -129,7 +135,7 @@ pub(super) async fn cancel(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others go on.
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others continue.
 pub(super) async fn cancel_call(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -144,7 +150,7 @@ pub(super) async fn cancel_call(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What a call of a client's tool gave.
+/// The result of a call of a client's tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallResult {
@@ -153,7 +159,7 @@ struct CallResult {
     error: Option<String>,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/calls/{call}/result`: brings what a client's tool gave.
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/result`: brings the result of a client's tool.
 pub(super) async fn bring_result(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -185,7 +191,7 @@ struct Resume {
     resume: Vec<ResumeEntry>,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/resume`: answers what the turn asks.
+/// `POST /threads/{thread}/turns/{turn}/resume`: answers the turn's questions.
 pub(super) async fn resume(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
@@ -208,7 +214,7 @@ struct Acknowledge {
     index: u64,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the user has seen what came up to here.
+/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the user has seen the events up to this one.
 pub(super) async fn acknowledge(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,

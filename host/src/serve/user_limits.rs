@@ -18,13 +18,13 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// When somebody may try again who has too many runs under way: nobody knows when one of them is over.
+/// The wait for a user with too many runs under way: when one of them will be over is not known.
 const RUN_PAUSE: Duration = Duration::from_secs(5);
 
-/// From so many users on it is looked whether some of them have come to rest.
+/// The number of users from which on idle ones are looked for.
 const LOOK_FROM: usize = 1024;
 
-/// What the users have of the server.
+/// The usage of all users.
 #[derive(Debug)]
 pub(super) struct UserLimits {
     runs: Option<NonZeroUsize>,
@@ -39,24 +39,24 @@ pub(super) struct UserLimits {
 #[derive(Debug)]
 struct Users {
     known: HashMap<User, Arc<Usage>>,
-    /// At so many, those that have come to rest are forgotten.
+    /// The number of users at which idle ones are forgotten.
     look_at: usize,
 }
 
-/// What one user has of it.
+/// The usage of one user.
 #[derive(Debug)]
 struct Usage {
     /// Until when the requests so far would take, if they came evenly.
     due: Mutex<Instant>,
     /// The streams that are open.
     streams: AtomicUsize,
-    /// Held by whoever starts a run, until it counts.
+    /// Held while a run is started, until the run counts.
     starting: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Leave to start something. The user's next run waits until it is dropped.
 #[derive(Debug)]
-pub(super) struct Leave {
+pub(super) struct StartPermit {
     _usage: Arc<Usage>,
     _starting: OwnedMutexGuard<()>,
 }
@@ -80,7 +80,7 @@ impl UserLimits {
         }
     }
 
-    /// Counts a request. As many as there may be in a minute may come at once, and after that they are to come evenly.
+    /// Counts a request. A minute's worth of requests may come at once; after that they must come evenly.
     ///
     /// # Errors
     /// It is one too many.
@@ -131,7 +131,7 @@ impl UserLimits {
         user: &User,
         store: &dyn Store,
         thread: Option<&ThreadKey>,
-    ) -> Result<Option<Leave>, Refusal> {
+    ) -> Result<Option<StartPermit>, Refusal> {
         if self.runs.is_none() && self.threads.is_none() {
             return Ok(None);
         }
@@ -152,7 +152,7 @@ impl UserLimits {
             let message = format!("a user may have {most} threads: delete one of them first");
             return Err(Refusal::new(Code::TooManyThreads, message));
         }
-        Ok(Some(Leave {
+        Ok(Some(StartPermit {
             _usage: usage,
             _starting: starting,
         }))
@@ -169,7 +169,7 @@ impl UserLimits {
 }
 
 impl Users {
-    /// Forgets those who have come to rest: who is new has as much.
+    /// Forgets idle users: a new user has the same limits.
     fn forget(&mut self) {
         let now = Instant::now();
         self.known.retain(|_, usage| !usage.is_at_rest(now));
@@ -223,7 +223,7 @@ async fn unfinished(
     Ok(its.filter(|thread| Some(*thread) != except).count())
 }
 
-/// Whether the user has so many threads.
+/// Returns whether the user has this number of threads.
 async fn has_threads(user: &User, store: &dyn Store, count: usize) -> Result<bool, StoreError> {
     let query = ThreadQuery {
         server: Some(String::new()),

@@ -55,7 +55,12 @@ async fn a_page_of_an_allowed_origin_may_ask_and_read() {
     );
     let exposed = &response.headers()["access-control-expose-headers"];
     let exposed = exposed.to_str().expect("a text");
-    for header in ["retry-after", "stream-next-offset", "etag"] {
+    for header in [
+        "retry-after",
+        "x-resumable-stream-id",
+        "stream-next-offset",
+        "etag",
+    ] {
         assert!(exposed.contains(header), "{exposed}");
     }
 }

@@ -1,6 +1,7 @@
 //! The bodies of requests and answers.
 
 use crate::request::refused::{Refused, RefusedReason};
+use crate::ui_message::{STREAM_ID, stream_id};
 use crate::wire::Encoding;
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Checks that the body is said to be JSON.
+/// Checks that the request declares a JSON body.
 ///
 /// # Errors
 /// It is not. A browser sends other types to any server without asking first: this check is a protection too.
@@ -145,6 +146,18 @@ pub fn response(
             HeaderValue::from_static(value),
         );
         response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+/// An answer whose body is these frames of a chat's stream, with the id by which a client resumes the stream.
+#[must_use]
+pub fn chat_response(chat: &str, frames: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let mut response = response(Encoding::UiMessages, frames);
+    // A percent-encoded id is always a valid value.
+    if let Ok(id) = HeaderValue::from_str(&stream_id(chat)) {
+        let name = HeaderName::from_static(STREAM_ID);
+        response.headers_mut().insert(name, id);
     }
     response
 }

@@ -38,7 +38,7 @@ const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
 const CLOSED: HeaderName = HeaderName::from_static("stream-closed");
 const CURSOR: HeaderName = HeaderName::from_static("stream-cursor");
 
-/// The headers that a page of another origin is to see.
+/// The headers that a page of another origin must see.
 pub const EXPOSED: [HeaderName; 5] = [NEXT_OFFSET, UP_TO_DATE, CLOSED, CURSOR, header::ETAG];
 
 /// What a read asks for, in its query.

@@ -26,7 +26,7 @@ mod refusal;
 mod requests;
 mod routes;
 
-pub use body::{RequestBody, check_content_type, read_body, response};
+pub use body::{RequestBody, chat_response, check_content_type, read_body, response};
 pub use refusal::{ChatRefusal, Refusal};
 pub use requests::{Chat, RunRequest};
 pub use routes::{AgentRoutes, router};

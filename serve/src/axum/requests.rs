@@ -54,7 +54,7 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// The text of the conversation's last message, if it is the user's: what they say now.
+    /// Returns the text of the conversation's last message, if it is the user's.
     #[must_use]
     pub fn said(&self) -> String {
         said(&self.input)
@@ -91,7 +91,7 @@ impl<S: Send + Sync> FromRequest<S> for RunRequest {
 pub struct Chat(pub ChatRequest);
 
 impl Chat {
-    /// The text of the chat's last message, if it is the user's: what they say now.
+    /// Returns the text of the chat's last message, if it is the user's.
     #[must_use]
     pub fn said(&self) -> String {
         said(&self.0.input)

@@ -1,6 +1,6 @@
 //! The routes.
 
-use crate::axum::body::{check_content_type, read_body, response};
+use crate::axum::body::{chat_response, check_content_type, read_body, response};
 use crate::axum::refusal::{ChatRefusal, Refusal};
 use crate::axum::requests::{KEEP_ALIVE, MAX_BODY};
 use crate::request::input::read_input;
@@ -119,15 +119,16 @@ async fn chat(
     check_content_type(&head.headers)?;
     let body = read_body(body, routes.max_body).await?;
     let chat = understand(body, ChatRequest::read).await?;
+    let id = chat.input.thread_id.clone();
     let stream = routes.server.chat(&routes.agent, chat).await?;
     let stream = stream.keep_alive(routes.keep_alive);
-    Ok(response(Encoding::UiMessages, stream.frames()))
+    Ok(chat_response(id.as_str(), stream.frames()))
 }
 
 async fn resume(
     State(routes): State<Arc<AgentRoutes>>,
     Path(chat): Path<String>,
-    Query(from): Query<From>,
+    Query(from): Query<StreamStart>,
 ) -> Result<Response, ChatRefusal> {
     let chat = chat.into();
     let stream = routes.server.chat_stream(&routes.agent, &chat);
@@ -135,7 +136,7 @@ async fn resume(
         Some(stream) => {
             let stream = stream.starting_at(from.start_index.unwrap_or(0));
             let stream = stream.keep_alive(routes.keep_alive);
-            response(Encoding::UiMessages, stream.frames())
+            chat_response(chat.as_str(), stream.frames())
         }
         None => StatusCode::NO_CONTENT.into_response(),
     })
@@ -166,10 +167,10 @@ async fn stop(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Where a client of a chat goes on.
+/// Where a client resumes the stream of a chat.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct From {
-    /// So many parts of the stream the client has.
+struct StreamStart {
+    /// The number of parts that the client has.
     start_index: Option<usize>,
 }

@@ -1,35 +1,30 @@
-//! What a turn is told while it is under way, and what it makes of it.
+//! Commands to a turn under way.
 
 use crate::engine::EngineError;
 use crate::turn::agent::TurnAgent;
-use crate::turn::answers::Unresumable;
 use crate::turn::brought::Brought;
-use crate::turn::drive::Drive;
-use crate::turn::stored::Fact;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::sync::Arc;
 use stepwell_core::ToolCallId;
-use stepwell_core::event::{Message, ResumeEntry};
-use stepwell_core::run::EffectId;
-use stepwell_io::{AgentBuilder, ToolCallStatus, ToolResult, TurnHandle};
+use stepwell_core::event::ResumeEntry;
+use stepwell_io::{AgentBuilder, ToolResult};
 use tokio::sync::oneshot;
 
-/// What a turn under way is told.
+/// A command to a turn under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Answers what it asks the user.
+    /// Answers questions of the turn.
     Answer(Vec<ResumeEntry>),
-    /// Stops one call; the others go on.
+    /// Stops one call; the others continue.
     CancelCall(ToolCallId),
-    /// What a client's tool gave.
+    /// Brings the result of a client's tool.
     BringResult(ToolCallId, ToolResult),
-    /// Goes on in a new run.
+    /// Continues the turn in a new run.
     Continue(Box<Continued>),
 }
 
-/// The run in which a turn goes on that waited for it.
+/// The run in which a waiting turn continues.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Continued {
     /// What the client brought to the run.
@@ -42,117 +37,5 @@ pub struct Continued {
     pub(crate) base: Option<AgentBuilder>,
 }
 
-/// Hears what became of a command.
-pub(crate) type Told = oneshot::Sender<Result<(), EngineError>>;
-
-impl Drive<'_> {
-    /// Does what the turn is told.
-    pub(crate) async fn obey(&mut self, command: Command, told: Told, handle: &TurnHandle) {
-        match command {
-            Command::Answer(answers) if self.is_early(&answers) => {
-                self.early.push((Command::Answer(answers), told));
-            }
-            Command::Answer(answers) => {
-                let facts = self.answer(&answers, handle).await;
-                self.promise(facts.map_err(EngineError::from), told);
-            }
-            Command::BringResult(call, result) => {
-                let brought = bring_result(&call, result, handle).await;
-                self.promise(brought.map(|()| vec![Fact::Result(call)]), told);
-            }
-            Command::Continue(continued) => self.go_on(*continued, told, handle).await,
-            Command::CancelCall(call) => {
-                let cancelled = handle.cancel_call(call.clone()).await;
-                let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
-            }
-        }
-    }
-
-    /// Says that it is done once these are stored: what was promised is not asked for again after a restart.
-    fn promise(&self, facts: Result<Vec<Fact>, EngineError>, told: Told) {
-        let stored = self.stored.clone();
-        tokio::spawn(async move {
-            let kept = async {
-                for fact in &facts? {
-                    if !stored.until(fact).await {
-                        return Err(EngineError::Stopping);
-                    }
-                }
-                Ok(())
-            };
-            let _ = told.send(kept.await);
-        });
-    }
-
-    pub(crate) fn is_early(&self, answers: &[ResumeEntry]) -> bool {
-        let mut answers = answers.iter();
-        answers.any(|answer| {
-            let is_asked = self.questions.has_id(&answer.interrupt_id);
-            self.open.contains_key(&answer.interrupt_id) && !is_asked
-        })
-    }
-
-    /// Hands the user's answers on, if they fit, and tells of it. Gives what is stored once they count.
-    pub(crate) async fn answer(
-        &mut self,
-        entries: &[ResumeEntry],
-        handle: &TurnHandle,
-    ) -> Result<Vec<Fact>, Unresumable> {
-        let heard = self.hand_on(entries, handle).await?;
-        let mut facts = Vec::new();
-        for entry in entries {
-            let id = &entry.interrupt_id;
-            let fact = heard.get(id).map(|effect| Fact::Answer(*effect));
-            facts.extend(fact.clone());
-            self.tell_answered(id, entry.status, fact).await;
-        }
-        Ok(facts)
-    }
-
-    /// Hands the user's answers on, if they fit. Gives what waited for them, by the ids of their questions.
-    pub(crate) async fn hand_on(
-        &mut self,
-        entries: &[ResumeEntry],
-        handle: &TurnHandle,
-    ) -> Result<HashMap<String, EffectId>, Unresumable> {
-        let mut answers = self.questions.read(entries, self.agent.tools())?;
-        let forwarded = std::mem::take(&mut answers.forwarded);
-        if !forwarded.is_empty() {
-            let id = forwarded[0].interrupt_id.clone();
-            let resumed = handle.resume(forwarded).await;
-            resumed.map_err(|error| Unresumable::Payload {
-                id,
-                reason: error.to_string(),
-            })?;
-        }
-        for (call, decision) in &answers.decisions {
-            self.rounds.decided(call, decision);
-        }
-        Ok(self.questions.close(entries, &mut answers))
-    }
-}
-
-/// Brings what came of a call that was left to the client: of no other, whose results are the server's own.
-async fn bring_result(
-    call: &ToolCallId,
-    result: ToolResult,
-    handle: &TurnHandle,
-) -> Result<(), EngineError> {
-    let call = call.clone();
-    let Ok(conversation) = handle.conversation().await else {
-        return Err(EngineError::Over);
-    };
-    let awaited = conversation.call_by_id(&call).map(|call| call.status);
-    if awaited == Some(ToolCallStatus::Deferred) {
-        let brought = handle.finish_call(call.clone(), result).await;
-        return brought.map_err(|_| EngineError::NotWaiting { call });
-    }
-    let asks = |message: &Message| match message {
-        Message::Assistant(said) => said.tool_calls.iter().any(|asked| asked.id == call),
-        _ => false,
-    };
-    Err(match conversation.messages().iter().any(asks) {
-        true => EngineError::NotWaiting { call },
-        false => EngineError::NoCall { call },
-    })
-}
+/// Receives the outcome of a command.
+pub(crate) type CommandReply = oneshot::Sender<Result<(), EngineError>>;

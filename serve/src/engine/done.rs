@@ -1,4 +1,4 @@
-//! Whether a command was done, for whoever does not know what became of it.
+//! Whether a command was handled, for a host that has lost the reply.
 
 use crate::engine::{Command, EngineError};
 use crate::turn::announce::{Statuses, open_questions, were_asked};
@@ -10,7 +10,7 @@ use stepwell_io::ToolResult;
 use stepwell_io::store::{Store, TurnKey};
 use tokio_util::sync::CancellationToken;
 
-/// Returns whether what a turn was told is in the store: it was heard before, and only its reply is lost.
+/// Returns whether the effects of a command are in the store: it was handled before, and only the reply is lost.
 ///
 /// # Errors
 /// The store cannot be read.

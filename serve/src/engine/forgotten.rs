@@ -7,7 +7,7 @@ use std::time::Duration;
 use stepwell_io::store::{Store, StoreError, TurnKey};
 use tokio::time::Instant;
 
-/// How long a run is kept that is over: so long its client may come back to it.
+/// How long a run that is over is kept, for its client to resume.
 const KEPT: Duration = Duration::from_secs(600);
 
 /// The most runs that are kept: the oldest make room.
@@ -23,7 +23,7 @@ impl Ended {
         ended.push_back((Instant::now(), turn));
     }
 
-    /// The next turn that is to be forgotten.
+    /// Returns the next turn to forget.
     fn due(&self) -> Option<TurnKey> {
         let mut ended = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_many = ended.len() > MOST;

@@ -3,7 +3,7 @@
 
 use crate::engine::done::is_done;
 use crate::engine::reply::Reply;
-use crate::engine::take_over::LOOKED_EVERY;
+use crate::engine::times::LOOKED_EVERY;
 use crate::engine::{Command, Driver, EngineError, LONGEST_REQUEST};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -14,20 +14,20 @@ use stepwell_io::store::{Changes, RESTING, SentCommand, StoreError, TurnKey, Unf
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// The most commands of other hosts that are heard at once.
+/// The most commands of other hosts that are handled at once.
 const MAX_HEARD: usize = 256;
 
-/// What is said to a turn, as it is sent.
+/// A message to a turn, as it is sent.
 #[derive(Debug, Serialize, Deserialize)]
 struct ForTurn {
     thread: ThreadKey,
     turn: RunId,
-    says: Says,
+    says: TurnMessage,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Says {
+enum TurnMessage {
     /// Somebody reads it. No reply is waited for.
     IsRead,
     Command {
@@ -37,24 +37,24 @@ enum Says {
     },
 }
 
-/// The commands of other hosts that are heard at the moment, by their ids, with the replies that wait to be stored.
+/// The commands of other hosts that are being handled, by their ids, with the replies that wait to be stored.
 #[derive(Clone, Debug, Default)]
-struct Heard(Arc<Mutex<HashMap<String, HeardCommand>>>);
+struct ReceivedCommands(Arc<Mutex<HashMap<String, CommandState>>>);
 
 #[derive(Clone, Debug)]
-enum HeardCommand {
-    Told,
+enum CommandState {
+    Waiting,
     Replied(String),
 }
 
-impl Heard {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, HeardCommand>> {
+impl ReceivedCommands {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CommandState>> {
         // Nothing is left half-done under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What somebody hears who has waited for another host for too long.
+/// Returns the error for a caller that has waited for another host for too long.
 pub(crate) fn late() -> EngineError {
     let message = "the host that drives the turn has not replied in time".to_owned();
     StoreError::Unavailable { message }.into()
@@ -70,7 +70,7 @@ fn unreadable(error: &serde_json::Error) -> EngineError {
     EngineError::Internal
 }
 
-fn for_owner(turn: &Unfinished, says: Says) -> Result<SentCommand, EngineError> {
+fn for_owner(turn: &Unfinished, says: TurnMessage) -> Result<SentCommand, EngineError> {
     let command = ForTurn {
         thread: turn.key.thread.clone(),
         turn: turn.key.turn.clone(),
@@ -93,7 +93,7 @@ impl Driver {
         is_again: bool,
         until: Instant,
     ) -> Result<Option<Reply>, EngineError> {
-        let says = Says::Command {
+        let says = TurnMessage::Command {
             command: command.clone(),
             is_again,
         };
@@ -108,14 +108,14 @@ impl Driver {
         reply.unwrap_or_else(|_| Err(late()))
     }
 
-    /// Says that somebody reads a turn here, if another host drives it. Returns whether the turn goes on.
+    /// Notifies the host that drives a turn, if it is another one, of a reader here. Returns whether the turn continues.
     pub(crate) async fn say_read(&self, turn: &TurnKey) -> Result<bool, EngineError> {
         let Some(turn) = self.unfinished(turn).await? else {
             return Ok(false);
         };
         let is_driven = turn.owner != RESTING && Some(&*turn.owner) != self.setup().elsewhere;
         if is_driven && turn.owner != self.setup().owner {
-            let sent = for_owner(&turn, Says::IsRead)?;
+            let sent = for_owner(&turn, TurnMessage::IsRead)?;
             self.store().inbox().send(&sent).await?;
         }
         Ok(true)
@@ -152,7 +152,7 @@ impl Driver {
     /// Hears what other hosts tell the turns of this one, until the engine is stopped.
     pub(crate) async fn keep_hearing(self) {
         let over = self.own_lease().over.clone();
-        let heard = Heard::default();
+        let heard = ReceivedCommands::default();
         let mut changes = None;
         loop {
             let looked = self.hear_waiting(&mut changes, &heard);
@@ -178,7 +178,7 @@ impl Driver {
     async fn hear_waiting(
         &self,
         changes: &mut Option<Changes>,
-        heard: &Heard,
+        heard: &ReceivedCommands,
     ) -> Result<(), StoreError> {
         let (inbox, owner) = (self.store().inbox(), &self.setup().owner);
         if changes.is_none() {
@@ -187,13 +187,13 @@ impl Driver {
         let waiting = inbox.waiting(owner, MAX_HEARD).await?;
         // Their senders wait no longer.
         let mut known = heard.lock();
-        known.retain(|id, at| matches!(at, HeardCommand::Told) || waiting.contains(id));
+        known.retain(|id, at| matches!(at, CommandState::Waiting) || waiting.contains(id));
         drop(known);
         for id in waiting {
-            let before = heard.lock().insert(id.clone(), HeardCommand::Told);
+            let before = heard.lock().insert(id.clone(), CommandState::Waiting);
             let reply = match before {
-                Some(HeardCommand::Told) => continue,
-                Some(HeardCommand::Replied(reply)) => Some(reply),
+                Some(CommandState::Waiting) => continue,
+                Some(CommandState::Replied(reply)) => Some(reply),
                 None => None,
             };
             let (driver, heard) = (self.clone(), heard.clone());
@@ -212,7 +212,7 @@ impl Driver {
         &self,
         id: &str,
         replied: Option<String>,
-        heard: &Heard,
+        heard: &ReceivedCommands,
     ) -> Result<(), EngineError> {
         let reply = match replied {
             Some(reply) => Ok(Some(reply)),
@@ -229,7 +229,7 @@ impl Driver {
         match stored {
             Ok(()) => heard.remove(id),
             // What was done is not done again.
-            Err(_) => heard.insert(id.to_owned(), HeardCommand::Replied(reply)),
+            Err(_) => heard.insert(id.to_owned(), CommandState::Replied(reply)),
         };
         Ok(stored?)
     }
@@ -245,10 +245,10 @@ impl Driver {
         let key = TurnKey::new(told.thread, told.turn);
         let active = self.find(&key);
         let (command, is_again) = match told.says {
-            Says::Command { command, is_again } => (command, is_again),
-            Says::IsRead => {
+            TurnMessage::Command { command, is_again } => (command, is_again),
+            TurnMessage::IsRead => {
                 if let Some(active) = active {
-                    active.is_read();
+                    active.note_reader();
                 }
                 self.store().inbox().remove(id).await?;
                 return Ok(None);

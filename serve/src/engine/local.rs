@@ -66,11 +66,11 @@ impl LocalEngine {
         Err(StoreError::Unavailable { message }.into())
     }
 
-    /// Goes on with a turn that nobody drives, and tells it something.
+    /// Continues a turn that no host drives, with a command.
     async fn revive(&self, turn: Unfinished, command: Command) -> Result<(), EngineError> {
-        let (told, heard) = oneshot::channel();
+        let (reply, replied) = oneshot::channel();
         let why = GoesOn {
-            command: Some((command, told)),
+            command: Some((command, reply)),
             ..GoesOn::default()
         };
         match self.0.adopt(turn, why).await {
@@ -81,7 +81,7 @@ impl LocalEngine {
             }
             Err(error) => return Err(error),
         }
-        let heard = tokio::time::timeout(LONGEST_REQUEST, heard).await;
+        let heard = tokio::time::timeout(LONGEST_REQUEST, replied).await;
         heard
             .unwrap_or(Ok(Err(EngineError::Contended)))
             .unwrap_or(Err(EngineError::Over))

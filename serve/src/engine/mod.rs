@@ -1,4 +1,4 @@
-//! Who drives stored turns. Whatever comes of a turn is in the store, so whoever reads needs no engine, and may be on
+//! The engines that drive stored turns. All that a turn emits is in the store, so a reader needs no engine, and may be on
 //! another host.
 //!
 //! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides what
@@ -8,9 +8,11 @@
 mod commands;
 mod done;
 mod driver;
+mod error;
 mod forgotten;
 mod hosts;
 mod local;
+mod new_turn;
 mod observer;
 mod own_lease;
 mod reader;
@@ -22,152 +24,46 @@ mod taken;
 #[cfg(test)]
 #[path = "../../tests/engine/mod.rs"]
 pub(crate) mod tests;
+mod times;
 
-pub(crate) use commands::Told;
+pub(crate) use commands::CommandReply;
 pub use commands::{Command, Continued};
-pub(crate) use driver::TELLING_TIME;
+pub(crate) use driver::GoesOn;
 pub use driver::{Driver, DriverSetup, Permit};
-pub(crate) use driver::{GoesOn, LONGEST_REQUEST, LOOKS};
+pub use error::EngineError;
 pub use local::LocalEngine;
+pub use new_turn::{NewTurn, Origin, Parent};
 pub use observer::{Journals, Observer, RunObserver};
 pub(crate) use reader::Reader;
 #[cfg(all(feature = "restate", feature = "testing"))]
 pub use restate::seam;
 #[cfg(feature = "restate")]
 pub use restate::{RestateEngine, RestateSettings};
+pub(crate) use times::{LONGEST_REQUEST, LOOKS, TELLING_TIME};
 
-use crate::follow::FollowError;
-use crate::turn::agent::TurnAgent;
-use crate::turn::brought::Brought;
 use crate::turn::store_trouble::StoreTrouble;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::ToolCallId;
-use stepwell_core::event::{Message, ResumeEntry};
-use stepwell_core::registry::ThreadKey;
+use stepwell_core::event::ResumeEntry;
+use stepwell_io::ToolResult;
 use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
-use stepwell_io::{AgentBuilder, RunId, ToolResult};
 use tokio::sync::watch;
-
-/// A turn to begin.
-#[derive(Clone, Debug)]
-pub struct NewTurn {
-    /// Its thread.
-    pub thread: ThreadKey,
-    /// Its id, unique in the thread.
-    pub turn: RunId,
-    /// What it goes on from.
-    pub origin: Origin,
-    /// What runs it, if not the agent of the server's own.
-    pub agent: Option<Arc<TurnAgent>>,
-    /// What its agent begins with, if it has the client's tools.
-    pub base: Option<AgentBuilder>,
-    /// What its client brought.
-    pub brought: Brought,
-}
-
-/// What a turn goes on from.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// The thread as it is stored, and what the user says now; nothing to go on from the path alone.
-    Stored(Parent, Option<Box<Message>>),
-    /// What the client has of the conversation.
-    History(Vec<Message>),
-}
-
-/// Where a turn hangs in its thread's tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parent {
-    /// At the turn that began last.
-    Latest,
-    /// At none: it begins the thread, or begins it anew.
-    Root,
-    /// At this one. A second turn of one parent is a branch.
-    Turn(RunId),
-}
-
-/// Why an engine did not do what it was asked to.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The store refused it, or could not be reached.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The turn has come to its end.
-    #[error("the turn is over")]
-    Over,
-    /// Others began, took or stopped turns of the thread all the while.
-    #[error("other requests for the thread came in between: look at the thread, and try again")]
-    Contended,
-    /// The answers do not fit what is asked.
-    #[error(transparent)]
-    Answers(#[from] crate::Unresumable),
-    /// The same, said by the host that drives the turn.
-    #[error("{message}")]
-    AnswersElsewhere {
-        /// What that host says of them.
-        message: String,
-    },
-    /// The turn has no such call under way.
-    #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
-    NoCall {
-        /// The call.
-        call: ToolCallId,
-    },
-    /// Nobody waits for a result of the call.
-    #[error(
-        "no result of the call `{call}` is awaited: it has one, or its `tool_status` is not `deferred` yet"
-    )]
-    NotWaiting {
-        /// The call.
-        call: ToolCallId,
-    },
-    /// So many turns are under way.
-    #[error("{most} turns are under way, and no more are taken: try again in a while")]
-    TooMany {
-        /// The limit.
-        most: usize,
-    },
-    /// It takes nothing more.
-    #[error("the server is stopping: try again in a while")]
-    Stopping,
-    /// So many of the user's turns wait for an answer.
-    #[error(
-        "{most} turns wait for an answer, and a user may have no more: answer or cancel one of them"
-    )]
-    TooManyWaiting {
-        /// The limit.
-        most: usize,
-    },
-    /// The turn cannot be set up, or revived.
-    #[error("the server cannot go on with the turn: see its log")]
-    Internal,
-}
-
-impl std::convert::From<FollowError> for EngineError {
-    fn from(error: FollowError) -> Self {
-        match error {
-            FollowError::Store(error) => error.into(),
-            // It was there a moment ago.
-            FollowError::NoEvent { .. } => Self::Contended,
-        }
-    }
-}
 
 /// Decides where turns are driven. All that a host does with a turn is the same behind each engine.
 pub trait Engine: Debug + Send + Sync {
     /// Drives the turns that run on this host.
     fn driver(&self) -> &Driver;
 
-    /// From now on turns that nobody drives are gone on with.
+    /// Begins to continue turns that no host drives.
     fn open(&self) -> BoxFuture<'_, Result<(), EngineError>>;
 
-    /// The owner in whose name a turn is stored that is told in runs, while it waits for the next.
+    /// Returns the owner in whose name a turn that is reported in runs is stored while it waits for the next run.
     fn resting(&self) -> &'static str;
 
-    /// Why it takes no new turn at the moment, if it takes none.
+    /// Returns why the engine takes no new turn at the moment, if it takes none.
     fn refuses(&self) -> Option<EngineError>;
 
     /// Has a turn driven whose thread has no other under way. Returns once it is stored that it has begun.
@@ -184,7 +80,7 @@ pub trait Engine: Debug + Send + Sync {
     /// Brings a turn to its end as cancelled, wherever it is driven, and waits until that is stored.
     fn end(&self, turn: Unfinished) -> BoxFuture<'_, Result<(), EngineError>>;
 
-    /// Takes no more turns, and gives those that are driven here time to end. Those that have not are let go of, to go on
+    /// Takes no more turns, and gives those that are driven here time to end. Those that have not are released, to continue
     /// another time or elsewhere.
     fn close(&self, grace: Duration) -> BoxFuture<'_, ()>;
 
@@ -206,7 +102,7 @@ pub trait Engine: Debug + Send + Sync {
                 let thread = driver.store().thread(&key.thread).await?;
                 if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
                     // The request may be late: its own turn, begun elsewhere since, is not to make way for it, nor is the next.
-                    driver.is_new(&key).await?;
+                    driver.check_new(&key).await?;
                     self.end(unfinished).await?;
                 }
                 match self.begin(&key, new.clone()).await {
@@ -220,7 +116,7 @@ pub trait Engine: Debug + Send + Sync {
         .boxed()
     }
 
-    /// Tells a turn something, and waits until it has heard it, and what it promises is stored.
+    /// Sends a turn a command, and waits until it is handled and its effects are stored.
     fn tell<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -284,13 +180,13 @@ pub trait Engine: Debug + Send + Sync {
         .boxed()
     }
 
-    /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could
+    /// Completes the log of a turn that is over, and that no host drives any more: its host may have died before it could
     /// tell the end.
     fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
         self.driver().tell_end(turn).boxed()
     }
 
-    /// Waits until a turn that is over, and is driven here still, has told its end; not for long.
+    /// Waits, not for long, until a turn that is over and still driven here has reported its end.
     fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()> {
         async move {
             if let Some(active) = self.driver().find(turn) {

@@ -1,4 +1,4 @@
-//! What a server hears of the turns that it drives, and what it keeps of them.
+//! What observes the turns of a server, and what records them.
 
 use std::fmt::Debug;
 use stepwell_core::event::Event;
@@ -11,7 +11,7 @@ pub trait Observer: Debug + Send + Sync {
     fn begun(&self) -> Box<dyn RunObserver>;
 }
 
-/// Hears of one run. It is dropped with the run, whose end it may not have heard.
+/// Observes one run. An observer may be dropped without the end of its run.
 pub trait RunObserver: Send + Sync {
     /// Hears how the run has ended, before its client does.
     fn ended(self: Box<Self>, end: &Event);

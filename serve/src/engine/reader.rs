@@ -1,4 +1,4 @@
-//! Who reads a run. One that nobody reads goes on for a while only, so its host is told of readers at other hosts.
+//! The readers of a run. A run without readers continues only for a while, so its host is notified of readers at other hosts.
 
 use crate::engine::Driver;
 use std::time::Duration;

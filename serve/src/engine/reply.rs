@@ -1,4 +1,4 @@
-//! What became of a command that another host was given.
+//! The outcome of a command that another host handled.
 
 use crate::engine::EngineError;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use stepwell_core::ToolCallId;
 use stepwell_io::RunId;
 use stepwell_io::store::StoreError;
 
-/// What a host that drives a turn says to what the turn was told.
+/// The reply of the host that drives a turn to a command.
 // Tests of the engine behind Restate see it.
 #[allow(unreachable_pub)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub enum Reply {
     Contended,
     /// The turn has no such call under way.
     NoCall(ToolCallId),
-    /// Nobody waits for a result of the call.
+    /// No result of the call is awaited.
     NotWaiting(ToolCallId),
     /// The answers do not fit what is asked.
     Unfit(String),
@@ -48,7 +48,7 @@ impl From<Result<(), EngineError>> for Reply {
 }
 
 impl Reply {
-    /// What whoever told the turn hears.
+    /// Returns the reply for the sender of the command.
     #[allow(unreachable_pub)]
     pub fn heard(self, turn: &RunId) -> Result<(), EngineError> {
         Err(match self {

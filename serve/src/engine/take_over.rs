@@ -1,32 +1,28 @@
-//! A host among others on one store: it goes on with the turns of those whose leases have expired.
+//! A host among others on one store: it continues the turns of hosts whose leases have expired.
 //!
-//! Who takes a turn over is decided by its generation alone: of several hosts that claim it one wins, and the host that
-//! was taken for dead, and was only frozen or cut off, is refused at its next write and lets go of the turn.
+//! The generation alone decides which host takes a turn over: of several hosts that claim it one wins, and a host that
+//! was presumed dead, and was only frozen or cut off, is refused at its next write and releases the turn.
 
 use crate::engine::EngineError;
 use crate::engine::GoesOn;
 use crate::engine::LocalEngine;
+use crate::engine::times::LOOKED_EVERY;
 use std::collections::HashMap;
-use std::time::Duration;
 use stepwell_io::store::{Generation, RESTING, StoreError, TurnKey};
 use tokio::time::Instant;
 
-/// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
-/// waits before it looks: where the store was away, the others come back with it.
-pub(crate) const LOOKED_EVERY: Duration = Duration::from_secs(2);
-
-/// Each so many looks end the turns that have waited for their users for too long.
+/// The number of looks after which turns that have waited for their users for too long are ended.
 const LOOKS_UNTIL_LAPSED: u32 = 15;
 
 /// The most turns that wait for their users, without those of threads: the oldest make room.
 const MOST_RESTING: usize = 10_000;
 
 impl LocalEngine {
-    /// Looks for unfinished turns that no living host has, and goes on with them, until the engine is stopped. The first look is
+    /// Looks for unfinished turns that no living host owns, and continues them, until the engine is stopped. The first look is
     /// no sooner than any other: where the store was away, the other hosts are about to renew their leases too.
     ///
     /// # Errors
-    /// The store cannot be reached. A single turn that cannot go on is logged, and stays as it is.
+    /// The store cannot be reached. A single turn that cannot continue is logged, and stays as it is.
     pub(crate) async fn recover(&self) -> Result<(), StoreError> {
         self.0.leased().await?;
         let engine = self.clone();
@@ -137,6 +133,7 @@ mod tests {
     use crate::engine::tests::{engine_on, new_turn};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
     use stepwell_core::Timestamp;
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;
@@ -177,7 +174,7 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(6)).await;
     }
 
-    /// A turn of a host that nobody knows.
+    /// A turn of an unknown host.
     async fn leave(store: &MemoryStore, thread: &str) -> TurnKey {
         begin(store, thread, "gone").await
     }
@@ -207,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_host_goes_on_with_what_it_finds_at_its_start_and_at_each_look() {
+    async fn a_host_continues_turns_at_its_start_and_at_each_look() {
         let (store, _say, engine) = host().await;
         let first = leave(&store, "first").await;
         let begin = Instant::now();
@@ -286,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_stops_a_turn_of_a_damaged_store_is_told_that_it_is_damaged() {
+    async fn stopping_a_turn_of_a_damaged_store_reports_the_damage() {
         let inner = MemoryStore::new();
         let left = leave(&inner, "left").await;
         let (_, engine) = engine_on(Arc::new(Damaged(inner)), Duration::ZERO).await;

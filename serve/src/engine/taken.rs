@@ -28,8 +28,8 @@ impl Driver {
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::take_over::LOOKED_EVERY;
     use crate::engine::tests::{engine_on, new_turn, said};
+    use crate::engine::times::LOOKED_EVERY;
     use crate::engine::{Engine, LocalEngine};
     use std::sync::Arc;
     use std::time::Duration;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_that_another_host_has_ended_is_let_go_of_and_its_end_told() {
+    async fn a_turn_that_another_host_has_ended_is_released_and_its_end_reported() {
         let store = MemoryStore::new();
         let (_model, engine) = engine_on(Arc::new(store.clone()), Duration::ZERO).await;
         engine.recover().await.unwrap();

@@ -1,5 +1,6 @@
-//! Who follows turns and runs.
+//! Readers of turns and runs.
 
+mod engine_error;
 #[allow(clippy::module_inception)]
 mod follow;
 mod followers;

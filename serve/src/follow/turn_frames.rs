@@ -1,4 +1,4 @@
-//! The body of an answer to who follows a turn of a thread.
+//! The response body for a reader of a turn of a thread.
 
 use super::follow::{Follow, Followed};
 use crate::wire::Encoding;

@@ -27,7 +27,7 @@ pub fn check_content_type(content_type: Option<&str>) -> Result<(), Refused> {
 /// Reads the body of a request for a run.
 ///
 /// # Errors
-/// It is no JSON, or no `RunAgentInput` that can be run; the message says where.
+/// The body is not JSON, or not a `RunAgentInput` that can be run. The message names the place.
 pub fn read_input(body: &[u8]) -> Result<RunAgentInput, Refused> {
     let (input, warnings) = read_run_input(body).map_err(|error| {
         let reason = match &error {
@@ -58,7 +58,7 @@ pub(crate) fn check_messages(count: usize) -> Result<(), Refused> {
     Err(Refused::new(RefusedReason::InvalidInput, message))
 }
 
-/// Checks ids by their names in the request, which is said to be `what`.
+/// Checks ids by their names in the request, which error messages call `what`.
 pub(crate) fn check_ids(what: &str, ids: &[(&str, &str)]) -> Result<(), Refused> {
     for (name, id) in ids {
         let is_valid = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);

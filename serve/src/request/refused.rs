@@ -1,4 +1,5 @@
-use crate::engine::EngineError;
+//! Refusals of requests.
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -62,7 +63,7 @@ reasons! {
     UnusableTool = "unusable_tool" UNPROCESSABLE_ENTITY,
     /// The server cannot begin a run.
     InternalError = "internal_error" INTERNAL_SERVER_ERROR,
-    /// So many runs are under way that no more are taken.
+    /// The limit of runs under way is reached.
     TooManyRuns = "too_many_runs" SERVICE_UNAVAILABLE,
     /// The bodies that are being read take up as much memory as they may.
     TooManyBodies = "too_many_bodies" SERVICE_UNAVAILABLE,
@@ -72,29 +73,8 @@ reasons! {
     Stopping = "stopping" SERVICE_UNAVAILABLE,
 }
 
-impl From<EngineError> for Refused {
-    fn from(error: EngineError) -> Self {
-        let reason = match &error {
-            EngineError::Store(cause) => {
-                // Its words may name addresses and files.
-                tracing::error!(target: "stepwell", error = %cause, "the store failed");
-                let message =
-                    "the server cannot reach its store, or not write there: try again in a while";
-                return Self::new(RefusedReason::StoreUnavailable, message);
-            }
-            EngineError::TooMany { .. } | EngineError::TooManyWaiting { .. } => {
-                RefusedReason::TooManyRuns
-            }
-            EngineError::Stopping => return Self::stopping(),
-            EngineError::Internal => RefusedReason::InternalError,
-            _ => RefusedReason::RunUnderWay,
-        };
-        Self::new(reason, error.to_string())
-    }
-}
-
 impl Refused {
-    /// For this reason; the message says what to do.
+    /// Creates a refusal. The message says what to do.
     #[must_use]
     pub fn new(reason: RefusedReason, message: impl Into<String>) -> Self {
         let message = message.into();

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use stepwell_core::event::{Context, Message, RunAgentInput};
 use uuid::Uuid;
 
-/// What the ids of messages begin with that say what an untrusted client told of the situation.
+/// The prefix of the ids of messages with an untrusted client's context and state.
 pub(crate) const CONTEXT_ID: &str = "context-";
 
 /// The longest state that the model is shown, in bytes of JSON.

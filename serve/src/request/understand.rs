@@ -1,8 +1,8 @@
-//! Reads where it holds up nobody.
+//! Reads long bodies without delaying other requests.
 
 use super::refused::{Refused, RefusedReason};
 
-/// Reads on a thread of its own what takes long: a body of some 256 KB and more is about a millisecond's work.
+/// Reads a long body on a thread of its own: 256 KB take about a millisecond.
 ///
 /// # Errors
 /// Those of `read`.
@@ -25,7 +25,7 @@ pub async fn understand<
     })
 }
 
-/// The longest body that is read where it comes in, in bytes.
+/// The longest body that is read on the caller's thread, in bytes.
 const LONGEST_INLINE: usize = 256 << 10;
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_body_is_read_where_it_holds_up_nobody() {
+    async fn a_large_body_does_not_delay_other_requests() {
         assert_eq!(read_on(LONGEST_INLINE).await, current().id());
         assert_ne!(read_on(LONGEST_INLINE + 1).await, current().id());
     }

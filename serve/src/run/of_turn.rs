@@ -1,8 +1,9 @@
 //! A turn of the app's own as one whole run.
 
 use super::writer::RunWriter;
-use crate::turn::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress, usage_since};
+use crate::turn::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress};
 use crate::turn::rounds::Rounds;
+use crate::turn::usage::usage_since;
 use crate::wire::event_log::event_log;
 use crate::wire::{EventStream, Format};
 use futures::StreamExt;
@@ -68,7 +69,7 @@ fn started(input: &RunAgentInput) -> Event {
     .into()
 }
 
-/// A turn as it is told.
+/// A turn as it is reported.
 struct Telling<'a> {
     writer: &'a mut RunWriter,
     rounds: Rounds,
@@ -116,7 +117,7 @@ impl Telling<'_> {
         match event {
             RunEvent::AgUi(event) => {
                 if let Event::ToolCallResult(result) = &event {
-                    self.rounds.is_known(&result.tool_call_id);
+                    self.rounds.mark_known(&result.tool_call_id);
                 }
                 self.writer.append(event);
             }
@@ -141,7 +142,7 @@ impl Telling<'_> {
         }
     }
 
-    /// How a run ends whose turn rests, if all that it has said was heard.
+    /// Returns how a run ends whose turn rests, if all its events were reported.
     async fn rest(&mut self, handle: &TurnHandle) -> Option<Ending> {
         if !self.interrupts.is_empty() {
             let interrupts = std::mem::take(&mut self.interrupts);

@@ -12,7 +12,7 @@ use stepwell_core::event::{Message, ResumeEntry, RunAgentInput, ToolMessage};
 use stepwell_core::{MessageId, ToolCallId};
 use stepwell_io::{AgentBuilder, RunId, ToolFailure, ToolOutput, ToolResult};
 
-/// A run that can begin, or go on with a turn that waits.
+/// A run that can begin, or continue a turn that waits.
 #[derive(Debug)]
 pub struct PreparedRun {
     pub(crate) agent: Arc<TurnAgent>,
@@ -26,14 +26,14 @@ pub struct PreparedRun {
     pub(crate) resume: Vec<ResumeEntry>,
     /// What the client's tools gave since the user or the model spoke last.
     pub(crate) results: Vec<(ToolCallId, ToolResult)>,
-    /// The run that the client comes back to, or the thread's latest if it is empty.
+    /// The run that the client resumes; the thread's latest if the id is empty.
     pub(crate) reattach: Option<RunId>,
-    /// The user has said something new: nobody answers then what was asked before.
+    /// Whether the user has sent a new message, which leaves earlier questions unanswered.
     pub(crate) is_new: bool,
 }
 
 impl PreparedRun {
-    /// Reads what an AG-UI client asks for. `trust` says whether the client may give the model instructions.
+    /// Prepares what an AG-UI client asks for. `trust` decides whether the client may give the model instructions.
     ///
     /// # Errors
     /// A tool of the client's cannot be offered.
@@ -126,7 +126,7 @@ impl PreparedRun {
         &self.terms.id
     }
 
-    /// Whether the client asks to go on with a turn that waits.
+    /// Returns whether the client asks to continue a turn that waits.
     pub(crate) fn goes_on(&self) -> bool {
         !self.resume.is_empty() || !self.results.is_empty()
     }

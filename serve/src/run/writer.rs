@@ -1,6 +1,6 @@
-//! Writes what a run says to the one client that waits for it, held to what the protocol allows.
+//! Writes the events of a run for the one client that waits for them, in the order that the protocol allows.
 
-use crate::turn::lawful::Lawful;
+use crate::turn::valid_order::ValidOrder;
 use crate::wire::event_log::LogWriter;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,10 +8,10 @@ use stepwell_core::ToolCallId;
 use stepwell_core::dialect::ClientVersion;
 use stepwell_io::{Event, ToolCallStatus};
 
-/// What a run says, for whoever drives it. A client that reads slowly holds the run up.
+/// The writer of a run's events. A client that reads slowly delays the run.
 #[derive(Debug)]
 pub(crate) struct RunWriter {
-    lawful: Lawful,
+    order: ValidOrder,
     log: LogWriter,
     version: ClientVersion,
 }
@@ -19,13 +19,13 @@ pub(crate) struct RunWriter {
 impl RunWriter {
     pub(crate) fn new(log: LogWriter, version: ClientVersion) -> Self {
         Self {
-            lawful: Lawful::default(),
+            order: ValidOrder::default(),
             log,
             version,
         }
     }
 
-    /// Waits until nobody reads it any more.
+    /// Waits until no client reads the run any more.
     pub(crate) fn abandoned(&self) -> BoxFuture<'static, ()> {
         self.log.abandoned().boxed()
     }
@@ -37,14 +37,14 @@ impl RunWriter {
 
     /// Appends an event, whether there is room or not.
     pub(crate) fn append(&mut self, event: Event) {
-        if let Some(event) = self.lawful.admit(event)
+        if let Some(event) = self.order.admit(event)
             && let Some(event) = self.version.adapt(&event)
         {
             self.log.append(&event);
         }
     }
 
-    /// A call has come to this: its result is about to be told.
+    /// Notes the final status of a call, whose result is reported next.
     pub(crate) fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
         self.log.note(call, status);
     }
@@ -52,7 +52,7 @@ impl RunWriter {
     /// Writes the end of the run.
     pub(crate) fn end(mut self, event: Event) {
         if matches!(event, Event::RunFinished(_)) {
-            for end in self.lawful.ends() {
+            for end in self.order.ends() {
                 self.append(end);
             }
         }

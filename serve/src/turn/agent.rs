@@ -81,7 +81,7 @@ impl TurnAgent {
         &self.tools
     }
 
-    /// Who answers.
+    /// The endpoint of the model that answers.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint

@@ -13,13 +13,13 @@ use time::OffsetDateTime;
 pub(crate) struct Question {
     /// As it is asked.
     pub interrupt: Interrupt,
-    /// Who asks it.
+    /// The part of the turn that asks.
     pub asker: Asker,
     /// When it lapses.
     pub expires: Option<OffsetDateTime>,
 }
 
-/// Who asks a question.
+/// The part of a turn that asks a question.
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
     /// A call of the tool of this name, which asks to run.
@@ -30,7 +30,7 @@ pub(crate) enum Asker {
     Agent,
 }
 
-/// What the user said.
+/// The user's answers.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answers {
     /// To calls that ask to run, by the call.

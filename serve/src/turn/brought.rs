@@ -18,7 +18,7 @@ pub struct Brought {
     /// The name of the model that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen_model: Option<String>,
-    /// The run that the turn is told in, where a run ends when the turn waits for somebody.
+    /// The run that the turn is reported in, where a run ends when the turn waits for the user or the client.
     // A checkpoint has a `run` of its own.
     #[serde(rename = "client_run", skip_serializing_if = "Option::is_none")]
     pub run: Option<RunTerms>,
@@ -28,7 +28,7 @@ pub struct Brought {
     pub given: Given,
 }
 
-/// What a client says to what a run has left open.
+/// The client's answers to what a run has left open.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Given {
@@ -69,7 +69,7 @@ pub struct RunTerms {
     /// What an AG-UI agent behind the server is handed on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub forwarded_props: Map<String, Value>,
-    /// Whether the run goes on however long nobody reads it.
+    /// Whether the run continues without readers.
     #[serde(default)]
     pub is_background: bool,
 }

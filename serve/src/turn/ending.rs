@@ -1,45 +1,46 @@
-//! How a run ends, in the words of the protocol.
+//! How a run ends, as the protocol has it.
 
+use crate::turn::failure_report::{failure_report, without_key};
 use crate::turn::stop::Stop;
 use serde_json::{Value, json};
 use stepwell_core::ToolCallId;
-use stepwell_core::dialect::{ApiErrorKind, Endpoint};
+use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::{
     Common, Custom, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage,
 };
 use stepwell_core::run::{ToolProgress, TurnStatus};
-use stepwell_io::{Event, Failure, Outcome};
+use stepwell_io::{Event, Outcome};
 
-/// The event that says, before the end, why the answer is not whole.
+/// The event that reports, before the end, why the answer is incomplete.
 pub(crate) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
 
-/// The event that says where a tool call stands, for who follows a turn of a thread.
+/// The event with the status of a tool call, for readers of a turn of a thread.
 pub(crate) const TOOL_STATUS: &str = "tool_status";
 
-/// The event that says how far a running tool is.
+/// The event with the progress of a running tool.
 pub(crate) const TOOL_PROGRESS: &str = "tool_progress";
 
-/// The event that shows what a running tool has so far.
+/// The event with the partial result of a running tool.
 pub(crate) const TOOL_PARTIAL_RESULT: &str = "tool_partial_result";
 
-/// The event that says, before the end, which limit was reached.
+/// The event that reports, before the end, which limit was reached.
 pub(crate) const LIMIT_REACHED: &str = "limit_reached";
 
 /// How a run ends.
 #[derive(Debug, PartialEq)]
 pub enum Ending {
-    /// It did what it was to do, or was stopped on purpose.
+    /// The run did its work, or was stopped on purpose.
     Finished(RunOutcome),
-    /// It came to a limit, or the model stopped before its answer was whole; what was said stands.
+    /// The run reached a limit, or the model's answer is incomplete; what was sent remains valid.
     Limited {
-        /// The event that says so before the end.
+        /// The event that reports the limit before the end.
         notice: &'static str,
         /// For programs: the limit's name, or the reason's.
         code: &'static str,
         /// For people.
         message: String,
     },
-    /// It went wrong.
+    /// The run failed.
     Failed {
         /// For programs.
         code: String,
@@ -49,7 +50,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// It went wrong: a code for programs, and a message for people.
+    /// The run failed: a code for programs, and a message for people.
     pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Failed {
             code: code.into(),
@@ -57,7 +58,7 @@ impl Ending {
         }
     }
 
-    /// It waits for the client to run these calls.
+    /// The run waits for the client to run these calls.
     pub fn pending(calls: Vec<ToolCallId>) -> Self {
         Self::Finished(RunOutcome::Success {
             pending_tool_call_ids: Some(calls),
@@ -90,7 +91,7 @@ impl Ending {
         }
     }
 
-    /// How it is told later, from what the store has of it.
+    /// Returns how a run has ended, from its stored outcome.
     pub fn stored(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Success => Self::Finished(RunOutcome::Success {
@@ -113,7 +114,7 @@ impl Ending {
             },
             _ => match outcome {
                 Outcome::Failed { failure } => {
-                    let (code, message) = told(failure);
+                    let (code, message) = failure_report(failure);
                     Self::failed(code, message)
                 }
                 _ => Self::internal(),
@@ -121,7 +122,7 @@ impl Ending {
         }
     }
 
-    /// How a stored turn has ended.
+    /// Returns how a stored turn has ended.
     pub fn of_turn(status: TurnStatus, outcome: Option<&Outcome>) -> Self {
         match (outcome, status) {
             (Some(outcome), _) => Self::stored(outcome),
@@ -147,7 +148,7 @@ impl Ending {
         Some(custom(notice, json!({ "code": code, "message": message })))
     }
 
-    /// The event that says so.
+    /// Returns the event of the end.
     pub fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
         let usage = usage.map(|usage| vec![usage]);
         let (outcome, stop_reason) = match self {
@@ -185,7 +186,7 @@ impl Ending {
     }
 }
 
-/// How far a running tool says it is.
+/// Returns the event of a running tool's progress.
 pub(crate) fn tool_progress(progress: &ToolProgress) -> Event {
     let value = json!({
         "toolCallId": progress.tool_call_id,
@@ -196,7 +197,7 @@ pub(crate) fn tool_progress(progress: &ToolProgress) -> Event {
     custom(TOOL_PROGRESS, value)
 }
 
-/// An event that the protocol leaves to the application.
+/// Returns an app-defined event.
 pub fn custom(name: &str, value: Value) -> Event {
     Custom {
         name: name.to_owned(),
@@ -206,134 +207,12 @@ pub fn custom(name: &str, value: Value) -> Event {
     .into()
 }
 
-/// What the client is told of a failure: a code, and a sentence of the server's own. What a provider says of its errors
-/// may hold addresses, keys and other people's texts.
-fn told(failure: &Failure) -> (&'static str, String) {
-    let plain = |code, message: &str| (code, message.to_owned());
-    if let Some(kind) = failure.kind() {
-        let (code, message) = of_kind(kind);
-        return plain(code, message);
-    }
-    match failure {
-        Failure::Reported { .. } => plain("model_error", MODEL_ERROR),
-        Failure::Connection { .. } => {
-            plain("model_unreachable", "the server cannot reach its model")
-        }
-        Failure::UnexpectedBody { .. } | Failure::Stream { .. } => plain(
-            "model_unreadable",
-            "the server cannot read its model's answer",
-        ),
-        Failure::TimedOut { deadline } => ("model_timeout", deadline.to_string()),
-        Failure::LimitReached { limit } => (limit.name(), limit.to_string()),
-        Failure::Busy => ("busy", failure.to_string()),
-        Failure::ContextTooLong { .. } => ("context_too_long", failure.to_string()),
-        Failure::NotAuthorized { .. } => plain(
-            "model_unauthorized",
-            "the server has no key for its model's provider",
-        ),
-        Failure::AttachmentRefused { .. } => ("attachment_refused", failure.to_string()),
-        Failure::RefusedByHook { .. } => plain(
-            "refused_by_hook",
-            "the server does not let the request or its answer pass",
-        ),
-        _ => plain("internal_error", "the server failed: see its log"),
-    }
-}
-
-const MODEL_ERROR: &str = "the model's provider failed: see the server's log";
-
-fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
-    match kind {
-        ApiErrorKind::Authentication => (
-            "model_unauthorized",
-            "the model's provider does not accept the server's key",
-        ),
-        ApiErrorKind::NotFound => (
-            "model_not_found",
-            "the model's provider does not know the server's model or address",
-        ),
-        ApiErrorKind::RateLimit => (
-            "rate_limited",
-            "the model's provider takes no more requests of the server's for now: try again later",
-        ),
-        ApiErrorKind::Overloaded => (
-            "model_overloaded",
-            "the model's provider has too much to do: try again in a while",
-        ),
-        ApiErrorKind::Unavailable => (
-            "model_unavailable",
-            "the model's provider is out of service: try again in a while",
-        ),
-        ApiErrorKind::ContextTooLong => (
-            "context_too_long",
-            "the conversation is too long for the model: begin a new one, or leave out a part of this one",
-        ),
-        ApiErrorKind::ContentFiltered => (
-            "content_filtered",
-            "the model's provider refuses what was asked, or what the model answered",
-        ),
-        ApiErrorKind::UnreadableOutput => (
-            "model_unreadable",
-            "the model wrote a call that its provider could not read: send the message again",
-        ),
-        _ => (
-            "model_refused",
-            "the model's provider refuses the request: see the server's log",
-        ),
-    }
-}
-
-/// The provider's words, should it repeat the key, or a header that may be one, in them.
-fn without_key(message: String, endpoint: &Endpoint) -> String {
-    /// Shorter ones are words.
-    const SHORTEST: usize = 8;
-    let key = endpoint.key.as_ref().map(|key| key.expose());
-    let headers = endpoint.headers.iter().map(|(_, value)| value.as_str());
-    let secrets = key.into_iter().chain(headers);
-    secrets
-        .filter(|secret| secret.len() >= SHORTEST)
-        .fold(message, |message, secret| message.replace(secret, "[key]"))
-}
-
-/// What the model calls of this run cost: all that the turn cost, without what its earlier runs have reported.
-pub(crate) fn usage_since(
-    all: TokenUsage,
-    before: &TokenUsage,
-    endpoint: Option<&Endpoint>,
-) -> Option<TokenUsage> {
-    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
-    let less = |all: Option<u64>, before: Option<u64>| {
-        all.map(|all| all.saturating_sub(before.unwrap_or(0)))
-    };
-    let usage = TokenUsage {
-        input_tokens: less(all.input_tokens, before.input_tokens),
-        output_tokens: less(all.output_tokens, before.output_tokens),
-        total_tokens: less(all.total_tokens, before.total_tokens),
-        reasoning_tokens: less(all.reasoning_tokens, before.reasoning_tokens),
-        cached_input_tokens: less(all.cached_input_tokens, before.cached_input_tokens),
-        cache_write_input_tokens: less(
-            all.cache_write_input_tokens,
-            before.cache_write_input_tokens,
-        ),
-        cost: all
-            .cost
-            .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
-        provider: all.provider.or_else(|| named(&endpoint?.provider)),
-        model: all.model.or_else(|| named(&endpoint?.model)),
-        ..TokenUsage::default()
-    };
-    let is_known = usage.input_tokens.is_some()
-        || usage.output_tokens.is_some()
-        || usage.total_tokens.is_some();
-    is_known.then_some(usage)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use stepwell_core::dialect::ApiError;
     use stepwell_core::run::{Incomplete, TurnLimit};
-    use stepwell_io::provider;
+    use stepwell_io::{Failure, provider};
 
     fn endpoint() -> Endpoint {
         let provider = provider::find("openai").expect("a provider");
@@ -413,20 +292,5 @@ mod tests {
         let end = serde_json::to_value(end).expect("JSON");
         assert_eq!(end["type"], "RUN_FINISHED");
         assert_eq!(end["metadata"], json!({"stopReason": "length"}));
-    }
-
-    #[test]
-    fn a_run_reports_only_its_own_tokens() {
-        let usage = |input, output| TokenUsage {
-            provider: Some("openai".to_owned()),
-            model: Some("m".to_owned()),
-            input_tokens: input,
-            output_tokens: output,
-            ..TokenUsage::default()
-        };
-        let since = |all, before| usage_since(all, &before, Some(&endpoint()));
-        let own = since(usage(Some(10), Some(5)), usage(Some(4), None));
-        assert_eq!(own, Some(usage(Some(6), Some(5))));
-        assert_eq!(since(usage(None, None), usage(None, None)), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Writes what a turn says, held to what the protocol allows, into the store's log: in batches, where whoever catches up
 //! reads it, on any host.
 
-use crate::turn::lawful::Lawful;
 use crate::turn::stored::{Fact, Stored};
+use crate::turn::valid_order::ValidOrder;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ const PAGE: usize = 1024;
 /// What a turn says, for whoever drives it.
 #[derive(Debug)]
 pub(crate) struct EventWriter {
-    lawful: Lawful,
+    order: ValidOrder,
     sender: mpsc::Sender<Entry>,
     task: JoinHandle<Result<(), StoreError>>,
     failed: CancellationToken,
@@ -124,9 +124,9 @@ pub(crate) struct Log {
 impl EventWriter {
     /// Goes on with a stored log where it ends.
     pub(crate) fn stored(log: Log, written: &Written) -> Self {
-        let mut lawful = Lawful::default();
+        let mut order = ValidOrder::default();
         for event in &written.events {
-            lawful.passed(event);
+            order.note_sent(event);
         }
         let next = written.next;
         let (sender, receiver) = mpsc::channel(WAITING);
@@ -134,7 +134,7 @@ impl EventWriter {
         let trouble = log.trouble.subscribe();
         let task = tokio::spawn(log.write(next, receiver, failed.clone()));
         Self {
-            lawful,
+            order,
             sender,
             task,
             failed,
@@ -179,7 +179,7 @@ impl EventWriter {
 
     async fn put(&mut self, event: Event, of: Vec<Fact>) {
         let is_urgent = !is_delta(&event);
-        let Some(event) = self.lawful.admit(event) else {
+        let Some(event) = self.order.admit(event) else {
             return;
         };
         match serde_json::to_string(&event) {
@@ -200,7 +200,7 @@ impl EventWriter {
 
     /// Closes what an owner before has left open.
     pub(crate) async fn close_open_items(&mut self) {
-        for end in self.lawful.ends() {
+        for end in self.order.ends() {
             self.append(end).await;
         }
     }

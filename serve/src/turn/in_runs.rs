@@ -1,287 +1,21 @@
-//! A turn that is told in runs: where a run ends, and how the next one goes on.
+//! The runs that a turn is reported in.
 
-use super::answers::Unresumable;
-use super::brought::{Brought, Given, RunTerms};
-use super::drive::{CurrentRun, Drive, Rest};
-use super::ending::{Ending, usage_since};
-use super::session_turn::input;
-use super::stored::Fact;
-use crate::engine::{Command, Continued, EngineError, Told};
+use super::brought::{Brought, RunTerms};
+use crate::engine::CommandReply;
 use serde_json::json;
-use stepwell_core::ToolCallId;
-use stepwell_core::conversation::LiveCall;
-use stepwell_core::event::{
-    Common, Event, PROTOCOL_VERSION, ResumeEntry, ResumeStatus, RunOutcome, RunStarted,
-};
+use stepwell_core::event::{Common, Event, PROTOCOL_VERSION, RunAgentInput, RunStarted};
+use stepwell_io::RunId;
 use stepwell_io::store::TurnKey;
-use stepwell_io::{RunId, ToolCallStatus, ToolResult, TurnHandle};
-use tokio::sync::oneshot;
-use uuid::Uuid;
 
-/// The run that a turn is to go on in.
+/// The run that a turn will continue in.
 pub(crate) struct NextRun {
-    terms: RunTerms,
-    brought: Brought,
-    /// Told once the run is about to begin.
-    told: Told,
+    pub(super) terms: RunTerms,
+    pub(super) brought: Brought,
+    /// Notified once the run is about to begin.
+    pub(super) reply: CommandReply,
 }
 
-impl Drive<'_> {
-    /// What the turn waits for, if only the user or the client can move it on and all that it has said was heard.
-    pub(crate) async fn rest(&self, handle: &TurnHandle) -> Option<Rest> {
-        let conversation = handle.conversation().await.ok()?;
-        let calls = conversation.calls();
-        let questions = &self.questions;
-        let asks =
-            |call: &LiveCall| call.status == ToolCallStatus::Executing && questions.has(&call.id);
-        let waits = |call: &LiveCall| match call.status {
-            ToolCallStatus::AwaitingApproval => questions.has(&call.id),
-            ToolCallStatus::Deferred => true,
-            // A turn that is told as one run has its host while its tools run.
-            ToolCallStatus::Executing => self.is_told_in_runs && asks(call),
-            // It begins when one that asks is over.
-            ToolCallStatus::Pending => self.is_told_in_runs && calls.iter().any(asks),
-            _ => false,
-        };
-        let mut open = calls.iter().filter(|call| !call.status.is_final());
-        // A tool may have begun since the turn came to rest. While an agent asks, none does.
-        let is_given = self.early.is_empty() && self.next.is_none();
-        let is_heard = is_given && self.rounds.is_heard(calls);
-        let asks_all = self.open.keys().all(|id| questions.has_id(id));
-        let rests = is_heard && asks_all && open.all(waits);
-        let agents_ask = self.is_told_in_runs && questions.has_agents();
-        if !rests && !agents_ask {
-            return None;
-        }
-        let with = |status| calls.iter().filter(move |call| call.status == status);
-        if !with(ToolCallStatus::AwaitingApproval).all(|call| questions.has(&call.id)) {
-            // It is about to ask, or was answered just now.
-            return None;
-        }
-        if !questions.is_empty() {
-            return Some(Rest::User);
-        }
-        let deferred = with(ToolCallStatus::Deferred).map(|call| call.id.clone());
-        let deferred: Vec<_> = deferred.collect();
-        (!deferred.is_empty()).then_some(Rest::Client(deferred))
-    }
-
-    /// Begins a run, of which its client is told once these are stored.
-    pub(crate) async fn begin_run(
-        &mut self,
-        id: RunId,
-        terms: Option<&RunTerms>,
-        facts: Vec<Fact>,
-        handle: &TurnHandle,
-    ) {
-        let started = started(self.key, &id, terms);
-        self.writer.append_facts(started, facts).await;
-        self.run = Some(CurrentRun {
-            id,
-            before: handle.usage().await.unwrap_or_default(),
-            observer: self.setup.observed(),
-        });
-        let linger = self.setup.linger;
-        let lingers = terms.is_none_or(|terms| !terms.is_background);
-        self.reading.begin(linger.filter(|_| lingers));
-    }
-
-    /// Begins a run that no client has posted: somebody who follows the turn moves it on.
-    pub(crate) async fn begin_unposted(&mut self, handle: &TurnHandle) {
-        let id = format!("{}-{}", self.key.turn, Uuid::new_v4().simple());
-        self.begin_run(id.into(), None, Vec::new(), handle).await;
-        self.reading.begin(None);
-    }
-
-    /// Ends the run under way, where the turn is told in runs.
-    pub(crate) async fn end_run(&mut self, rest: &Rest, handle: &TurnHandle) {
-        if !self.is_told_in_runs || self.run.is_none() {
-            return;
-        }
-        self.tell_state().await;
-        let ending = match rest {
-            Rest::Client(calls) => Ending::pending(calls.clone()),
-            Rest::User => {
-                let asked = self.questions.to_vec().into_iter();
-                let interrupts = asked.map(|question| question.interrupt).collect();
-                Ending::Finished(RunOutcome::Interrupt { interrupts })
-            }
-        };
-        self.tell_end(ending, handle).await;
-    }
-
-    async fn tell_end(&mut self, ending: Ending, handle: &TurnHandle) {
-        let Some(run) = self.run.take() else { return };
-        let used = handle.usage().await.unwrap_or_default();
-        let usage = usage_since(used, &run.before, Some(self.endpoint));
-        let event = ending.event(&input(self.key, &run.id), usage);
-        tracing::info!(target: "stepwell", turn = %self.key, run = %run.id, end = event.kind(), "a run is over, and its turn waits");
-        if let Some(observer) = run.observer {
-            observer.ended(&event);
-        }
-        self.writer.close_open_items().await;
-        self.writer.append(event).await;
-        self.note_asks();
-    }
-
-    /// Goes on in a new run, once what it answers was asked again.
-    pub(crate) async fn go_on(&mut self, continued: Continued, told: Told, handle: &TurnHandle) {
-        let Continued { mut brought, .. } = continued;
-        let is_free = self.run.is_none() && self.next.is_none();
-        let Some(terms) = brought.run.as_ref().filter(|_| is_free) else {
-            let id = self.run.as_ref().map(|run| &run.id);
-            // The turn may have gone on in it by itself, with what an owner before had stored of it.
-            let is_it = id.is_some() && id == brought.run.as_ref().map(|run| &run.id);
-            let _ = told.send(if is_it {
-                Ok(())
-            } else {
-                Err(EngineError::Contended)
-            });
-            return;
-        };
-        let terms = terms.clone();
-        // They are asked no more.
-        let answers = &mut brought.given.answers;
-        answers.retain(|entry| !self.void.contains(&entry.interrupt_id));
-        self.next = Some(NextRun {
-            terms,
-            brought,
-            told,
-        });
-        self.begin_next(handle).await;
-    }
-
-    /// Begins the run that the turn is to go on in, unless what it answers is to be asked again first. The client is told
-    /// that it begins once what it brought is stored. A run whose answers do not fit ends at once, and the turn waits on.
-    pub(crate) async fn begin_next(&mut self, handle: &TurnHandle) {
-        let Some(next) = self.next.take() else {
-            return;
-        };
-        if self.is_early(&next.brought.given.answers) {
-            self.next = Some(next);
-            return;
-        }
-        let NextRun {
-            terms,
-            brought,
-            told,
-        } = next;
-        // From here on each thing that is stored of it comes with the rest.
-        self.stored.keep(&brought);
-        let after = brought.with_given_stored();
-        let Given { answers, results } = brought.given;
-        let id = terms.id.clone();
-        let mut facts = Vec::new();
-        let heard = match self.check_whole(&answers) {
-            Ok(()) => {
-                if let (Some(state), Some(own)) = (&terms.state, &self.state) {
-                    own.replace(state.clone());
-                }
-                facts.extend(self.bring_results(results, handle).await);
-                self.hand_on(&answers, handle).await
-            }
-            Err(error) => Err(error),
-        };
-        let heard = match heard {
-            Ok(heard) => heard,
-            Err(error) => {
-                self.stored.keep(&after);
-                self.begin_run(id, Some(&terms), facts, handle).await;
-                let _ = told.send(Ok(()));
-                let ending = Ending::failed(error.code(), error.to_string());
-                self.tell_end(ending, handle).await;
-                self.has_moved = true;
-                return;
-            }
-        };
-        facts.extend(heard.into_values().map(Fact::Answer));
-        self.stored.keep_after(facts.clone(), &after);
-        self.begin_run(id, Some(&terms), facts, handle).await;
-        let _ = told.send(Ok(()));
-        for id in std::mem::take(&mut self.void) {
-            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
-        }
-        for entry in &answers {
-            self.tell_answered(&entry.interrupt_id, entry.status, None)
-                .await;
-        }
-        for effect in std::mem::take(&mut self.postponed) {
-            self.withdraw(effect).await;
-        }
-    }
-
-    /// Goes on with what an owner before was given and has not stored all of.
-    pub(crate) async fn give_rest(&mut self, given: Given, handle: &TurnHandle) {
-        for (call, result) in given.results {
-            // What is stored is awaited no more.
-            let _ = handle.finish_call(call, result).await;
-        }
-        let mut answers = given.answers;
-        answers.retain(|entry| {
-            let id = &entry.interrupt_id;
-            self.open.contains_key(id) || self.questions.has_id(id)
-        });
-        if !answers.is_empty() {
-            let (told, _) = oneshot::channel();
-            Box::pin(self.obey(Command::Answer(answers), told, handle)).await;
-        }
-    }
-
-    /// Brings what the client's tools gave. Gives what is stored once it counts.
-    async fn bring_results(
-        &mut self,
-        results: Vec<(ToolCallId, ToolResult)>,
-        handle: &TurnHandle,
-    ) -> Vec<Fact> {
-        let mut facts = Vec::new();
-        let Ok(stands) = handle.conversation().await else {
-            return facts;
-        };
-        for (call, result) in results {
-            let stands = stands.call_by_id(&call).map(|call| call.status);
-            if stands == Some(ToolCallStatus::Deferred) {
-                match handle.finish_call(call.clone(), result).await {
-                    Ok(()) => facts.push(Fact::Result(call.clone())),
-                    Err(error) => {
-                        tracing::debug!(target: "stepwell", turn = %self.key, %error, "a result was not taken");
-                    }
-                }
-            }
-            // A question is not answered by a result, nor is a tool of the server's.
-            let has_result = stands.is_some_and(|status| status.is_final());
-            if has_result || facts.last() == Some(&Fact::Result(call.clone())) {
-                self.rounds.is_known(&call);
-            }
-        }
-        facts
-    }
-
-    /// Checks that all that is asked has an answer, and nothing else.
-    fn check_whole(&self, resume: &[ResumeEntry]) -> Result<(), Unresumable> {
-        let is_asked = |id: &str| self.questions.has_id(id) || self.open.contains_key(id);
-        if let Some(other) = resume.iter().find(|entry| !is_asked(&entry.interrupt_id)) {
-            return Err(Unresumable::Unknown(other.interrupt_id.clone()));
-        }
-        let asked = self.questions.to_vec().into_iter();
-        let asked = asked.map(|question| question.interrupt.id);
-        let mut asked = asked.chain(self.open.keys().cloned());
-        let is_answered = |id: &String| resume.iter().any(|entry| entry.interrupt_id == *id);
-        match asked.find(|id| !is_answered(id)) {
-            Some(id) => Err(Unresumable::Unanswered(id)),
-            None => Ok(()),
-        }
-    }
-
-    /// Tells the client what has become of the state.
-    pub(crate) async fn tell_state(&mut self) {
-        let untold = self.state.as_ref().map(|state| state.untold());
-        for change in untold.into_iter().flatten() {
-            self.writer.append(change).await;
-        }
-    }
-}
-
-/// Says that a run begins.
+/// Returns the event of a run's beginning.
 pub(crate) fn started(key: &TurnKey, run: &RunId, terms: Option<&RunTerms>) -> Event {
     RunStarted {
         thread_id: key.thread.thread.clone(),
@@ -299,4 +33,13 @@ pub(crate) fn started(key: &TurnKey, run: &RunId, terms: Option<&RunTerms>) -> E
         ..RunStarted::default()
     }
     .into()
+}
+
+/// Returns the input that names a run in its end.
+pub(crate) fn input(key: &TurnKey, run: &RunId) -> RunAgentInput {
+    RunAgentInput {
+        thread_id: key.thread.thread.clone(),
+        run_id: run.clone(),
+        ..RunAgentInput::default()
+    }
 }

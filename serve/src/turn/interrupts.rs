@@ -96,7 +96,7 @@ struct Approval {
     edited_args: Option<Map<String, Value>>,
 }
 
-/// What an answer says of the call of the tool `name`.
+/// Returns the decision that an answer holds about a call of the tool `name`.
 ///
 /// # Errors
 /// It says nothing that can be understood, or gives arguments that do not fit the tool.
@@ -135,7 +135,7 @@ pub(crate) fn decision(
     }
 }
 
-/// What an answer says to the question of a running tool, whose time may be over.
+/// Returns the answer to the question of a running tool, whose time may be over.
 ///
 /// # Errors
 /// It does not fit the question.
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_told_the_payload_that_fits_and_why_there_is_none() {
+    fn a_tool_gets_a_valid_payload_or_the_reason_for_none() {
         let question = Question::choice("How fast?", ["today", "later"]);
         let answer = |mut entry: Value, is_late| {
             entry["interruptId"] = json!("i");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_no_object_is_told_as_one() {
+    fn a_schema_of_another_type_is_sent_as_an_object() {
         let told = |schema: Value| {
             let asks = ToolAsks {
                 invocation: ToolInvocation::new("send", json!({})),

@@ -6,10 +6,10 @@ use crate::turn::brought::Brought;
 use crate::turn::call_labels::CallLabels;
 use crate::turn::ending::{Ending, LIMIT_REACHED};
 use crate::turn::event_writer;
-use crate::turn::event_writer::{EventWriter, Log};
+use crate::turn::event_writer::{EventWriter, Log, Written};
+use crate::turn::in_runs::input;
 use crate::turn::rounds::Rounds;
 use crate::turn::runs::{Open, Runs};
-use crate::turn::session_turn::input;
 use crate::turn::stored::watched;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
@@ -17,8 +17,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message, RunOutcome};
 use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages};
 use stepwell_core::session::{MessageBuilder, Turn};
-use stepwell_io::StoredTurn;
 use stepwell_io::store::{Generation, PersistBatch, Store, StoreError, TurnKey};
+use stepwell_io::{RunId, StoredTurn};
 use time::OffsetDateTime;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,7 @@ pub(crate) async fn is_told(store: &Arc<dyn Store>, key: &TurnKey) -> Result<boo
     Ok(event.as_ref().is_some_and(is_turn_end))
 }
 
-/// Adds to the log what is stored of the turn and not told, and its end.
+/// Adds to the log what is stored of the turn and not reported, and its end.
 pub(crate) async fn tell(
     setup: &DriverSetup,
     key: &TurnKey,
@@ -73,7 +73,25 @@ pub(crate) async fn tell(
         return writer.finish().await;
     }
     tracing::info!(target: "stepwell", turn = %key, "the end of a turn is told, which its host could not tell");
-    let conversation = conversation(&path)?;
+    let run = announce_last(setup, key, &path, &written, &mut writer).await?;
+    let ending = Ending::of_turn(turn.status, turn.outcome.as_ref());
+    if !written.events.iter().any(is_limit)
+        && let Some(notice) = ending.notice()
+    {
+        writer.append(notice).await;
+    }
+    writer.end(ending.event(&input(key, &run), None)).await
+}
+
+/// Reports the state of a turn that is over. Returns the run that its end belongs to.
+async fn announce_last(
+    setup: &DriverSetup,
+    key: &TurnKey,
+    path: &[Turn],
+    written: &Written,
+    writer: &mut EventWriter,
+) -> Result<RunId, StoreError> {
+    let conversation = conversation(path)?;
     let mut rounds = Rounds::new(key.turn.to_string());
     let runs = Runs::of(&written.events, true);
     let run = match &runs.open {
@@ -94,22 +112,16 @@ pub(crate) async fn tell(
         state: None,
         conversation: Some(&conversation),
         brought: &[],
-        statuses: &Statuses::of_last(&path)?,
+        statuses: &Statuses::of_last(path)?,
         asks: &[],
-        written: &written,
+        written,
         tools: &setup.tools(),
     };
-    announce(stands, &mut writer, &mut rounds, &mut CallLabels::default()).await;
-    let ending = Ending::of_turn(turn.status, turn.outcome.as_ref());
-    if !written.events.iter().any(is_limit)
-        && let Some(notice) = ending.notice()
-    {
-        writer.append(notice).await;
-    }
-    writer.end(ending.event(&input(key, &run), None)).await
+    announce(stands, writer, &mut rounds, &mut CallLabels::default()).await;
+    Ok(run)
 }
 
-/// Ends a turn that cannot go on, with what is stored of it and what of an answer was shown.
+/// Ends a turn that cannot continue, with what is stored of it and the part of an answer that was shown.
 pub(crate) async fn fail(
     setup: &DriverSetup,
     left: StoredTurn,

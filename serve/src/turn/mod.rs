@@ -1,4 +1,4 @@
-//! One turn: what it is begun with, how it is driven, and what is told of it.
+//! One turn: what it begins with, how it is driven, and what is reported of it.
 
 pub(crate) mod agent;
 pub(crate) mod announce;
@@ -9,9 +9,9 @@ mod call_labels;
 pub(crate) mod drive;
 pub(crate) mod ending;
 pub(crate) mod event_writer;
+mod failure_report;
 pub(crate) mod in_runs;
 pub(crate) mod interrupts;
-pub(crate) mod lawful;
 pub(crate) mod lost_end;
 pub mod models;
 pub(crate) mod questions;
@@ -27,5 +27,7 @@ pub(crate) mod store_trouble;
 mod store_waits;
 pub(crate) mod stored;
 mod told_progress;
+pub(crate) mod usage;
+pub(crate) mod valid_order;
 
 pub use answers::Unresumable;

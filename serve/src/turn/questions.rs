@@ -15,24 +15,24 @@ use tokio::time::Instant;
 
 /// A question that is open.
 #[derive(Debug)]
-struct Open {
+struct OpenQuestion {
     question: Question,
     /// When it lapses, for the clock; whether a tool may run is the turn's own business.
     lapses: Option<Instant>,
     /// Where its answer goes; none if the agent behind the server asks.
-    waits: Option<Waits>,
+    waits: Option<AnswerReceiver>,
 }
 
-/// Who waits for an answer.
+/// The receiver of an answer.
 #[derive(Debug)]
-enum Waits {
+enum AnswerReceiver {
     /// A call that asks to run.
     Call(CallKey, oneshot::Sender<Decision>),
     /// A running tool, with its question of this number.
     Tool(CallKey, u32, oneshot::Sender<UserAnswer>),
 }
 
-impl Waits {
+impl AnswerReceiver {
     fn effect(&self) -> EffectId {
         match self {
             Self::Call(call, _) => EffectId::Approve(*call),
@@ -52,11 +52,11 @@ impl Waits {
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(crate) struct Questions(Vec<Open>);
+pub(crate) struct Questions(Vec<OpenQuestion>);
 
 /// How a question is asked.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct QuestionHead {
     /// Its id.
     pub id: String,
     /// When it lapses.
@@ -64,33 +64,36 @@ pub(crate) struct Asked {
 }
 
 impl Questions {
-    /// A tool asks to run: the question as it is told.
+    /// Opens the question whether a tool may run. Returns the question as it is reported.
     pub(crate) fn ask(
         &mut self,
         invocation: ToolInvocation,
         answer: oneshot::Sender<Decision>,
         tools: &ToolRegistry,
-        asked: Asked,
+        asked: QuestionHead,
     ) -> Interrupt {
-        let Asked { id, expires } = asked;
+        let QuestionHead { id, expires } = asked;
         let interrupt = interrupts::approval(id, &invocation, tools, expires);
         let question = Question {
             interrupt: interrupt.clone(),
             asker: Asker::Call(invocation.name),
             expires,
         };
-        self.open(question, Some(Waits::Call(invocation.call, answer)));
+        self.open(
+            question,
+            Some(AnswerReceiver::Call(invocation.call, answer)),
+        );
         interrupt
     }
 
-    /// A running tool asks: the question as it is told.
+    /// Opens the question of a running tool. Returns the question as it is reported.
     pub(crate) fn ask_for_tool(
         &mut self,
         asks: ToolAsks,
         answer: oneshot::Sender<UserAnswer>,
-        asked: Asked,
+        asked: QuestionHead,
     ) -> Interrupt {
-        let Asked { id, expires } = asked;
+        let QuestionHead { id, expires } = asked;
         let interrupt = interrupts::tool_question(id, &asks, expires);
         let ToolAsks {
             invocation,
@@ -102,11 +105,14 @@ impl Questions {
             asker: Asker::RunningTool(question),
             expires,
         };
-        self.open(question, Some(Waits::Tool(invocation.call, number, answer)));
+        self.open(
+            question,
+            Some(AnswerReceiver::Tool(invocation.call, number, answer)),
+        );
         interrupt
     }
 
-    /// The agent behind the server asks.
+    /// Handles a question of the agent behind the server.
     pub(crate) fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
         let question = Question {
             interrupt,
@@ -116,7 +122,7 @@ impl Questions {
         self.open(question, None);
     }
 
-    fn open(&mut self, question: Question, waits: Option<Waits>) {
+    fn open(&mut self, question: Question, waits: Option<AnswerReceiver>) {
         let is_approval = matches!(question.asker, Asker::Call(_));
         let expires = question.expires.filter(|_| !is_approval);
         let left = expires.map(|expires| {
@@ -126,7 +132,7 @@ impl Questions {
         // The same question again, of a turn that has asked anew.
         self.0
             .retain(|open| open.question.interrupt.id != question.interrupt.id);
-        self.0.push(Open {
+        self.0.push(OpenQuestion {
             question,
             lapses: left.and_then(|left| Instant::now().checked_add(left)),
             waits,
@@ -146,7 +152,7 @@ impl Questions {
     /// Whether a running tool asks something.
     pub(crate) fn has_tools(&self) -> bool {
         let mut waits = self.0.iter().filter_map(|open| open.waits.as_ref());
-        waits.any(|waits| matches!(waits, Waits::Tool(..)))
+        waits.any(|waits| matches!(waits, AnswerReceiver::Tool(..)))
     }
 
     /// Whether the question of this id is open.
@@ -160,9 +166,9 @@ impl Questions {
         open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
     }
 
-    /// The questions as they stand: those of calls in the order of the calls.
+    /// Returns the open questions: those of calls in the order of the calls.
     pub(crate) fn to_vec(&self) -> Vec<Question> {
-        let call = |open: &&Open| open.waits.as_ref().map(Waits::call);
+        let call = |open: &&OpenQuestion| open.waits.as_ref().map(AnswerReceiver::call);
         let mut open: Vec<_> = self.0.iter().collect();
         open.sort_by_key(|open| (call(open).is_none(), call(open)));
         open.into_iter().map(|open| open.question.clone()).collect()
@@ -175,7 +181,7 @@ impl Questions {
 
     /// Says no to those that have lapsed.
     pub(crate) fn lapsed(&self, now: Instant) -> Vec<ResumeEntry> {
-        let has_lapsed = |open: &&Open| open.lapses.is_some_and(|lapses| lapses <= now);
+        let has_lapsed = |open: &&OpenQuestion| open.lapses.is_some_and(|lapses| lapses <= now);
         let lapsed = self.0.iter().filter(has_lapsed);
         let entries = lapsed.map(|open| ResumeEntry {
             interrupt_id: open.question.interrupt.id.clone(),
@@ -204,7 +210,7 @@ impl Questions {
         answers: &[ResumeEntry],
         read: &mut Answers,
     ) -> HashMap<String, EffectId> {
-        let is_answered = |open: &Open| {
+        let is_answered = |open: &OpenQuestion| {
             let mut answers = answers.iter();
             answers.any(|answer| answer.interrupt_id == open.question.interrupt.id)
         };
@@ -221,11 +227,11 @@ impl Questions {
                 id, tool_call_id, ..
             } = open.question.interrupt;
             let has_heard = match waits {
-                Waits::Call(_, sender) => {
+                AnswerReceiver::Call(_, sender) => {
                     let decision = tool_call_id.and_then(|call| read.decisions.remove(&call));
                     decision.is_some_and(|decision| sender.send(decision).is_ok())
                 }
-                Waits::Tool(_, _, sender) => {
+                AnswerReceiver::Tool(_, _, sender) => {
                     let answer = read.given.remove(&id);
                     answer.is_some_and(|answer| sender.send(answer).is_ok())
                 }
@@ -237,9 +243,10 @@ impl Questions {
         heard
     }
 
-    /// Nobody waits for an answer any more. The question's id, if it was open.
+    /// Withdraws a question. Returns its id, if it was open.
     pub(crate) fn withdraw(&mut self, effect: EffectId) -> Option<String> {
-        let is_it = |open: &Open| open.waits.as_ref().map(Waits::effect) == Some(effect);
+        let is_it =
+            |open: &OpenQuestion| open.waits.as_ref().map(AnswerReceiver::effect) == Some(effect);
         let at = self.0.iter().position(is_it)?;
         Some(self.0.remove(at).question.interrupt.id)
     }
@@ -247,7 +254,7 @@ impl Questions {
     /// A call is over, or the user stopped it: nothing is asked about it any more. The ids of its questions.
     pub(crate) fn withdraw_call(&mut self, call: &ToolCallId) -> Vec<String> {
         let is_of_it =
-            |open: &mut Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
+            |open: &mut OpenQuestion| open.question.interrupt.tool_call_id.as_ref() == Some(call);
         let withdrawn = self.0.extract_if(.., is_of_it);
         withdrawn.map(|open| open.question.interrupt.id).collect()
     }

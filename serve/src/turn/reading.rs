@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_run_that_nobody_reads_goes_on_for_so_long() {
+    async fn a_run_without_readers_continues_for_the_linger_time() {
         let second = Duration::from_secs(1);
         let (readers, reading) = watch::channel(0);
         let mut reading = Reading::new(reading, Some(second * 30));

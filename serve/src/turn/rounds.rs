@@ -12,12 +12,12 @@ use stepwell_io::{Decision, Event, ToolCallStatus};
 pub(crate) struct Rounds {
     /// What the ids of the results begin with.
     prefix: String,
-    told: Told,
+    calls: ReportedCalls,
 }
 
 /// What is known of a turn's calls, also while it waits for the user.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ReportedCalls {
     /// Where each call stands, as far as the turn has said.
     seen: HashMap<ToolCallId, ToolCallStatus>,
     /// The calls whose results the client has.
@@ -31,28 +31,28 @@ impl Rounds {
     pub(crate) fn new(prefix: String) -> Self {
         Self {
             prefix,
-            told: Told::default(),
+            calls: ReportedCalls::default(),
         }
     }
 
     /// The user has decided about a call.
     pub(crate) fn decided(&mut self, call: &ToolCallId, decision: &Decision) {
         if let Decision::Edited { arguments } = decision {
-            self.told.edited.insert(call.clone(), arguments.clone());
+            self.calls.edited.insert(call.clone(), arguments.clone());
         }
     }
 
     /// The client has the call's result: it is not told again.
-    pub(crate) fn is_known(&mut self, call: &ToolCallId) {
-        self.told.reported.insert(call.clone());
+    pub(crate) fn mark_known(&mut self, call: &ToolCallId) {
+        self.calls.reported.insert(call.clone());
     }
 
     /// So its calls stand where a host goes on with it.
-    pub(crate) fn stand(&mut self, calls: &[LiveCall]) {
+    pub(crate) fn set_statuses(&mut self, calls: &[LiveCall]) {
         for call in calls {
-            self.told.seen.insert(call.id.clone(), call.status);
+            self.calls.seen.insert(call.id.clone(), call.status);
             if let Some(edited) = &call.edited {
-                self.told.edited.insert(call.id.clone(), edited.clone());
+                self.calls.edited.insert(call.id.clone(), edited.clone());
             }
         }
     }
@@ -60,7 +60,7 @@ impl Rounds {
     /// Whether nothing but results of a client's tools is awaited.
     pub(crate) fn awaits_client(&self) -> bool {
         use ToolCallStatus::{Deferred, Executing};
-        let has = |status| self.told.seen.values().any(|seen| *seen == status);
+        let has = |status| self.calls.seen.values().any(|seen| *seen == status);
         has(Deferred) && !has(Executing)
     }
 
@@ -73,18 +73,18 @@ impl Rounds {
             status,
             result,
         } = update;
-        let before = self.told.seen.insert(tool_call_id.clone(), status);
+        let before = self.calls.seen.insert(tool_call_id.clone(), status);
         if before == Some(ToolCallStatus::AwaitingApproval) && status.is_final() {
             // It has ended, stopped say, before the user's decision came: nothing was edited.
-            self.told.edited.remove(&tool_call_id);
+            self.calls.edited.remove(&tool_call_id);
         }
         let result = result.filter(|_| status.is_final())?;
-        if !self.told.reported.insert(tool_call_id.clone()) {
+        if !self.calls.reported.insert(tool_call_id.clone()) {
             return None;
         }
         let live = LiveCall {
             key: call,
-            edited: self.told.edited.get(&tool_call_id).cloned(),
+            edited: self.calls.edited.get(&tool_call_id).cloned(),
             changed: None,
             id: tool_call_id.clone(),
             name,
@@ -116,17 +116,17 @@ impl Rounds {
 
     /// Whether the client has the call's result.
     pub(crate) fn knows(&self, call: &ToolCallId) -> bool {
-        self.told.reported.contains(call)
+        self.calls.reported.contains(call)
     }
 
     /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
     /// rest has a result that the client is still to be told; of one that has not begun there is nothing to say.
     pub(crate) fn is_heard(&self, calls: &[LiveCall]) -> bool {
         calls.iter().all(|call| {
-            let seen = self.told.seen.get(&call.id);
+            let seen = self.calls.seen.get(&call.id);
             seen == Some(&call.status)
                 || (call.status == ToolCallStatus::Pending && seen.is_none())
-                || (call.status.is_final() && self.told.reported.contains(&call.id))
+                || (call.status.is_final() && self.calls.reported.contains(&call.id))
         })
     }
 }
@@ -153,8 +153,8 @@ mod tests {
     fn a_turn_is_not_heard_while_a_result_is_on_its_way_to_the_client() {
         use ToolCallStatus::{Completed, Deferred, Executing};
         let mut rounds = Rounds::new("run".to_owned());
-        rounds.told.seen.insert("theirs".into(), Deferred);
-        rounds.told.seen.insert("ours".into(), Executing);
+        rounds.calls.seen.insert("theirs".into(), Deferred);
+        rounds.calls.seen.insert("ours".into(), Executing);
         let theirs = call("theirs", 0, Deferred);
         let running = [theirs.clone(), call("ours", 1, Executing)];
         assert!(rounds.is_heard(&running));
@@ -177,7 +177,7 @@ mod tests {
         let mut rounds = Rounds::new("run".to_owned());
         let mut edited = call("c", 0, ToolCallStatus::Executing);
         edited.edited = Some(r#"{"id":7}"#.to_owned());
-        rounds.stand(&[edited]);
+        rounds.set_statuses(&[edited]);
         let update = ToolCallUpdate {
             call: CallKey { hop: 0, index: 0 },
             tool_call_id: "c".into(),
@@ -225,7 +225,7 @@ mod tests {
         let mut rounds = Rounds::new("run".to_owned());
         let calls = [call("c", 0, ToolCallStatus::Completed)];
         assert!(!rounds.is_heard(&calls));
-        rounds.is_known(&"c".into());
+        rounds.mark_known(&"c".into());
         assert!(rounds.is_heard(&calls));
     }
 }

@@ -1,4 +1,4 @@
-//! How long a turn may take. While the user is asked, the clock stands still.
+//! How long a turn may take. While the user is asked, the clock is paused.
 
 use std::time::Duration;
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ impl RunClock {
         }
     }
 
-    /// Lets it run, or stand still.
+    /// Runs or pauses the clock.
     pub(crate) fn set(&mut self, runs: bool) {
         match (runs, self.since) {
             (false, Some(since)) => {
@@ -33,7 +33,7 @@ impl RunClock {
         }
     }
 
-    /// When the time is over, if it runs.
+    /// Returns when the time is over, if the clock runs.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.since?.checked_add(self.left)
     }

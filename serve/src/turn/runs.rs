@@ -1,4 +1,4 @@
-//! The runs that a turn was told in, as its log has them.
+//! The runs that a turn was reported in, as its log has them.
 
 use super::announce::{open_questions, pending_calls};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use stepwell_io::RunId;
 #[derive(Debug)]
 pub(crate) struct Runs {
     pub(crate) open: Open,
-    /// What the runs that are over have reported.
+    /// The usage that the runs which are over have reported.
     pub(crate) used: TokenUsage,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Open {
 }
 
 impl Runs {
-    /// Those of these events. A turn that is not told in runs has one, which is not over.
+    /// Returns the runs of these events. A turn that is not reported in runs has one, which is not over.
     pub(crate) fn of(events: &[Event], is_told_in_runs: bool) -> Self {
         let mut runs = Self {
             open: Open::None,
@@ -78,7 +78,7 @@ fn add(all: &mut TokenUsage, usage: &TokenUsage) {
 pub(crate) struct Waits {
     /// What the user is asked.
     pub(crate) questions: BTreeMap<String, Interrupt>,
-    /// The calls that the client is to run.
+    /// The calls that the client must run.
     pub(crate) calls: Vec<ToolCallId>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct SharedState(Arc<Mutex<Inner>>);
 struct Inner {
     /// It holds the state alone: the reducer's rules for patches are these, and its bounds.
     holder: Conversation,
-    /// What changed, in the order in which it did, and the client has not been told; each with the call that did it.
+    /// The changes that were not reported yet, in their order, each with its call.
     untold: Vec<(CallKey, Event)>,
 }
 
@@ -41,7 +41,7 @@ impl SharedState {
         self.lock().holder.shared_state().clone()
     }
 
-    /// Follows an agent behind the server that has told the client of a change itself.
+    /// Applies a change that the agent behind the server has reported itself.
     pub(crate) fn follow(&self, event: &Event) {
         if matches!(event, Event::StateSnapshot(_) | Event::StateDelta(_)) {
             let applied = self.lock().holder.apply(EventRef::from(event));
@@ -51,7 +51,7 @@ impl SharedState {
         }
     }
 
-    /// What the client is to be told.
+    /// Takes the changes that were not reported yet.
     pub(crate) fn untold(&self) -> Vec<Event> {
         let untold = std::mem::take(&mut self.lock().untold);
         untold.into_iter().map(|(_, event)| event).collect()
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_as_a_patch_of_what_the_client_has() {
+    fn a_change_is_reported_as_a_patch_of_the_clients_state() {
         let state = SharedState::new(json!({"todos": ["tea"]}));
         let changes = json!([
             {"op": "add", "path": "/todos/-", "value": "milk"},

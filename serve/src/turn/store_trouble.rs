@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_told_nothing_of_the_stores_own_words() {
+    fn a_client_does_not_see_the_stores_message() {
         let message = "no route to 10.0.0.7, nor to /var/lib/turns.db".to_owned();
         for error in [
             StoreError::Unavailable {

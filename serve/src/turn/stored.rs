@@ -13,12 +13,12 @@ use stepwell_io::store::{
 };
 use tokio::sync::oneshot;
 
-/// Something of a turn that is told once it is stored.
+/// A fact of a turn that is reported once it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Fact {
     /// What came of a call.
     Result(ToolCallId),
-    /// What the user said to a call that asked to run, or to a running tool.
+    /// The user's answer to a call that asked to run, or to a running tool.
     Answer(EffectId),
     /// The call is over: what it asked waits for no answer, the user may have been too late.
     Over(CallKey),
@@ -99,7 +99,7 @@ pub(crate) struct Stored {
     laid: Arc<AtomicBool>,
 }
 
-/// What is kept with the turn's checkpoints: the client's tools, say.
+/// What is kept with the turn's checkpoints, such as the client's tools.
 #[derive(Clone, Debug, Default)]
 struct Kept(Arc<Mutex<KeptFields>>);
 

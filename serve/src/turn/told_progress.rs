@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The time between two reports of a call.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// What the calls of a turn have said of their progress.
+/// What the calls of a turn have reported of their progress.
 #[derive(Debug, Default)]
 pub(crate) struct ToldProgress {
     calls: BTreeMap<ToolCallId, Vec<Report>>,
@@ -19,7 +19,7 @@ pub(crate) struct ToldProgress {
 #[derive(Debug)]
 struct Report {
     name: String,
-    /// Until then the next one waits.
+    /// When the next report may be sent.
     until: Instant,
     waiting: Option<Event>,
 }
@@ -54,14 +54,14 @@ impl ToldProgress {
         Some(event)
     }
 
-    /// When the next that waits is told.
+    /// Returns when the next waiting report is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let reports = self.calls.values().flatten();
         let waiting = reports.filter(|report| report.waiting.is_some());
         waiting.map(|report| report.until).min()
     }
 
-    /// What has waited long enough.
+    /// Takes a report that has waited for long enough.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Event> {
         let mut reports = self.calls.values_mut().flatten();
         let report = reports.find(|report| report.waiting.is_some() && report.until <= now)?;
@@ -69,7 +69,7 @@ impl ToldProgress {
         report.waiting.take()
     }
 
-    /// The call is over, and what it said of its progress with it.
+    /// Drops the waiting reports of a call that is over.
     pub(crate) fn end(&mut self, call: &ToolCallId) {
         self.calls.remove(call);
     }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_call_says_at_once_the_first_is_told_now_and_the_last_later() {
+    fn of_a_burst_of_reports_the_first_is_sent_now_and_the_last_later() {
         let now = Instant::now();
         let mut told = ToldProgress::default();
         assert!(say(&mut told, "a", "1", now).is_some());
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_of_a_call_that_is_over() {
+    fn reports_of_an_ended_call_are_dropped() {
         let now = Instant::now();
         let mut told = ToldProgress::default();
         say(&mut told, "a", "1", now);

@@ -1,11 +1,13 @@
+//! The events of a run as the parts of a UI message stream.
+
+use super::part::{DONE, MessageMetadata, MessagePart, ToolOutput, Usage, data, part, usage};
 use crate::turn::announce::status_named;
 use crate::turn::ending::{TOOL_PARTIAL_RESULT, TOOL_PROGRESS, TOOL_STATUS};
 use crate::turn::interrupts::INPUT_REQUIRED;
-use serde::Serialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use stepwell_core::event::{
-    ContentPart, MessageContent, RunFinished, RunOutcome, Source, TextMessageRole, TokenUsage,
+    ContentPart, Custom, MessageContent, RunFinished, RunOutcome, Source, TextMessageRole,
     made_media,
 };
 use stepwell_core::{MessageId, ToolCallId};
@@ -25,7 +27,7 @@ pub struct UiMessageEncoder {
     /// Messages that are not the assistant's: the stream has no place for them.
     left_out: HashSet<MessageId>,
     is_in_step: bool,
-    /// The model has read what its tools gave: what it says now is another step.
+    /// Whether the model has read the results of its tools: the next text begins another step.
     has_results: bool,
 }
 
@@ -37,127 +39,8 @@ struct Call {
     status: Option<ToolCallStatus>,
 }
 
-/// One part of the stream.
-#[derive(Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
-enum Part<'a> {
-    Start {
-        message_id: &'a str,
-    },
-    StartStep,
-    FinishStep,
-    TextStart {
-        id: &'a str,
-    },
-    TextDelta {
-        id: &'a str,
-        delta: &'a str,
-    },
-    TextEnd {
-        id: &'a str,
-    },
-    ReasoningStart {
-        id: &'a str,
-    },
-    ReasoningDelta {
-        id: &'a str,
-        delta: &'a str,
-    },
-    ReasoningEnd {
-        id: &'a str,
-    },
-    ToolInputStart {
-        tool_call_id: &'a str,
-        tool_name: &'a str,
-    },
-    ToolInputDelta {
-        tool_call_id: &'a str,
-        input_text_delta: &'a str,
-    },
-    ToolInputAvailable {
-        tool_call_id: &'a str,
-        tool_name: &'a str,
-        input: Value,
-    },
-    ToolInputError {
-        tool_call_id: &'a str,
-        tool_name: &'a str,
-        input: &'a str,
-        error_text: &'a str,
-    },
-    ToolApprovalRequest {
-        approval_id: &'a str,
-        tool_call_id: &'a str,
-    },
-    ToolOutputAvailable {
-        tool_call_id: &'a str,
-        output: Output<'a>,
-    },
-    ToolOutputError {
-        tool_call_id: &'a str,
-        error_text: &'a str,
-    },
-    ToolOutputDenied {
-        tool_call_id: &'a str,
-    },
-    File {
-        url: String,
-        media_type: &'a str,
-    },
-    Error {
-        error_text: &'a str,
-    },
-    Abort,
-    Finish {
-        finish_reason: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        message_metadata: Option<MessageMetadata>,
-    },
-}
-
-/// What a message is told of the run that wrote it.
-#[derive(Serialize)]
-struct MessageMetadata {
-    usage: Usage,
-}
-
-/// The tokens of a run, with the names of the AI SDK's `LanguageModelUsage`.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Usage {
-    input_tokens: u64,
-    output_tokens: u64,
-    total_tokens: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cached_input_tokens: Option<u64>,
-}
-
-/// What a tool gave.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Output<'a> {
-    Text(&'a str),
-    Json(Value),
-    Content(&'a MessageContent),
-}
-
-/// An app-defined part. A part with the type and id of an earlier one replaces it.
-#[derive(Serialize)]
-struct Data<'a, T> {
-    r#type: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
-    data: &'a T,
-}
-
 impl UiMessageEncoder {
-    /// The parts belong to this message of the assistant's: a new one, or the last one of the chat, which goes on.
+    /// Creates an encoder whose parts belong to this assistant message: a new one, or the last one of the chat, which continues.
     #[must_use]
     pub fn new(message_id: impl Into<String>) -> Self {
         Self {
@@ -169,68 +52,106 @@ impl UiMessageEncoder {
         }
     }
 
-    /// A call has come to this: its result is the next that is told of it.
+    /// Notes the final status of a call, before the event with its result.
     pub fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
         self.calls.entry(call.clone()).or_default().status = Some(status);
     }
 
-    /// Writes what the stream has for an event, which may be nothing.
+    /// Writes the parts of an event, which may have none.
     ///
     /// # Errors
-    /// It cannot be written as JSON.
+    /// A part cannot be written as JSON.
     pub fn encode(&mut self, event: &Event, frames: &mut Vec<u8>) -> serde_json::Result<()> {
         match event {
             Event::RunStarted(_) => {
                 let message_id = &self.message_id;
-                part(frames, &Part::Start { message_id })
+                part(frames, &MessagePart::Start { message_id })
             }
+            Event::TextMessageStart(_)
+            | Event::TextMessageContent(_)
+            | Event::TextMessageEnd(_)
+            | Event::ReasoningMessageStart(_)
+            | Event::ReasoningMessageContent(_)
+            | Event::ReasoningMessageEnd(_) => self.text(event, frames),
+            Event::ToolCallStart(_)
+            | Event::ToolCallArgs(_)
+            | Event::ToolCallEnd(_)
+            | Event::ToolCallResult(_) => self.call(event, frames),
+            Event::ActivitySnapshot(activity) => {
+                let made = made_media(&activity.activity_type, &activity.content);
+                for made in made.unwrap_or_default() {
+                    self.file(&made, frames)?;
+                }
+                Ok(())
+            }
+            Event::Custom(event) => self.custom(event, frames),
+            Event::RunFinished(finished) => self.finish(finished, frames),
+            Event::RunError(error) => {
+                let error_text = error.message.as_str();
+                part(frames, &MessagePart::Error { error_text })?;
+                self.end(frames, "error", usage(error.usage.as_deref()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the part of an event of a text or of reasoning.
+    fn text(&mut self, event: &Event, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        match event {
             Event::TextMessageStart(start) if is_assistant(start.role) => {
                 self.step(frames)?;
                 let id = start.message_id.as_str();
-                part(frames, &Part::TextStart { id })
+                part(frames, &MessagePart::TextStart { id })
             }
             Event::TextMessageStart(start) => {
                 self.left_out.insert(start.message_id.clone());
                 Ok(())
             }
-            Event::TextMessageContent(piece) if self.shows(&piece.message_id) => {
-                let (id, delta) = (piece.message_id.as_str(), piece.delta.as_str());
-                part(frames, &Part::TextDelta { id, delta })
+            Event::TextMessageContent(content) if self.shows(&content.message_id) => {
+                let (id, delta) = (content.message_id.as_str(), content.delta.as_str());
+                part(frames, &MessagePart::TextDelta { id, delta })
             }
             Event::TextMessageEnd(end) if self.shows(&end.message_id) => {
                 let id = end.message_id.as_str();
-                part(frames, &Part::TextEnd { id })
+                part(frames, &MessagePart::TextEnd { id })
             }
             Event::ReasoningMessageStart(start) => {
                 self.step(frames)?;
                 let id = start.message_id.as_str();
-                part(frames, &Part::ReasoningStart { id })
+                part(frames, &MessagePart::ReasoningStart { id })
             }
-            Event::ReasoningMessageContent(piece) => {
-                let (id, delta) = (piece.message_id.as_str(), piece.delta.as_str());
-                part(frames, &Part::ReasoningDelta { id, delta })
+            Event::ReasoningMessageContent(content) => {
+                let (id, delta) = (content.message_id.as_str(), content.delta.as_str());
+                part(frames, &MessagePart::ReasoningDelta { id, delta })
             }
             Event::ReasoningMessageEnd(end) => {
                 let id = end.message_id.as_str();
-                part(frames, &Part::ReasoningEnd { id })
+                part(frames, &MessagePart::ReasoningEnd { id })
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the part of an event of a tool call.
+    fn call(&mut self, event: &Event, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        match event {
             Event::ToolCallStart(start) => {
                 self.step(frames)?;
                 let call = self.calls.entry(start.tool_call_id.clone()).or_default();
                 call.name.clone_from(&start.tool_call_name);
-                let begins = Part::ToolInputStart {
+                let begins = MessagePart::ToolInputStart {
                     tool_call_id: start.tool_call_id.as_str(),
                     tool_name: &start.tool_call_name,
                 };
                 part(frames, &begins)
             }
-            Event::ToolCallArgs(piece) => {
-                if let Some(call) = self.calls.get_mut(&piece.tool_call_id) {
-                    call.arguments.push_str(&piece.delta);
+            Event::ToolCallArgs(args) => {
+                if let Some(call) = self.calls.get_mut(&args.tool_call_id) {
+                    call.arguments.push_str(&args.delta);
                 }
-                let delta = Part::ToolInputDelta {
-                    tool_call_id: piece.tool_call_id.as_str(),
-                    input_text_delta: &piece.delta,
+                let delta = MessagePart::ToolInputDelta {
+                    tool_call_id: args.tool_call_id.as_str(),
+                    input_text_delta: &args.delta,
                 };
                 part(frames, &delta)
             }
@@ -239,42 +160,25 @@ impl UiMessageEncoder {
                 self.has_results = true;
                 self.output(&result.tool_call_id, &result.content, frames)
             }
-            Event::ActivitySnapshot(activity) => {
-                let made = made_media(&activity.activity_type, &activity.content);
-                for made in made.unwrap_or_default() {
-                    self.file(&made, frames)?;
-                }
-                Ok(())
-            }
-            Event::Custom(custom) if custom.name == TOOL_STATUS => {
-                let call = custom.value["toolCallId"].as_str();
-                let status = custom.value["status"].as_str();
-                if let (Some(call), Some(status)) = (call, status.and_then(status_named)) {
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the part of a custom event. Questions are written at the end of the run.
+    fn custom(&mut self, event: &Custom, frames: &mut Vec<u8>) -> serde_json::Result<()> {
+        let call = || event.value["toolCallId"].as_str();
+        match event.name.as_str() {
+            TOOL_STATUS => {
+                let status = event.value["status"].as_str();
+                if let (Some(call), Some(status)) = (call(), status.and_then(status_named)) {
                     self.note(&call.into(), status);
                 }
                 Ok(())
             }
-            // What is asked is told at the end.
-            Event::Custom(custom)
-                if ["interrupt", "interrupt_answered"].contains(&&*custom.name) =>
-            {
-                Ok(())
-            }
-            Event::Custom(custom) => {
-                let id = match custom.name.as_str() {
-                    // Else every report would stay in the message.
-                    TOOL_PROGRESS | TOOL_PARTIAL_RESULT => custom.value["toolCallId"].as_str(),
-                    _ => None,
-                };
-                data(frames, &custom.name, id, &custom.value)
-            }
-            Event::RunFinished(finished) => self.finish(finished, frames),
-            Event::RunError(error) => {
-                let error_text = error.message.as_str();
-                part(frames, &Part::Error { error_text })?;
-                self.end(frames, "error", usage(error.usage.as_deref()))
-            }
-            _ => Ok(()),
+            "interrupt" | "interrupt_answered" => Ok(()),
+            // Without the id every report would stay in the message.
+            TOOL_PROGRESS | TOOL_PARTIAL_RESULT => data(frames, &event.name, call(), &event.value),
+            _ => data(frames, &event.name, None, &event.value),
         }
     }
 
@@ -282,20 +186,20 @@ impl UiMessageEncoder {
         self.left_out.is_empty() || !self.left_out.contains(message)
     }
 
-    /// The model says something: the step that this belongs to is open.
+    /// Opens the step that the next part belongs to.
     fn step(&mut self, frames: &mut Vec<u8>) -> serde_json::Result<()> {
         if std::mem::take(&mut self.has_results) {
             self.end_step(frames)?;
         }
         if !std::mem::replace(&mut self.is_in_step, true) {
-            part(frames, &Part::StartStep)?;
+            part(frames, &MessagePart::StartStep)?;
         }
         Ok(())
     }
 
     fn end_step(&mut self, frames: &mut Vec<u8>) -> serde_json::Result<()> {
         match std::mem::take(&mut self.is_in_step) {
-            true => part(frames, &Part::FinishStep),
+            true => part(frames, &MessagePart::FinishStep),
             false => Ok(()),
         }
     }
@@ -311,7 +215,7 @@ impl UiMessageEncoder {
         };
         self.step(frames)?;
         let media_type = media_type.map_or("application/octet-stream", String::as_str);
-        part(frames, &Part::File { url, media_type })
+        part(frames, &MessagePart::File { url, media_type })
     }
 
     /// The arguments are whole.
@@ -326,7 +230,7 @@ impl UiMessageEncoder {
         };
         match serde_json::from_str(arguments) {
             Ok(input) => {
-                let available = Part::ToolInputAvailable {
+                let available = MessagePart::ToolInputAvailable {
                     tool_call_id,
                     tool_name,
                     input,
@@ -334,7 +238,7 @@ impl UiMessageEncoder {
                 part(frames, &available)
             }
             Err(_) => {
-                let error = Part::ToolInputError {
+                let error = MessagePart::ToolInputError {
                     tool_call_id,
                     tool_name,
                     input: arguments,
@@ -359,13 +263,13 @@ impl UiMessageEncoder {
         let status = self.calls.get(id).and_then(|call| call.status);
         let error = match status {
             Some(ToolCallStatus::Denied) => {
-                return part(frames, &Part::ToolOutputDenied { tool_call_id });
+                return part(frames, &MessagePart::ToolOutputDenied { tool_call_id });
             }
             Some(ToolCallStatus::Failed | ToolCallStatus::Cancelled) => text,
             _ => None,
         };
         if let Some(error_text) = error {
-            let failed = Part::ToolOutputError {
+            let failed = MessagePart::ToolOutputError {
                 tool_call_id,
                 error_text,
             };
@@ -373,13 +277,13 @@ impl UiMessageEncoder {
         }
         let output = match text {
             Some(text) if text.starts_with(['{', '[']) => match serde_json::from_str(text) {
-                Ok(json) => Output::Json(json),
-                Err(_) => Output::Text(text),
+                Ok(json) => ToolOutput::Json(json),
+                Err(_) => ToolOutput::Text(text),
             },
-            Some(text) => Output::Text(text),
-            None => Output::Content(content),
+            Some(text) => ToolOutput::Text(text),
+            None => ToolOutput::Content(content),
         };
-        let available = Part::ToolOutputAvailable {
+        let available = MessagePart::ToolOutputAvailable {
             tool_call_id,
             output,
         };
@@ -389,7 +293,7 @@ impl UiMessageEncoder {
     fn finish(&mut self, finished: &RunFinished, frames: &mut Vec<u8>) -> serde_json::Result<()> {
         let reason = match &finished.outcome {
             Some(RunOutcome::Cancelled) => {
-                part(frames, &Part::Abort)?;
+                part(frames, &MessagePart::Abort)?;
                 frames.extend_from_slice(DONE);
                 return Ok(());
             }
@@ -397,7 +301,7 @@ impl UiMessageEncoder {
                 for interrupt in interrupts {
                     match &interrupt.tool_call_id {
                         Some(call) if interrupt.reason != INPUT_REQUIRED => {
-                            let asks = Part::ToolApprovalRequest {
+                            let asks = MessagePart::ToolApprovalRequest {
                                 approval_id: &interrupt.id,
                                 tool_call_id: call.as_str(),
                             };
@@ -428,7 +332,7 @@ impl UiMessageEncoder {
         usage: Option<Usage>,
     ) -> serde_json::Result<()> {
         self.end_step(frames)?;
-        let finish = Part::Finish {
+        let finish = MessagePart::Finish {
             finish_reason,
             message_metadata: usage.map(|usage| MessageMetadata { usage }),
         };
@@ -438,8 +342,6 @@ impl UiMessageEncoder {
     }
 }
 
-const DONE: &[u8] = b"data: [DONE]\n\n";
-
 fn is_assistant(role: Option<TextMessageRole>) -> bool {
     matches!(role, None | Some(TextMessageRole::Assistant))
 }
@@ -448,43 +350,4 @@ fn is_assistant(role: Option<TextMessageRole>) -> bool {
 fn stop_reason(finished: &RunFinished) -> Option<&str> {
     let metadata = finished.common.as_ref()?.metadata.as_ref()?;
     metadata.get("stopReason").and_then(Value::as_str)
-}
-
-/// Sums what the models of a run used.
-fn usage(models: Option<&[TokenUsage]>) -> Option<Usage> {
-    let models = models.filter(|models| !models.is_empty())?;
-    let mut sum = Usage::default();
-    let add = |sum: &mut Option<u64>, tokens: Option<u64>| {
-        if let Some(tokens) = tokens {
-            *sum = Some(sum.unwrap_or_default().saturating_add(tokens));
-        }
-    };
-    for model in models {
-        let input = model.input_tokens.unwrap_or_default();
-        let output = model.output_tokens.unwrap_or_default();
-        let total = model.total_tokens.unwrap_or(input.saturating_add(output));
-        sum.input_tokens = sum.input_tokens.saturating_add(input);
-        sum.output_tokens = sum.output_tokens.saturating_add(output);
-        sum.total_tokens = sum.total_tokens.saturating_add(total);
-        add(&mut sum.reasoning_tokens, model.reasoning_tokens);
-        add(&mut sum.cached_input_tokens, model.cached_input_tokens);
-    }
-    Some(sum)
-}
-
-fn data(
-    frames: &mut Vec<u8>,
-    name: &str,
-    id: Option<&str>,
-    data: &impl Serialize,
-) -> serde_json::Result<()> {
-    let r#type = format!("data-{name}");
-    part(frames, &Data { r#type, id, data })
-}
-
-fn part(frames: &mut Vec<u8>, part: &impl Serialize) -> serde_json::Result<()> {
-    frames.extend_from_slice(b"data: ");
-    serde_json::to_writer(&mut *frames, part)?;
-    frames.extend_from_slice(b"\n\n");
-    Ok(())
 }

@@ -17,11 +17,11 @@ use uuid::Uuid;
 /// `system`, assistant-ui's instructions, which count as a `system` message of the client.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
-    /// What is to be run.
+    /// The run that the chat asks for.
     pub input: RunAgentInput,
-    /// The message that the answer belongs to: a new one, or the last of the chat, which goes on.
+    /// The message that the answer belongs to: a new one, or the last one of the chat, which continues.
     pub message_id: String,
-    /// Whether the user has said something new: nobody answers then what was asked before.
+    /// Whether the user has sent a new message, which leaves earlier questions unanswered.
     pub is_new: bool,
 }
 
@@ -38,7 +38,7 @@ struct Body {
 struct UiMessage {
     id: String,
     role: Role,
-    parts: Vec<Part>,
+    parts: Vec<ChatPart>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum Role {
 /// A part of any type, with the fields of those that are read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct ChatPart {
     r#type: String,
     text: Option<String>,
     media_type: Option<String>,
@@ -78,7 +78,7 @@ impl ChatRequest {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// It is no JSON, or none that a chat sends; the message says where.
+    /// The body is not JSON, or not what a chat sends. The message names the place.
     pub fn read(body: &[u8]) -> Result<Self, Refused> {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
             let (reason, what) = match error.classify() {
@@ -133,8 +133,8 @@ impl ChatRequest {
     }
 }
 
-/// What the user said to a call that asks to run.
-fn answer(part: &Part) -> Option<ResumeEntry> {
+/// Returns the user's answer to a call that asks to run.
+fn answer(part: &ChatPart) -> Option<ResumeEntry> {
     let approval = part.approval.as_ref()?;
     let approved = approval.approved?;
     if part.state.as_deref() != Some("approval-responded") {
@@ -148,7 +148,7 @@ fn answer(part: &Part) -> Option<ResumeEntry> {
 impl UiMessage {
     /// Adds the messages that it is in the history: the assistant's parts are one for each step, with its results.
     fn convert(&self, index: usize, messages: &mut Vec<Message>) -> Result<(), Refused> {
-        let texts = |parts: &[Part]| {
+        let texts = |parts: &[ChatPart]| {
             let texts = parts.iter().filter(|part| part.r#type == "text");
             let texts: Vec<_> = texts.filter_map(|part| part.text.as_deref()).collect();
             texts.join("\n\n")
@@ -179,11 +179,43 @@ impl UiMessage {
         Ok(())
     }
 
+    /// Returns the result of a tool's part, if it has one.
+    fn result(&self, part: &ChatPart, call: &str) -> Option<Value> {
+        let id = format!("{}-{call}", self.id);
+        let result = |content: &str, error: Option<&str>| {
+            let mut result =
+                json!({ "role": "tool", "id": id, "toolCallId": call, "content": content });
+            if let Some(error) = error {
+                result["error"] = json!(error);
+            }
+            Some(result)
+        };
+        match part.state.as_deref() {
+            Some("output-available") => match &part.output {
+                Some(Value::String(text)) => result(text, None),
+                Some(output) => result(&output.to_string(), None),
+                None => result("", None),
+            },
+            Some("output-error") => {
+                let error = part.error_text.as_deref().unwrap_or("the tool failed");
+                result(error, Some(error))
+            }
+            Some("output-denied") => {
+                let reason = part.approval.as_ref();
+                let reason = reason.and_then(|approval| approval.reason.as_deref());
+                let reason = reason.unwrap_or("the user did not allow it");
+                result(reason, Some(reason))
+            }
+            _ => None,
+        }
+    }
+
+    /// Converts a step of the chat's message to AG-UI messages.
     fn convert_step(
         &self,
         index: usize,
         number: usize,
-        step: &[Part],
+        step: &[ChatPart],
         text: &str,
         messages: &mut Vec<Message>,
     ) -> Result<(), Refused> {
@@ -193,43 +225,8 @@ impl UiMessage {
             let Some((name, call)) = part.tool() else {
                 continue;
             };
-            let arguments = match part.input.as_ref().or(part.raw_input.as_ref()) {
-                Some(Value::String(raw)) => raw.clone(),
-                Some(input) => input.to_string(),
-                None => "{}".to_owned(),
-            };
-            let function = json!({ "name": name, "arguments": arguments });
-            calls.push(json!({ "id": call, "type": "function", "function": function }));
-            let id = format!("{}-{call}", self.id);
-            let result = |content: &str, error: Option<&str>| {
-                let mut result =
-                    json!({ "role": "tool", "id": id, "toolCallId": call, "content": content });
-                if let Some(error) = error {
-                    result["error"] = json!(error);
-                }
-                result
-            };
-            match part.state.as_deref() {
-                Some("output-available") => {
-                    let content = match &part.output {
-                        Some(Value::String(text)) => text.clone(),
-                        Some(output) => output.to_string(),
-                        None => String::new(),
-                    };
-                    results.push(result(&content, None));
-                }
-                Some("output-error") => {
-                    let error = part.error_text.as_deref().unwrap_or("the tool failed");
-                    results.push(result(error, Some(error)));
-                }
-                Some("output-denied") => {
-                    let reason = part.approval.as_ref();
-                    let reason = reason.and_then(|approval| approval.reason.as_deref());
-                    let reason = reason.unwrap_or("the user did not allow it");
-                    results.push(result(reason, Some(reason)));
-                }
-                _ => {}
-            }
+            calls.push(part.call(name, call));
+            results.extend(self.result(part, call));
         }
         let id = match number {
             0 => self.id.clone(),
@@ -264,8 +261,8 @@ impl UiMessage {
     }
 }
 
-impl Part {
-    /// The tool and the call of a part that is one, and whole.
+impl ChatPart {
+    /// Returns the tool and the call of a tool's part that is complete.
     fn tool(&self) -> Option<(&str, &str)> {
         let name = match self.r#type.strip_prefix("tool-") {
             Some(name) => name,
@@ -277,10 +274,21 @@ impl Part {
         }
         Some((name, self.tool_call_id.as_deref()?))
     }
+
+    /// Returns the call of a tool's part, as AG-UI has it.
+    fn call(&self, name: &str, call: &str) -> Value {
+        let arguments = match self.input.as_ref().or(self.raw_input.as_ref()) {
+            Some(Value::String(raw)) => raw.clone(),
+            Some(input) => input.to_string(),
+            None => "{}".to_owned(),
+        };
+        let function = json!({ "name": name, "arguments": arguments });
+        json!({ "id": call, "type": "function", "function": function })
+    }
 }
 
-/// A part of what the user said, or the model made, as AG-UI has it.
-fn content(part: &Part) -> Option<Value> {
+/// Converts a part of the user's message, or of the model's, to AG-UI's content.
+fn content(part: &ChatPart) -> Option<Value> {
     if part.r#type == "text" {
         return Some(json!({ "type": "text", "text": part.text.as_ref()? }));
     }
@@ -310,7 +318,7 @@ fn content(part: &Part) -> Option<Value> {
 }
 
 /// Checks that files can be had from outside of the client's page.
-fn check_files(parts: &[Part], index: usize) -> Result<(), Refused> {
+fn check_files(parts: &[ChatPart], index: usize) -> Result<(), Refused> {
     let urls = parts
         .iter()
         .enumerate()

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::Stream;
 use std::time::Duration;
 
-/// What a chat's run says, as a UI message stream. The run goes on for a while when it is dropped.
+/// The UI message stream of a chat's run. When the stream is dropped, the run continues for a while.
 #[derive(Debug)]
 pub struct ChatStream {
     run: RunStream,

@@ -6,7 +6,7 @@ use http::{HeaderMap, header};
 use std::io::Write;
 use stepwell_core::event::{Event, protobuf};
 
-/// The header of a client that comes back, with the id of the event that it had last:
+/// The header with the id of the last event that a resuming client has:
 /// <https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header>.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
@@ -109,7 +109,7 @@ impl Encoding {
         frame.into()
     }
 
-    /// One event that a client cannot come back to.
+    /// Writes one event that a client cannot resume after.
     pub(crate) fn without_id(self, json: &str) -> Bytes {
         match self {
             Self::Sse | Self::UiMessages => format!("data: {json}\n\n").into(),
@@ -135,7 +135,7 @@ impl Encoding {
         })
     }
 
-    /// What is sent when nothing happens, so that nobody in between takes the connection for a dead one.
+    /// Returns what is sent during a silence, so that no proxy takes the connection for a dead one.
     pub fn keep_alive(self) -> Option<Bytes> {
         match self {
             Self::Sse | Self::UiMessages => Some(Bytes::from_static(b": keep-alive\n\n")),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_accepts_is_what_it_gets() {
+    fn a_client_gets_the_encoding_that_it_accepts() {
         for value in [
             "text/event-stream",
             "*/*",

@@ -12,7 +12,7 @@ use stepwell_io::{Event, ToolCallStatus};
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// So many bytes may be unread before the writer waits.
+/// The number of unread bytes from which on the writer waits.
 const WINDOW: usize = 16 << 10;
 
 /// One event of a run.
@@ -75,14 +75,14 @@ pub(crate) fn event_log(format: Format) -> (LogWriter, EventStream) {
 }
 
 impl LogWriter {
-    /// Waits until the log takes more, or nobody reads it any more.
+    /// Waits until the log takes more, or has no reader any more.
     pub(crate) async fn room(&self) {
         while !self.has_room() {
             self.shared.read.notified().await;
         }
     }
 
-    /// Whether the log takes more, or nobody reads it any more.
+    /// Returns whether the log takes more, or has no reader any more.
     pub(crate) fn has_room(&self) -> bool {
         let unread = self.shared.unread();
         unread.bytes < WINDOW || unread.is_left
@@ -112,12 +112,12 @@ impl LogWriter {
         self.shared.written.notify_one();
     }
 
-    /// A call has come to this: its result is about to be told.
+    /// Notes the final status of a call, whose result is reported next.
     pub(crate) fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
         self.format.note(call, status);
     }
 
-    /// Waits until nobody reads the log any more.
+    /// Waits until the log has no reader any more.
     pub(crate) fn abandoned(&self) -> WaitForCancellationFutureOwned {
         self.shared.left.clone().cancelled_owned()
     }

@@ -24,7 +24,7 @@ impl Format {
         }
     }
 
-    /// A call has come to this: its result is about to be told.
+    /// Notes the final status of a call, whose result is reported next.
     pub(crate) fn note(&mut self, call: &ToolCallId, status: ToolCallStatus) {
         if let Self::UiMessages(encoder) = self {
             encoder.note(call, status);

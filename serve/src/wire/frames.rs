@@ -1,4 +1,4 @@
-//! The body of an answer: what a run says, in the encoding that the client asked for.
+//! The response body: the events of a run, in the encoding that the client asked for.
 
 use crate::wire::Encoding;
 use crate::wire::event_log::{Entry, EventStream};

@@ -1,4 +1,4 @@
-//! How what a turn says goes over the wire.
+//! How the events of a turn are sent.
 
 mod encoding;
 pub(crate) mod event_log;

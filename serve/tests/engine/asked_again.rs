@@ -152,7 +152,7 @@ async fn another_question_in_the_place_of_one_takes_it_back() {
 }
 
 #[tokio::test]
-async fn the_same_question_is_told_once_whatever_its_schemas_form() {
+async fn the_same_question_is_asked_once_in_any_form_of_its_schema() {
     for schema in [json!(true), json!(false), json!({ "type": "string" })] {
         let store = MemoryStore::new();
         let question = Question::new("Which?", schema);

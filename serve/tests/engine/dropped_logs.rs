@@ -31,7 +31,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn whoever_follows_is_shown_how_the_turn_stands() {
+async fn readers_see_the_state_of_the_turn() {
     let store = MemoryStore::new();
     let (_model, base) = model::with_numbers().await;
     let agent = Arc::new(TurnAgent::new(base.clone()));

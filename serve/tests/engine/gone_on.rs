@@ -184,7 +184,7 @@ async fn left(store: &MemoryStore) -> (Unfinished, usize, Value) {
 }
 
 #[tokio::test]
-async fn a_run_whose_answers_are_stored_is_told_by_the_next_host_with_all_that_came_of_them() {
+async fn a_run_with_stored_answers_is_reported_completely_by_the_next_host() {
     let store = MemoryStore::new();
     let (left, log, question) = left(&store).await;
     let key = left.key.clone();
@@ -234,7 +234,7 @@ async fn a_client_that_posts_the_run_again_comes_back_to_it_and_another_run_does
 }
 
 #[tokio::test]
-async fn a_run_of_which_a_part_is_stored_goes_on_with_the_rest_on_the_next_host() {
+async fn a_partly_stored_run_continues_on_the_next_host() {
     let store = MemoryStore::new();
     let first = host(&store).await;
     let tools = ["get_location", "set_theme"].map(|name| ToolDefinition {

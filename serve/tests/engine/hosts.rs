@@ -76,7 +76,7 @@ async fn ended(store: &MemoryStore, key: &TurnKey) -> TurnStatus {
 }
 
 #[tokio::test]
-async fn what_a_turn_is_told_at_another_host_reaches_its_owner() {
+async fn commands_at_another_host_reach_the_owner() {
     let store = MemoryStore::new();
     let (first, second) = (open_host(&store).await, open_host(&store).await);
     let (key, question) = asks(&store, &first).await;

@@ -320,7 +320,7 @@ async fn deferred(store: &Failing) -> ToolCallId {
 }
 
 #[tokio::test]
-async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
+async fn a_result_that_cannot_be_stored_is_an_error_in_time() {
     let (error, _) = &errors()[1];
     let store = Failing::from_the_first_result(error);
     let (_model, engine) = engine(&store, STORE_TIMEOUT).await;
@@ -359,7 +359,7 @@ async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
 }
 
 #[tokio::test]
-async fn what_a_turn_that_is_let_go_of_has_not_stored_is_not_told() {
+async fn a_released_turn_does_not_report_what_is_not_stored() {
     let memory = MemoryStore::new();
     let new = stepwell_io::store::NewTurn::new(key(), "this host", Timestamp(1));
     let generation = memory.begin_turn(&new).await.unwrap();

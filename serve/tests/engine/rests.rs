@@ -79,7 +79,7 @@ async fn a_turn_that_is_laid_down_has_begun_and_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_turn_that_asks_is_let_go_of_and_goes_on_with_the_answer() {
+async fn a_turn_that_asks_is_released_and_continues_with_the_answer() {
     let store = MemoryStore::new();
     let (_model, driver) = driver(&store).await;
     let key = lay(&driver).await;
@@ -106,7 +106,7 @@ async fn a_turn_that_asks_is_let_go_of_and_goes_on_with_the_answer() {
 }
 
 #[tokio::test]
-async fn what_a_turn_has_rested_for_too_long_for_is_declined() {
+async fn questions_of_a_turn_that_rests_for_too_long_are_declined() {
     let store = MemoryStore::new();
     let (_model, driver) = driver(&store).await;
     let key = lay(&driver).await;

@@ -304,7 +304,7 @@ async fn a_server_that_takes_no_more_runs_stops_the_tools_that_ask() {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_the_answer_no_more_goes_on_by_itself() {
+async fn a_tool_that_withdraws_its_question_continues_by_itself() {
     let (_model, agent) = model(&["ask"]).await;
     let goes_on = Arc::new(Notify::new());
     let told = Arc::clone(&goes_on);

@@ -50,7 +50,7 @@ fn result(id: &str, content: &str) -> Value {
 }
 
 #[test]
-fn what_follows_results_is_another_step() {
+fn text_after_results_is_another_step() {
     let mut events = vec![json!({ "type": "RUN_STARTED", "threadId": "t", "runId": "r" })];
     events.extend(call("c", "{\n}"));
     events.push(result("c", "[\n1]"));

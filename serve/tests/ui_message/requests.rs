@@ -76,7 +76,7 @@ fn files_are_parts_by_their_bytes_or_their_address() {
 }
 
 #[test]
-fn answers_to_questions_go_on_with_the_message_that_asked() {
+fn answers_continue_the_message_that_asked() {
     let asked = |state: &str, approved: Value| {
         json!({ "type": "tool-send", "toolCallId": "c", "state": state, "input": {},
             "approval": { "id": "i", "approved": approved } })
@@ -103,7 +103,7 @@ fn answers_to_questions_go_on_with_the_message_that_asked() {
 }
 
 #[test]
-fn what_is_no_chat_is_refused_with_where() {
+fn invalid_chats_are_refused_with_the_place() {
     let refused = |body: &str| {
         let refused = ChatRequest::read(body.as_bytes()).expect_err("it is refused");
         (refused.reason, refused.message)

@@ -1,5 +1,4 @@
-// assistant-ui with its own transport, which resumes a stream by an id from a response header. The server sends no such
-// header, so the app sets the id: that of the chat.
+// assistant-ui with its own transport, which resumes a stream by the id that the server sends in a response header.
 import { AssistantChatTransport, createResumableSessionStorage, useChatRuntime } from "@assistant-ui/react-ai-sdk";
 import { StoredChat, messages, onFinish } from "./chat.jsx";
 import { server, show, thread } from "./page.jsx";
@@ -10,10 +9,9 @@ const storage = createResumableSessionStorage({ key: `stream-${thread}` });
 const transport = new AssistantChatTransport({
   api: `${server}/api/chat`,
   resumable: { storage, resumeApi: (id) => `${server}/api/chat/${id}/stream` },
-  prepareSendMessagesRequest: ({ body, messages, trigger, messageId }) => {
-    storage.setStreamId(thread);
-    return { body: { ...body, id: thread, messages, trigger, messageId } };
-  },
+  prepareSendMessagesRequest: ({ body, messages, trigger, messageId }) => ({
+    body: { ...body, id: thread, messages, trigger, messageId },
+  }),
 });
 
 const App = () => (

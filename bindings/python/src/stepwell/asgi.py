@@ -194,7 +194,7 @@ def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
     and the second of two turns at once fails with ``BusyError``. The thread continues from the agent's ``store``; without one
     it lasts as long as what ``agent.thread`` gave is kept. ``Agent.forget_thread`` releases it at once.
 
-    It takes the turn's events and its result. A turn that was cancelled ends with ``RUN_ERROR`` and the code ``cancelled``.
+    It takes the turn's events and its result. A turn that was cancelled ends with ``RUN_ERROR`` and the code ``abort``.
     Calls that tools defer are the client's to answer: the run ends with them
     pending, and so does the turn. Leaving the loop stops the turn.
     """

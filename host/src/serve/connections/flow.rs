@@ -1,7 +1,7 @@
 //! What goes in and out on a connection: a client that sends and reads is waited for, and one that does not makes room
 //! for others.
 
-use super::Presence;
+use super::presence::Presence;
 use axum::body::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::io::{self, IoSlice};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A connection's stream, which says whether its client reads.
+/// A connection's stream, which notes whether its client reads.
 #[derive(Debug)]
 pub(super) struct Flow<S> {
     stream: S,
@@ -24,11 +24,11 @@ impl<S> Flow<S> {
 
     fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_pending() {
-            self.presence.stalls();
+            self.presence.set_stalled();
         }
         let written = ready!(written);
         if matches!(written, Ok(1..)) {
-            self.presence.moves();
+            self.presence.note_progress();
         }
         Poll::Ready(written)
     }
@@ -76,20 +76,20 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Flow<S> {
     }
 }
 
-/// The body of a request, which says whether its client sends it.
+/// The body of a request, which notes whether its client sends it.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestBody {
     body: Incoming,
     presence: Arc<Presence>,
 }
 
-impl Asked {
+impl RequestBody {
     pub(super) fn new(body: Incoming, presence: Arc<Presence>) -> Self {
         Self { body, presence }
     }
 }
 
-impl Body for Asked {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -99,8 +99,8 @@ impl Body for Asked {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         match frame.is_pending() {
-            true => self.presence.stalls(),
-            false => self.presence.moves(),
+            true => self.presence.set_stalled(),
+            false => self.presence.note_progress(),
         }
         frame
     }

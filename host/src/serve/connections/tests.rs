@@ -1,7 +1,15 @@
-use super::*;
+use super::connection::{Connection, HEALTH_PATH};
+use super::rooms::{Bounds, ConnectionSlot, Connections, RESERVED_CONNECTIONS};
+use axum::Router;
+use axum::body::{Body, Bytes};
 use axum::routing::{get, post};
 use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 const HEADER: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(75);
@@ -38,20 +46,20 @@ fn router() -> Router {
 
 /// A client's side of a connection that is served.
 fn connected(connections: &Arc<Connections>, closing: &CancellationToken) -> DuplexStream {
-    let place = connections.usual.free().map(|permit| Place {
+    let slot = connections.usual.free().map(|permit| ConnectionSlot {
         _permit: permit,
         is_reserved: false,
     });
-    connected_at(connections, place, closing)
+    connected_at(connections, slot, closing)
 }
 
 fn connected_at(
     connections: &Arc<Connections>,
-    place: Option<Place>,
+    slot: Option<ConnectionSlot>,
     closing: &CancellationToken,
 ) -> DuplexStream {
     let (client, server) = duplex(1 << 16);
-    let connection = Connection::new(connections, place);
+    let connection = Connection::new(connections, slot);
     tokio::spawn(connection.serve(server, router(), closing.clone()));
     client
 }
@@ -90,7 +98,7 @@ async fn a_connection_whose_headers_do_not_come_is_closed() {
     let (silent, half) = tokio::join!(closed(&mut silent), closed(&mut half));
     assert!(silent >= HEADER && silent < IDLE, "{silent:?}");
     assert!(half >= HEADER && half < IDLE, "{half:?}");
-    assert_eq!(connections.usual.places.available_permits(), 2);
+    assert_eq!(connections.usual.slots.available_permits(), 2);
     assert!(connections.usual.waiting().close.is_empty());
 }
 
@@ -148,8 +156,8 @@ async fn a_connection_whose_client_does_not_read_makes_room() {
     tokio::time::sleep(HEADER).await;
     assert_ne!(reads.read(&mut piece).await.expect("an answer"), 0);
     tokio::time::sleep(HEADER).await;
-    let place = tokio::time::timeout(HEADER, connections.place()).await;
-    assert!(place.expect("there is room").is_some());
+    let slot = tokio::time::timeout(HEADER, connections.slot()).await;
+    assert!(slot.expect("there is room").is_some());
     assert_eq!(closed(&mut deaf).await, Duration::ZERO);
     assert_ne!(reads.read(&mut piece).await.expect("more"), 0);
 }
@@ -166,7 +174,7 @@ async fn a_connection_whose_client_does_not_send_its_body_makes_room() {
     tokio::time::sleep(HEADER).await;
     sends.write_all(b"he").await.expect("it is sent");
     tokio::time::sleep(HEADER).await;
-    assert!(connections.place().await.is_some());
+    assert!(connections.slot().await.is_some());
     assert_eq!(closed(&mut idle).await, Duration::ZERO);
     sends.write_all(b"re").await.expect("it is sent");
     answered(&mut sends).await;
@@ -185,8 +193,8 @@ async fn the_connection_that_waits_longest_makes_room() {
     while connections.usual.waiting().close.len() > 2 {
         tokio::task::yield_now().await;
     }
-    let place = connections.place().await;
-    assert!(place.is_some());
+    let slot = connections.slot().await;
+    assert!(slot.is_some());
     assert_eq!(closed(&mut first).await, Duration::ZERO);
     assert!(closed(&mut second).await > Duration::ZERO);
 }
@@ -230,30 +238,30 @@ async fn health_is_answered_where_all_connections_are_taken() {
     }
     // Nor do connections help that say nothing.
     let mut silent = Vec::new();
-    for _ in 0..3 * RESERVED {
-        let place = tokio::time::timeout(HEADER, connections.place()).await;
-        let place = place.expect("at once").expect("a place");
-        assert!(place.is_reserved);
-        silent.push(connected_at(&connections, Some(place), &closing));
+    for _ in 0..3 * RESERVED_CONNECTIONS {
+        let slot = tokio::time::timeout(HEADER, connections.slot()).await;
+        let slot = slot.expect("at once").expect("a slot");
+        assert!(slot.is_reserved);
+        silent.push(connected_at(&connections, Some(slot), &closing));
     }
-    let place = connections.place().await;
-    let mut client = connected_at(&connections, place, &closing);
+    let slot = connections.slot().await;
+    let mut client = connected_at(&connections, slot, &closing);
     ask(&mut client, HEALTH_PATH).await;
     let answer = last_answer(&mut client).await;
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.ends_with("well"),
         "{answer}"
     );
-    let place = connections.place().await;
-    let mut client = connected_at(&connections, place, &closing);
+    let slot = connections.slot().await;
+    let mut client = connected_at(&connections, slot, &closing);
     ask(&mut client, "/").await;
     let answer = last_answer(&mut client).await;
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     assert!(answer.contains("too_many_connections"), "{answer}");
-    let place = connections.place().await;
-    let mut client = connected_at(&connections, place, &closing);
+    let slot = connections.slot().await;
+    let mut client = connected_at(&connections, slot, &closing);
     drop(busy.pop());
-    while connections.usual.places.available_permits() == 0 {
+    while connections.usual.slots.available_permits() == 0 {
         tokio::task::yield_now().await;
     }
     ask(&mut client, "/").await;

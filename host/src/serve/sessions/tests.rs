@@ -100,7 +100,7 @@ async fn ask(mut router: Router, method: &str, path: &str, body: Value) -> (u16,
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_shown_that_a_turn_is_over_is_shown_its_whole_log() {
+async fn a_view_of_an_ended_turn_has_its_complete_log() {
     let inner = MemoryStore::new();
     let store = Arc::new(LateEnd {
         inner: inner.clone(),
@@ -166,7 +166,7 @@ async fn open(store: Arc<dyn Store>, keep_alive: Duration) -> Router {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_that_a_dead_host_did_not_tell_is_told_at_the_start() {
+async fn an_end_that_a_dead_host_did_not_report_is_reported_at_the_start() {
     let store = MemoryStore::new();
     let key = leave_cut(&store, "t").await;
     let mut changes = store.subscribe(&key.thread).await.unwrap();
@@ -183,7 +183,7 @@ async fn the_end_that_a_dead_host_did_not_tell_is_told_at_the_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_that_a_dead_host_did_not_tell_is_told_at_the_first_read() {
+async fn an_end_that_a_dead_host_did_not_report_is_reported_at_the_first_read() {
     let store = MemoryStore::new();
     let mut router = open(Arc::new(store.clone()), Duration::from_secs(3_600)).await;
     tokio::time::sleep(Duration::from_secs(60)).await;

@@ -3,7 +3,7 @@
 use crate::engine::EngineError;
 use crate::engine::reply::Reply;
 use crate::engine::restate::protocol::{Invocation, Tell};
-use crate::engine::restate::services::{THREAD, TURN};
+use crate::engine::restate::protocol::{THREAD, TURN};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -30,7 +30,7 @@ pub trait Door: Debug + Send + Sync {
     /// Makes this host known to Restate.
     fn open(&self);
 
-    /// Takes no more calls; those under way go on.
+    /// Takes no more calls; those under way continue.
     fn close(&self);
 }
 

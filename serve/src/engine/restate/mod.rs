@@ -13,13 +13,14 @@ mod listener;
 #[allow(missing_docs)]
 mod protocol;
 mod services;
+mod settings;
 #[allow(missing_docs)]
 mod work;
 
 use crate::engine::Command;
 use crate::engine::{Driver, DriverSetup, LONGEST_REQUEST};
 use crate::engine::{Engine, EngineError, NewTurn};
-/// What the simulation puts in the place of Restate.
+/// What the simulation replaces Restate with.
 #[cfg(feature = "testing")]
 #[allow(missing_docs)]
 pub mod seam {
@@ -34,35 +35,17 @@ use client::{Client, Restate, begun};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use listener::{Door, Listener};
-use protocol::{Invocation, Says, Tell, Why};
+use protocol::{ELSEWHERE, Invocation, Says, Tell, Why};
+pub use settings::RestateSettings;
 use std::collections::HashSet;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
 use tokio_util::sync::CancellationToken;
 use work::Work;
 
-/// How a host and Restate reach each other.
-#[derive(Clone, Debug)]
-pub struct RestateSettings {
-    /// Where turns are sent.
-    pub ingress: String,
-    /// Where hosts are made known.
-    pub admin: String,
-    /// Where this host listens for Restate.
-    pub listen: SocketAddr,
-    /// Where Restate reaches the hosts, if not there.
-    pub url: Option<String>,
-    /// What Restate signs its calls with: others are refused.
-    pub identity: Option<String>,
-}
-
-/// Who has a turn in the store that no host drives.
-pub(crate) const ELSEWHERE: &str = "restate";
-
-/// How often turns are looked for that Restate has not heard of, or that another host has taken from here.
+/// How often the store is read for turns that Restate does not know, or that another host has taken.
 const LOOKED_EVERY: Duration = Duration::from_secs(2);
 
 /// Has turns driven by whichever host Restate chooses.

@@ -6,6 +6,13 @@ use stepwell_core::registry::ThreadKey;
 use stepwell_io::RunId;
 use stepwell_io::store::{Generation, TurnKey, Unfinished};
 
+/// The owner in the store of a turn that no host drives.
+pub(crate) const ELSEWHERE: &str = "restate";
+
+/// The name of the object that a thread is, and of its exclusive handler.
+pub(crate) const THREAD: &str = "StepwellThread";
+pub(crate) const TURN: &str = "turn";
+
 /// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
 /// it: that is in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,16 +30,16 @@ pub enum Why {
     Begun,
     /// It has rested from this generation on, for as long as it may.
     Lapsed(u64),
-    /// It is told something.
+    /// The turn is sent a signal.
     Told(Signal),
 }
 
-/// What a turn is told, wherever it is driven.
+/// What a turn is sent, on any host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Signal {
     pub turn: RunId,
     pub says: Says,
-    /// What Restate is given the reply under: its awakeable.
+    /// The awakeable of Restate that takes the reply.
     pub reply_to: String,
 }
 
@@ -44,7 +51,7 @@ pub enum Says {
     Command(Command),
 }
 
-/// What is to be told to a turn, and which.
+/// A message for a turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tell {
     pub thread: ThreadKey,

@@ -7,10 +7,6 @@ use crate::engine::restate::work::Work;
 use restate_sdk::prelude::*;
 use std::sync::Arc;
 
-/// The name of the object that a thread is, and of its exclusive handler.
-pub(crate) const THREAD: &str = "StepwellThread";
-pub(crate) const TURN: &str = "turn";
-
 /// Under which invocation a thread's turn is driven, and the signals that came since it is.
 const DRIVEN_BY: &str = "driven_by";
 const SIGNALS: &str = "signals";
@@ -36,7 +32,7 @@ pub(crate) struct Thread(pub(crate) Arc<Work>);
     )
 )]
 impl Thread {
-    /// Drives a turn until it ends, or until nobody but its user can move it on.
+    /// Drives a turn until it ends, or until only its user can move it on.
     #[handler]
     async fn turn(
         &self,
@@ -55,7 +51,7 @@ impl Thread {
         Ok(self.0.drive(&invocation.into_inner(), signal).await?)
     }
 
-    /// Tells a turn something, and gives what became of it.
+    /// Sends a turn a command, and returns the outcome.
     #[handler]
     async fn tell(
         &self,

@@ -1,11 +1,11 @@
-//! What a host does of a turn that Restate gives it.
+//! How a host drives a turn that Restate gives it.
 
 use crate::engine::EngineError;
 use crate::engine::done::is_done;
 use crate::engine::driver::Active;
 use crate::engine::reply::Reply;
-use crate::engine::restate::ELSEWHERE;
 use crate::engine::restate::client::{Restate, lapsed};
+use crate::engine::restate::protocol::ELSEWHERE;
 use crate::engine::restate::protocol::{Invocation, Says, Signal, Why};
 use crate::engine::{Driver, GoesOn, LOOKS};
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ struct Driven<'a> {
     reply: Mutex<Option<JoinHandle<Result<(), EngineError>>>>,
 }
 
-/// Why an attempt is to be made again.
+/// Why an attempt must be made again.
 #[derive(Debug, thiserror::Error)]
 pub enum Again {
     #[error(transparent)]
@@ -87,7 +87,7 @@ impl Work {
         driven.settle().await
     }
 
-    /// Takes the turn, if there is something to do for this invocation: from now on whoever had it before writes nothing more.
+    /// Takes the turn, if there is something to do for this invocation: the owner before cannot write from then on.
     async fn take(&self, invocation: &Invocation) -> Result<Option<Driven<'_>>, Again> {
         let key = invocation.key();
         for _ in 0..LOOKS {
@@ -99,36 +99,19 @@ impl Work {
                 before.leave.cancel();
                 before.ended.cancelled().await;
             }
-            let unfinished = match self.driver.unfinished(&key).await {
-                Err(EngineError::Store(
-                    StoreError::NoTurn { .. } | StoreError::NoThread { .. },
-                )) => {
-                    self.reply_to(invocation, &Reply::Gone).await?;
-                    return Ok(None);
-                }
-                unfinished => unfinished?,
-            };
-            let Some(unfinished) = unfinished else {
-                self.close(invocation).await?;
+            let Some((unfinished, is_done)) = self.find_open(invocation, &key).await? else {
                 return Ok(None);
             };
-            let is_done = self.is_done(invocation, &unfinished).await?;
-            if is_done {
-                self.reply_to(invocation, &Reply::Done).await?;
-                if unfinished.owner == ELSEWHERE {
-                    self.rests(&key).await?;
-                    return Ok(None);
-                }
-                // Whoever did it is gone, and nobody else is given the turn.
-            }
             if self.driver.is_full() {
                 return Err(Again::Full);
             }
-            let (told, heard) = oneshot::channel();
+            let (reply, replied) = oneshot::channel();
             let (cancelled, command, waits) = match &invocation.why {
                 Why::Told(signal) if !is_done => match &signal.says {
                     Says::Stop => (true, None, None),
-                    Says::Command(command) => (false, Some((command.clone(), told)), Some(heard)),
+                    Says::Command(command) => {
+                        (false, Some((command.clone(), reply)), Some(replied))
+                    }
                 },
                 _ => (false, None, None),
             };
@@ -161,7 +144,37 @@ impl Work {
         Err(Again::Left)
     }
 
-    /// Whether nothing is to be done for the invocation: an attempt before has done it.
+    /// Finds the unfinished turn of an invocation, and whether an earlier attempt has handled the invocation. Replies, and
+    /// returns `None`, if there is nothing left to do.
+    async fn find_open(
+        &self,
+        invocation: &Invocation,
+        key: &TurnKey,
+    ) -> Result<Option<(Unfinished, bool)>, Again> {
+        let unfinished = match self.driver.unfinished(key).await {
+            Err(EngineError::Store(StoreError::NoTurn { .. } | StoreError::NoThread { .. })) => {
+                self.reply_to(invocation, &Reply::Gone).await?;
+                return Ok(None);
+            }
+            unfinished => unfinished?,
+        };
+        let Some(unfinished) = unfinished else {
+            self.close(invocation).await?;
+            return Ok(None);
+        };
+        let is_done = self.is_done(invocation, &unfinished).await?;
+        if is_done {
+            self.reply_to(invocation, &Reply::Done).await?;
+            // Otherwise the host that handled it is gone, and no other host is given the turn.
+            if unfinished.owner == ELSEWHERE {
+                self.rests(key).await?;
+                return Ok(None);
+            }
+        }
+        Ok(Some((unfinished, is_done)))
+    }
+
+    /// Returns whether an earlier attempt has handled the invocation.
     async fn is_done(&self, invocation: &Invocation, turn: &Unfinished) -> Result<bool, Again> {
         let Why::Told(signal) = &invocation.why else {
             return Ok(turn.owner == ELSEWHERE && invocation.is_settled(turn));
@@ -274,7 +287,7 @@ impl Driven<'_> {
         let (ended, key) = (self.active.ended.clone(), self.key.clone());
         let replied = tokio::spawn(async move {
             let reply = match waits {
-                Some(heard) => Reply::from(heard.await.unwrap_or(Err(EngineError::Over))),
+                Some(replied) => Reply::from(replied.await.unwrap_or(Err(EngineError::Over))),
                 None => {
                     ended.cancelled().await;
                     match driver.unfinished(&key).await? {

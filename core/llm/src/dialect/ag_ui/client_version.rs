@@ -10,6 +10,10 @@ use std::borrow::Cow;
 /// The error message for a cancelled run, for clients that know no such outcome.
 const CANCELLED: &str = "the run was stopped before its answer was complete";
 
+/// The code of that error. `@ag-ui/client` itself emits the code when the app aborts a run, and CopilotKit does not show an
+/// error of this code to the user.
+const CANCELLED_CODE: &str = "abort";
+
 /// The versions of AG-UI that a client may support, as far as events for them differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -33,7 +37,7 @@ impl ClientVersion {
 
     /// Returns the event in a form that the client supports, or `None` if there is no such form. A client before 1.0
     /// finds the calls that it should run by their missing results. It does not know cancelled runs and would treat one
-    /// as a complete answer, so it is sent an error with the code `cancelled`.
+    /// as a complete answer, so it is sent an error with the code `abort`.
     #[must_use]
     pub fn adapt(self, event: &Event) -> Option<Cow<'_, Event>> {
         match self {
@@ -59,7 +63,7 @@ fn before_1_0(event: &Event) -> Option<Cow<'_, Event>> {
         Event::RunFinished(finish) if matches!(finish.outcome, Some(RunOutcome::Cancelled)) => {
             RunError {
                 message: CANCELLED.to_owned(),
-                code: Some("cancelled".to_owned()),
+                code: Some(CANCELLED_CODE.to_owned()),
                 usage: finish.usage.clone(),
                 common: finish.common.clone(),
             }
@@ -165,7 +169,7 @@ mod tests {
             ),
             (
                 finished(Some(json!({"type": "cancelled"}))),
-                Some(json!({"type": "RUN_ERROR", "code": "cancelled", "message": CANCELLED})),
+                Some(json!({"type": "RUN_ERROR", "code": "abort", "message": CANCELLED})),
             ),
             (
                 finished(Some(interrupt.clone())),

@@ -7,7 +7,7 @@ use stepwell_io::{Decision, ToolInvocation};
 
 /// What the user typed about a call.
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum TypedDecision {
     Yes,
     No(Option<String>),
     /// With these arguments, or with those that are typed next.
@@ -15,7 +15,7 @@ enum Answer {
     Unclear,
 }
 
-impl Answer {
+impl TypedDecision {
     fn read(line: &str) -> Self {
         let line = line.trim();
         let end = line.find(|character: char| !character.is_alphabetic());
@@ -48,11 +48,11 @@ pub(super) async fn approve(
             Line::Interrupted => return Ok(None),
             Line::End => return Ok(Some(unanswered())),
         };
-        return match Answer::read(&text) {
-            Answer::Yes => Ok(Some(Decision::Granted)),
-            Answer::No(reason) => Ok(Some(Decision::Denied { reason })),
-            Answer::Edit(typed) => edit(invocation, typed, prompt, shown).await,
-            Answer::Unclear => {
+        return match TypedDecision::read(&text) {
+            TypedDecision::Yes => Ok(Some(Decision::Granted)),
+            TypedDecision::No(reason) => Ok(Some(Decision::Denied { reason })),
+            TypedDecision::Edit(typed) => edit(invocation, typed, prompt, shown).await,
+            TypedDecision::Unclear => {
                 shown.remark("say yes, no, no with a reason, or edit")?;
                 continue;
             }
@@ -89,25 +89,25 @@ async fn edit(
 
 #[cfg(test)]
 mod tests {
-    use super::Answer;
+    use super::TypedDecision;
 
     #[test]
     fn answer_is_parsed() {
         let some = |text: &str| Some(text.to_owned());
         for (line, read) in [
-            ("y", Answer::Yes),
-            (" Yes ", Answer::Yes),
-            ("n", Answer::No(None)),
-            ("no, it is Sunday", Answer::No(some("it is Sunday"))),
-            ("N: never", Answer::No(some("never"))),
-            ("e", Answer::Edit(None)),
-            (r#"edit {"a": 1}"#, Answer::Edit(some(r#"{"a": 1}"#))),
-            ("", Answer::Unclear),
-            ("yes but", Answer::Unclear),
-            ("yesterday", Answer::Unclear),
-            ("nope", Answer::Unclear),
+            ("y", TypedDecision::Yes),
+            (" Yes ", TypedDecision::Yes),
+            ("n", TypedDecision::No(None)),
+            ("no, it is Sunday", TypedDecision::No(some("it is Sunday"))),
+            ("N: never", TypedDecision::No(some("never"))),
+            ("e", TypedDecision::Edit(None)),
+            (r#"edit {"a": 1}"#, TypedDecision::Edit(some(r#"{"a": 1}"#))),
+            ("", TypedDecision::Unclear),
+            ("yes but", TypedDecision::Unclear),
+            ("yesterday", TypedDecision::Unclear),
+            ("nope", TypedDecision::Unclear),
         ] {
-            assert_eq!(Answer::read(line), read, "{line}");
+            assert_eq!(TypedDecision::read(line), read, "{line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Holds the events of a run to what the protocol allows.
+//! Keeps the events of a run in the order that the protocol allows.
 
 use serde_json::Value;
 use stepwell_core::event::{
@@ -8,12 +8,12 @@ use stepwell_core::event::{
 
 /// The order of a run's events so far.
 #[derive(Debug, Default)]
-pub(crate) struct Lawful {
+pub(crate) struct ValidOrder {
     order: Order,
 }
 
-impl Lawful {
-    /// The event as it may go out, if it may.
+impl ValidOrder {
+    /// Returns the event as it may be sent, if it may.
     pub(crate) fn admit(&mut self, event: Event) -> Option<Event> {
         if matches!(event, Event::Unknown(_)) {
             // AG-UI 1.0 has no such event: its receivers are strict.
@@ -28,14 +28,14 @@ impl Lawful {
         Some(event)
     }
 
-    /// The event went out before.
-    pub(crate) fn passed(&mut self, event: &Event) {
+    /// Notes an event that was sent before.
+    pub(crate) fn note_sent(&mut self, event: &Event) {
         if let Err(violation) = self.order.check(event.into()) {
             tracing::error!(target: "stepwell", %violation, "an event of the log is out of order");
         }
     }
 
-    /// The events that end what is open.
+    /// Returns the events that end the open items.
     pub(crate) fn ends(&self) -> Vec<Event> {
         ends(self.order.open_items())
     }
@@ -54,68 +54,48 @@ fn strip(event: Event) -> Event {
     Event::from_object(fields).unwrap_or(event)
 }
 
-/// The events that end what is open.
+/// Returns the events that end the open items.
 fn ends(open: OpenItems) -> Vec<Event> {
-    let mut ends: Vec<Event> = Vec::new();
-    for message_id in open.messages {
-        ends.push(
-            TextMessageEnd {
-                message_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for message_id in open.reasoning_messages {
-        ends.push(
-            ReasoningMessageEnd {
-                message_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for message_id in open.reasoning_spans {
-        ends.push(
-            ReasoningEnd {
-                message_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for tool_call_id in open.tool_calls {
-        ends.push(
-            ToolCallEnd {
-                tool_call_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for step in open.steps {
+    let messages = open.messages.into_iter().map(|message_id| {
+        let common = None;
+        TextMessageEnd { message_id, common }.into()
+    });
+    let reasoning = open.reasoning_messages.into_iter().map(|message_id| {
+        let common = None;
+        ReasoningMessageEnd { message_id, common }.into()
+    });
+    let spans = open.reasoning_spans.into_iter().map(|message_id| {
+        let common = None;
+        ReasoningEnd { message_id, common }.into()
+    });
+    let calls = open.tool_calls.into_iter().map(|tool_call_id| {
+        let common = None;
+        ToolCallEnd {
+            tool_call_id,
+            common,
+        }
+        .into()
+    });
+    let steps = open.steps.into_iter().map(|step| {
         let common = step.subagent_run_id.map(|owner| {
             Box::new(Common {
                 subagent_run_id: Some(owner),
                 ..Common::default()
             })
         });
-        ends.push(
-            StepFinished {
-                step_name: step.name,
-                common,
-            }
-            .into(),
-        );
-    }
-    for subagent_run_id in open.subagents {
-        ends.push(
-            SubagentFinished {
-                subagent_run_id,
-                ..SubagentFinished::default()
-            }
-            .into(),
-        );
-    }
-    ends
+        StepFinished {
+            step_name: step.name,
+            common,
+        }
+        .into()
+    });
+    let subagents = open.subagents.into_iter().map(|subagent_run_id| {
+        SubagentFinished {
+            subagent_run_id,
+            ..SubagentFinished::default()
+        }
+        .into()
+    });
+    let texts = messages.chain(reasoning).chain(spans);
+    texts.chain(calls).chain(steps).chain(subagents).collect()
 }

@@ -1,0 +1,14 @@
+//! Errors of readers, as those of engines.
+
+use super::FollowError;
+use crate::engine::EngineError;
+
+impl From<FollowError> for EngineError {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Store(error) => error.into(),
+            // It was there a moment ago.
+            FollowError::NoEvent { .. } => Self::Contended,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The results of calls, in snapshots and as events.
+
+use crate::turn::rounds::Rounds;
+use stepwell_core::ToolCallId;
+use stepwell_core::conversation::{Conversation, LiveCall, shown_result};
+use stepwell_core::event::{Event, Message, ToolCallResult, ToolMessage, ToolRole};
+use stepwell_io::{ToolCallStatus, ToolResult};
+
+/// A snapshot tells the results that are in it.
+pub(super) fn note_results(messages: &[Message], rounds: &mut Rounds) {
+    for message in messages {
+        if let Message::Tool(result) = message {
+            rounds.mark_known(&result.tool_call_id);
+        }
+    }
+}
+
+/// The results of the round under way that were told. They have their place in the history once the round is over.
+pub(super) fn told_results(conversation: &Conversation, rounds: &Rounds) -> Vec<Message> {
+    let calls = conversation.calls().iter();
+    let told = calls.filter(|call| rounds.knows(&call.id));
+    let told = told.filter(|call| result_of(conversation, &call.id).is_none());
+    let results = told.filter_map(|call| live_result(conversation, &call.id, rounds));
+    results.map(Message::Tool).collect()
+}
+
+/// The results that the client has brought, and that are yet to be stored: the client has them, and a snapshot without them
+/// would take them away.
+pub(super) fn brought_results(
+    brought: &[(ToolCallId, ToolResult)],
+    conversation: &Conversation,
+    rounds: &Rounds,
+) -> Vec<Message> {
+    let results = brought.iter().filter_map(|(id, result)| {
+        let call = conversation.call_by_id(id)?;
+        let is_awaited = call.status == ToolCallStatus::Deferred;
+        is_awaited.then(|| Message::Tool(result_message(call, result, rounds)))
+    });
+    results.collect()
+}
+
+/// What came of a call of the round under way.
+pub(super) fn live_result(
+    conversation: &Conversation,
+    call: &ToolCallId,
+    rounds: &Rounds,
+) -> Option<ToolMessage> {
+    let call = conversation.call_by_id(call)?;
+    let result = call.result.as_ref().filter(|_| call.status.is_final())?;
+    Some(result_message(call, result, rounds))
+}
+
+fn result_message(call: &LiveCall, result: &ToolResult, rounds: &Rounds) -> ToolMessage {
+    ToolMessage {
+        id: rounds.result_id(call.key),
+        tool_call_id: call.id.clone(),
+        content: shown_result(call, result),
+        error: result.as_ref().err().map(|failure| failure.message.clone()),
+        ..ToolMessage::default()
+    }
+}
+
+pub(super) fn result_of<'a>(
+    conversation: &'a Conversation,
+    call: &ToolCallId,
+) -> Option<&'a ToolMessage> {
+    conversation
+        .messages()
+        .iter()
+        .find_map(|message| match message {
+            Message::Tool(result) if result.tool_call_id == *call => Some(result),
+            _ => None,
+        })
+}
+
+/// A result of the history, as an event.
+pub(super) fn result_event(result: &ToolMessage) -> Event {
+    ToolCallResult {
+        message_id: result.id.clone(),
+        tool_call_id: result.tool_call_id.clone(),
+        content: result.content.clone(),
+        role: Some(ToolRole::Tool),
+        common: None,
+    }
+    .into()
+}
