@@ -24,12 +24,12 @@ use tokio_util::sync::CancellationToken;
 /// How many events are read from the store at once.
 const PAGE: usize = 256;
 
-/// What a client is told whose run had said nothing yet when the server stopped.
+/// The message for a client whose run had emitted nothing when the server stopped.
 const STOPPING: &str =
-    "the server stopped before the run had said anything: run it again by the same id";
+    "the server stopped before the run had emitted an event: post the run again with the same id";
 
-/// What a client is told whose run had said nothing before the store could not be read.
-const UNREAD: &str = "the server cannot read its store: run it again in a while, by the same id";
+/// The message for a client whose run had emitted nothing before the store could no longer be read.
+const UNREAD: &str = "the server cannot read its store: post the run again later, with the same id";
 
 /// Between two tries to read a store that cannot be reached.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -103,6 +103,16 @@ pub(crate) enum Followed {
     Notice(Event),
     /// Nothing, for as long as it may be.
     Silence,
+}
+
+/// What follows a read that failed.
+enum Unreadable {
+    /// The reader hears this; `None` ends the stream.
+    Notice(Option<Followed>),
+    /// The store is read again.
+    Again,
+    /// The server stops.
+    Stopping,
 }
 
 /// Why a turn cannot be followed.
@@ -215,7 +225,8 @@ impl Follow {
         None
     }
 
-    /// Waits for what the reader hears next; nothing once that is all. Can be dropped and asked again: nothing is lost.
+    /// Waits for the next thing that the reader hears; `None` after the last one. The future can be dropped and made again:
+    /// nothing is lost.
     pub(crate) async fn next(&mut self) -> Option<Followed> {
         let mut is_silent = false;
         loop {
@@ -228,7 +239,7 @@ impl Follow {
             if let Some(event) = self.next_read().await {
                 return Some(Followed::Event(event));
             }
-            // What it had is sent.
+            // The reader's frames have been sent.
             self.held = None;
             match self.read().await {
                 Ok(page) if !page.is_empty() => {
@@ -241,32 +252,17 @@ impl Follow {
                     continue;
                 }
                 Ok(_) if is_silent => {
-                    // Its owner may have died before it could tell the end.
-                    if let Err(error) = self.engine.tell_end(&self.key).await {
-                        tracing::warn!(target: "stepwell", turn = %self.key, %error, "the end of a turn cannot be told");
-                    }
+                    self.tell_end().await;
                     return Some(Followed::Silence);
                 }
                 Ok(_) => self.unread_since = None,
-                // The turn is gone.
+                // The turn was deleted.
                 Err(error) if error.is_lost() => return None,
-                Err(error) => {
-                    tracing::warn!(target: "stepwell", turn = %self.key, %error, "the events cannot be read");
-                    let since = *self.unread_since.get_or_insert_with(Instant::now);
-                    if !error.is_transient() || since.elapsed() >= self.longest {
-                        // The client comes back with the id of the last event, if it has one.
-                        self.is_over = true;
-                        return self.unbegun(RefusedReason::StoreUnavailable, UNREAD);
-                    }
-                    if let Some(notice) = self.tell(Some(StoreTrouble::from(&error))) {
-                        return Some(notice);
-                    }
-                    tokio::select! {
-                        biased;
-                        () = tokio::time::sleep(PAUSE) => continue,
-                        () = self.let_go.cancelled() => {}
-                    }
-                }
+                Err(error) => match self.unreadable(&error).await {
+                    Unreadable::Notice(notice) => return notice,
+                    Unreadable::Again => continue,
+                    Unreadable::Stopping => {}
+                },
             }
             if self.let_go.is_cancelled() {
                 self.is_over = true;
@@ -284,6 +280,32 @@ impl Follow {
                 false => self.keep_alive,
             };
             is_silent = tokio::time::timeout(silence, self.moved()).await.is_err();
+        }
+    }
+
+    /// Reports the end of the turn, whose owner may have died before it could.
+    async fn tell_end(&self) {
+        if let Err(error) = self.engine.tell_end(&self.key).await {
+            tracing::warn!(target: "stepwell", turn = %self.key, %error, "the end of a turn cannot be told");
+        }
+    }
+
+    /// Waits for a store that cannot be read, up to the store timeout.
+    async fn unreadable(&mut self, error: &StoreError) -> Unreadable {
+        tracing::warn!(target: "stepwell", turn = %self.key, %error, "the events cannot be read");
+        let since = *self.unread_since.get_or_insert_with(Instant::now);
+        if !error.is_transient() || since.elapsed() >= self.longest {
+            // The client resumes after the last event, if it has one.
+            self.is_over = true;
+            return Unreadable::Notice(self.unbegun(RefusedReason::StoreUnavailable, UNREAD));
+        }
+        if let Some(notice) = self.tell(Some(StoreTrouble::from(error))) {
+            return Unreadable::Notice(Some(notice));
+        }
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(PAUSE) => Unreadable::Again,
+            () = self.let_go.cancelled() => Unreadable::Stopping,
         }
     }
 
@@ -360,7 +382,7 @@ impl Follow {
         *self.trouble.as_mut()?.borrow_and_update()
     }
 
-    /// Whether the client has the first event of what it follows: no other may come before it.
+    /// Whether the client has the first event of the turn or run: no other event may come before that one.
     fn has_begun(&self) -> bool {
         match self.scope {
             Scope::Turn => self.after.is_some(),
@@ -369,8 +391,8 @@ impl Follow {
         }
     }
 
-    /// The error that ends a stream in which a run has not begun: an empty one would look like a run that said nothing.
-    /// Whoever follows a turn opens the stream again by itself.
+    /// Returns the error that ends a stream in which a run has not begun: an empty stream would look like a run without
+    /// events. A client that follows a turn opens the stream again by itself, and gets nothing.
     fn unbegun(&self, reason: RefusedReason, message: &str) -> Option<Followed> {
         if !matches!(self.scope, Scope::Begins(_)) {
             return None;

@@ -4,26 +4,26 @@
 use crate::turn::event_writer::Written;
 use crate::turn::in_runs::started;
 use std::collections::{BTreeMap, BTreeSet};
-use stepwell_core::ToolCallId;
 use stepwell_core::event::{
-    Event, EventRef, Message, MessagesSnapshot, ReasoningMessageContent, StateSnapshot,
-    TextMessageContent, ToolCallArgs, ToolCallResult, ToolRole,
+    Event, EventRef, Message, MessageContent, MessagesSnapshot, ReasoningMessageContent,
+    StateSnapshot, TextMessageContent, ToolCallArgs, ToolCallResult, ToolRole,
 };
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
+use stepwell_core::{MessageId, ToolCallId};
 use stepwell_io::store::TurnKey;
 use stepwell_io::{RunId, ToolRegistry};
 
 /// An item that has begun, and not ended.
-struct Open<'a> {
+struct OpenItem<'a> {
     id: String,
     start: &'a Event,
     /// What it has so far.
     text: String,
 }
 
-/// Returns the events that tell a client of a run where the run stands, at the end of what its turn's log has. What is open
-/// is in no snapshot: a client adds it as it adds what is new. `own` are the server's own tools.
+/// Returns the events that bring a client which has nothing of a run to the end of the turn's log. Open items are in no
+/// snapshot: they begin again, and a client adds to them as they continue. `own` are the server's own tools.
 ///
 /// # Errors
 /// The path cannot be read as a conversation.
@@ -32,76 +32,24 @@ pub(crate) fn prelude(
     written: &Written,
     own: &ToolRegistry,
 ) -> Result<Vec<Event>, SessionError> {
-    let mut brought = BTreeMap::new();
-    if let Some(turn) = path.last_mut() {
-        // The log has all of it that was shown: all but what the client's tools gave.
-        for stored in std::mem::take(&mut turn.blocks) {
-            if let BlockContent::ToolResult {
-                tool_call_id,
-                content,
-                message_id,
-                ..
-            } = stored.block.content
-            {
-                brought.insert(tool_call_id, (content, message_id));
-            }
-        }
-    }
-    for event in &written.events {
-        if let Event::ToolCallResult(result) = event {
-            brought.remove(&result.tool_call_id);
-        }
-    }
-    let mut started = None;
-    let mut open: Vec<Open<'_>> = Vec::new();
-    for event in &written.events {
-        if let Event::RunStarted(_) = event {
-            started = Some(event);
-            open.clear();
-        }
-        match part(event) {
-            Some((id, Part::Start)) => open.push(Open {
-                id,
-                start: event,
-                text: String::new(),
-            }),
-            Some((id, Part::Piece(piece))) => {
-                if let Some(open) = open.iter_mut().find(|open| open.id == id) {
-                    open.text.push_str(piece);
-                }
-            }
-            Some((id, Part::End)) => open.retain(|open| open.id != id),
-            None => {}
-        }
-    }
+    let brought = brought_results(path.last_mut(), &written.events);
+    let (run_started, open) = open_items(&written.events);
     let mut fold = MessageBuilder::new().conversation(&path)?;
     for event in &written.events {
         if let Event::RunStarted(_) = event {
-            for (call, name) in calls_without_result(fold.messages()) {
-                // What came of a call of the server's own is yet to be told, where the log has nothing of it.
-                if own.get(&name).is_some() {
-                    continue;
-                }
-                // It stays: a snapshot that was logged before the run that brought it takes it out again.
-                if let Some((content, message_id)) = brought.get(&call).cloned() {
-                    let message_id = message_id.unwrap_or_else(|| format!("{call}-result").into());
-                    let _ = fold.apply(EventRef::from(&Event::from(ToolCallResult {
-                        message_id,
-                        tool_call_id: call,
-                        content,
-                        role: Some(ToolRole::Tool),
-                        common: None,
-                    })));
-                }
+            for result in results_before_run(fold.messages(), &brought, own) {
+                // The result stays: a snapshot that was logged before the run that brought it takes it out again.
+                let _ = fold.apply(EventRef::from(&Event::from(result)));
             }
         }
-        let is_open = part(event).is_some_and(|(id, _)| open.iter().any(|open| open.id == id));
+        let is_open =
+            item_event(event).is_some_and(|(id, _)| open.iter().any(|open| open.id == id));
         if !is_open {
-            // What it does not take, no client does.
+            // An event that the fold does not take, no client takes.
             let _ = fold.apply(EventRef::from(event));
         }
     }
-    let mut prelude: Vec<Event> = started.into_iter().cloned().collect();
+    let mut prelude: Vec<Event> = run_started.into_iter().cloned().collect();
     let state = fold.shared_state();
     if !state.is_null() && state.as_object().is_none_or(|fields| !fields.is_empty()) {
         let snapshot = state.clone();
@@ -119,6 +67,84 @@ pub(crate) fn prelude(
         prelude.extend(piece_of(open.start, open.text));
     }
     Ok(prelude)
+}
+
+/// The results that the client's tools gave, by their calls, each with its message.
+type BroughtResults = BTreeMap<ToolCallId, (MessageContent, Option<MessageId>)>;
+
+/// Takes the blocks out of the turn, because the log has all of it that was shown, and returns what the log lacks: the
+/// results of the client's tools.
+fn brought_results(turn: Option<&mut Turn>, events: &[Event]) -> BroughtResults {
+    let blocks = turn.map(|turn| std::mem::take(&mut turn.blocks));
+    let mut brought = BroughtResults::new();
+    for stored in blocks.into_iter().flatten() {
+        if let BlockContent::ToolResult {
+            tool_call_id,
+            content,
+            message_id,
+            ..
+        } = stored.block.content
+        {
+            brought.insert(tool_call_id, (content, message_id));
+        }
+    }
+    for event in events {
+        if let Event::ToolCallResult(result) = event {
+            brought.remove(&result.tool_call_id);
+        }
+    }
+    brought
+}
+
+/// Returns the start of the last run, and the items of that run that have begun and not ended.
+fn open_items(events: &[Event]) -> (Option<&Event>, Vec<OpenItem<'_>>) {
+    let mut run_started = None;
+    let mut open: Vec<OpenItem<'_>> = Vec::new();
+    for event in events {
+        if let Event::RunStarted(_) = event {
+            run_started = Some(event);
+            open.clear();
+        }
+        match item_event(event) {
+            Some((id, ItemEvent::Start)) => open.push(OpenItem {
+                id,
+                start: event,
+                text: String::new(),
+            }),
+            Some((id, ItemEvent::Piece(piece))) => {
+                if let Some(open) = open.iter_mut().find(|open| open.id == id) {
+                    open.text.push_str(piece);
+                }
+            }
+            Some((id, ItemEvent::End)) => open.retain(|open| open.id != id),
+            None => {}
+        }
+    }
+    (run_started, open)
+}
+
+/// Returns the results that the next run brings to the calls that have none. Results of the server's own tools are left out:
+/// the log reports them later.
+fn results_before_run(
+    messages: &[Message],
+    brought: &BroughtResults,
+    own: &ToolRegistry,
+) -> Vec<ToolCallResult> {
+    let waiting = calls_without_result(messages);
+    let waiting = waiting
+        .into_iter()
+        .filter(|(_, name)| own.get(name).is_none());
+    let results = waiting.filter_map(|(call, _)| {
+        let (content, message_id) = brought.get(&call).cloned()?;
+        Some(ToolCallResult {
+            message_id: message_id.unwrap_or_else(|| format!("{call}-result").into()),
+            tool_call_id: call,
+            content,
+            role: Some(ToolRole::Tool),
+            common: None,
+        })
+    });
+    results.collect()
 }
 
 /// Returns the events that tell where a turn stood at its end, of which the log has nothing any more.
@@ -159,40 +185,42 @@ fn calls_without_result(messages: &[Message]) -> Vec<(ToolCallId, String)> {
 }
 
 /// What an event is to its item.
-enum Part<'a> {
+enum ItemEvent<'a> {
     Start,
     Piece(&'a str),
     End,
 }
 
 /// The item of an event.
-fn part(event: &Event) -> Option<(String, Part<'_>)> {
-    let item = |kind: &str, id: &str, part| Some((format!("{kind} {id}"), part));
+fn item_event(event: &Event) -> Option<(String, ItemEvent<'_>)> {
+    let item = |kind: &str, id: &str, is| Some((format!("{kind} {id}"), is));
     match event {
-        Event::TextMessageStart(start) => item("text", start.message_id.as_str(), Part::Start),
+        Event::TextMessageStart(start) => item("text", start.message_id.as_str(), ItemEvent::Start),
         Event::TextMessageContent(piece) => {
-            let part = Part::Piece(&piece.delta);
+            let part = ItemEvent::Piece(&piece.delta);
             item("text", piece.message_id.as_str(), part)
         }
-        Event::TextMessageEnd(end) => item("text", end.message_id.as_str(), Part::End),
-        Event::ReasoningStart(start) => item("span", start.message_id.as_str(), Part::Start),
-        Event::ReasoningEnd(end) => item("span", end.message_id.as_str(), Part::End),
+        Event::TextMessageEnd(end) => item("text", end.message_id.as_str(), ItemEvent::End),
+        Event::ReasoningStart(start) => item("span", start.message_id.as_str(), ItemEvent::Start),
+        Event::ReasoningEnd(end) => item("span", end.message_id.as_str(), ItemEvent::End),
         Event::ReasoningMessageStart(start) => {
-            item("reasoning", start.message_id.as_str(), Part::Start)
+            item("reasoning", start.message_id.as_str(), ItemEvent::Start)
         }
         Event::ReasoningMessageContent(piece) => {
-            let part = Part::Piece(&piece.delta);
+            let part = ItemEvent::Piece(&piece.delta);
             item("reasoning", piece.message_id.as_str(), part)
         }
-        Event::ReasoningMessageEnd(end) => item("reasoning", end.message_id.as_str(), Part::End),
-        Event::ToolCallStart(start) => item("call", start.tool_call_id.as_str(), Part::Start),
+        Event::ReasoningMessageEnd(end) => {
+            item("reasoning", end.message_id.as_str(), ItemEvent::End)
+        }
+        Event::ToolCallStart(start) => item("call", start.tool_call_id.as_str(), ItemEvent::Start),
         Event::ToolCallArgs(piece) => {
-            let part = Part::Piece(&piece.delta);
+            let part = ItemEvent::Piece(&piece.delta);
             item("call", piece.tool_call_id.as_str(), part)
         }
-        Event::ToolCallEnd(end) => item("call", end.tool_call_id.as_str(), Part::End),
-        Event::StepStarted(start) => item("step", &start.step_name, Part::Start),
-        Event::StepFinished(end) => item("step", &end.step_name, Part::End),
+        Event::ToolCallEnd(end) => item("call", end.tool_call_id.as_str(), ItemEvent::End),
+        Event::StepStarted(start) => item("step", &start.step_name, ItemEvent::Start),
+        Event::StepFinished(end) => item("step", &end.step_name, ItemEvent::End),
         _ => None,
     }
 }
