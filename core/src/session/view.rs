@@ -13,6 +13,7 @@ use serde_json::Value;
 /// A session as the user is shown it. It is made of stored turns ([`SessionView::of`]) or of a run's events
 /// ([`LiveSession`](super::LiveSession)), and is the same either way: what was seen live is there again after a reload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct SessionView {
     /// The beginning of the user's first words, without markup.
     pub title: String,
@@ -30,6 +31,7 @@ pub struct SessionView {
 
 /// A turn as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct TurnView {
     /// The run id of its first hop.
     pub id: RunId,
@@ -49,6 +51,7 @@ pub struct TurnView {
 
 /// A message as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct MessageView {
     /// Names the message within its thread.
     pub id: MessageId,
@@ -76,6 +79,7 @@ pub struct MessageView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Role {
     /// The user.
     User,
@@ -89,6 +93,7 @@ pub enum Role {
 
 /// What an agent shows of its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ActivityView {
     /// The kind of activity, as the agent names it.
     pub activity_type: String,
@@ -98,6 +103,7 @@ pub struct ActivityView {
 
 /// A tool call as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolExecution {
     /// The provider's id for the call.
     pub tool_id: ToolCallId,

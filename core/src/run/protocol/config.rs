@@ -128,6 +128,7 @@ impl RunConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum EmptyAnswerPolicy {
     /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is no success.
     #[default]
@@ -218,6 +219,7 @@ impl Default for RepeatLimit {
 /// What happens when the model asks for tools beyond a limit of the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum LimitPolicy {
     /// The run fails.
     Fail,
@@ -233,6 +235,7 @@ pub enum LimitPolicy {
 /// resume a stream ([`Quirks::resumption`]), also one that broke later.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.
     pub attempts: u32,
@@ -286,6 +289,7 @@ impl RetryPolicy {
 /// How long things may take; `None` is without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     pub silence: Option<Duration>,
@@ -324,6 +328,7 @@ impl Default for Timeouts {
 /// Who makes the ids of the hops' runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum RunIds {
     /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
     #[default]

@@ -44,6 +44,7 @@ impl Output<Ticket> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum RunEvent {
     /// The turn begins.
     Started {
@@ -155,10 +156,6 @@ pub enum RunEvent {
         /// history has from now on. Its metadata has [`CORRECTION`](crate::run::CORRECTION).
         correction: Option<Box<Message>>,
     },
-    /// A running tool says how far it has come.
-    ToolProgress(ToolProgress),
-    /// A running tool shows what it has so far.
-    ToolPartialResult(ToolPartialResult),
     /// A hook has refused, or failed.
     HookRefused {
         /// The hook's name.
@@ -170,10 +167,15 @@ pub enum RunEvent {
         /// The provider's id for the call, where the hook was asked about one.
         tool_call_id: Option<ToolCallId>,
     },
+    /// A running tool says how far it has come.
+    ToolProgress(ToolProgress),
+    /// A running tool shows what it has so far.
+    ToolPartialResult(ToolPartialResult),
 }
 
 /// Where a tool call of this turn stands now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolCallUpdate {
     /// Its place in the run.
     pub call: CallKey,
@@ -235,6 +237,7 @@ pub struct ToolCallUpdate {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct PartialArgumentsUpdate {
     /// The call's place in the run.
     pub call: CallKey,
@@ -254,6 +257,7 @@ pub struct PartialArgumentsUpdate {
 /// [`Add`](OwnedChange::Add) of the whole (path `""`). Nothing of it is checked yet: the answer that counts is
 /// [`RunMachine::output`](crate::run::RunMachine::output), at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct PartialOutputUpdate {
     /// The hop whose answer it is.
     pub hop: u32,
@@ -270,6 +274,7 @@ pub(in crate::run) const MOST_WAITING: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum SteeringRefusal {
     /// The turn ended before the message could be taken in.
     #[error("the turn is over: start another one with the message")]
