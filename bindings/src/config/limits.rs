@@ -1,12 +1,12 @@
 use super::price::dollars;
 use crate::error::StepwellError;
-use crate::same::same;
 use crate::time::Duration;
 use serde::Deserialize;
 use stepwell_core::Usd;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
 use stepwell_core::wire::FrameLimits;
+use stepwell_mirror::mirror;
 
 /// How far a run may go. What is left out is the default; none is without a limit.
 #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
@@ -77,97 +77,72 @@ pub struct RepeatLimit {
     pub stop_after: Option<u32>,
 }
 
-/// What happens when the model asks for tools beyond a limit of the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum LimitPolicy {
-    /// The run fails.
-    Fail,
-    /// The run completes with the outcome that says so.
-    Complete,
-    /// The model gets one last hop without tools, to sum up.
-    SumUp,
-}
+mirror! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::run::LimitPolicy, both)]
+    pub enum LimitPolicy {
+        /// The run completes with the outcome that says so.
+        Complete,
+    }
 
-/// When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
-/// in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the server can
-/// resume a stream (`RunConfig.resumption`), also one that broke later.
-#[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct RetryPolicy {
-    /// The most tries for one hop, the first included.
-    #[uniffi(default = 4)]
-    pub attempts: u32,
-    /// The pause after the first failure; it doubles with each further one.
-    #[uniffi(default = 500)]
-    #[serde(rename = "firstDelayMs")]
-    pub first_delay: Duration,
-    /// The longest pause.
-    #[uniffi(default = 8000)]
-    #[serde(rename = "maxDelayMs")]
-    pub max_delay: Duration,
-    /// The longest `Retry-After` that is waited for; the run fails if the provider asks for more.
-    #[uniffi(default = 120000)]
-    #[serde(rename = "maxRetryAfterMs")]
-    pub max_retry_after: Duration,
-    /// By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth.
-    #[uniffi(default = 0.2)]
-    pub jitter: f64,
-    /// Makes the jitter differ between apps. Equal seeds give equal pauses.
-    #[uniffi(default = 0)]
-    pub seed: u64,
-    /// What happens when the model ends without text, a tool call or media; the turn fails if absent.
-    #[uniffi(default = None)]
-    pub empty_answer: Option<EmptyAnswerPolicy>,
-}
+    /// When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
+    /// in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the server can
+    /// resume a stream (`RunConfig.resumption`), also one that broke later.
+    #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+    #[mirror(stepwell_core::run::RetryPolicy, both, default)]
+    pub struct RetryPolicy {
+        #[uniffi(default = 4)]
+        attempts,
+        #[uniffi(default = 500)]
+        first_delay,
+        #[uniffi(default = 8000)]
+        max_delay,
+        #[uniffi(default = 120000)]
+        max_retry_after,
+        #[uniffi(default = 0.2)]
+        jitter,
+        /// Makes the jitter differ between apps. Equal seeds give equal pauses.
+        #[uniffi(default = 0)]
+        seed,
+        /// What happens when the model ends without text, a tool call or media; the turn fails if absent.
+        empty_answer?,
+    }
 
-/// What happens when a model ends its answer without text, a tool call or media. Reasoning alone is no answer. Runs of
-/// AG-UI agents are never taken for empty: they may do their work by state or events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "snake_case")]
-pub enum EmptyAnswerPolicy {
-    /// The turn ends as incomplete, with the reason `empty`.
-    Fail,
-    /// The turn is a success. For apps in which a tool is the answer.
-    Accept,
-    /// The model is asked once more in the turn, with a sentence that says so and that no history keeps. A second empty
-    /// answer ends the turn as `Fail` does.
-    AskAgain,
-}
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "snake_case")]
+    #[mirror(stepwell_core::run::EmptyAnswerPolicy, both)]
+    pub enum EmptyAnswerPolicy {
+        /// The turn ends as incomplete, with the reason `empty`.
+        Fail,
+    }
 
-/// How long things may take. What is left out is the default; none is without end.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Timeouts {
-    /// How long the model may be silent, from the request or from its last bytes on.
-    #[uniffi(default = Some(120000))]
-    #[serde(rename = "silenceMs")]
-    pub silence: Option<Duration>,
-    /// How long a tool may take, if it does not say so itself.
-    #[uniffi(default = Some(300000))]
-    #[serde(rename = "toolMs")]
-    pub tool: Option<Duration>,
-    /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
-    #[uniffi(default = None)]
-    #[serde(rename = "turnMs")]
-    pub turn: Option<Duration>,
-    /// How long the user may take to allow a call. Then it is not run, and the model is told.
-    #[uniffi(default = None)]
-    #[serde(rename = "approvalMs")]
-    pub approval: Option<Duration>,
-    /// How long the result of a deferred call may take.
-    #[uniffi(default = None)]
-    #[serde(rename = "deferredMs")]
-    pub deferred: Option<Duration>,
-    /// How long the app may take to give the credentials of a request. Then the turn fails.
-    #[uniffi(default = Some(60000))]
-    #[serde(rename = "credentialsMs")]
-    pub credentials: Option<Duration>,
-    /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
-    /// the turn goes on.
-    #[uniffi(default = Some(2000))]
-    #[serde(rename = "closingMs")]
-    pub closing: Option<Duration>,
+    /// How long things may take. What is left out is the default; none is without end.
+    #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+    #[mirror(stepwell_core::run::Timeouts, both, default)]
+    pub struct Timeouts {
+        #[uniffi(default = Some(120000))]
+        silence,
+        /// How long a tool may take, if it does not say so itself.
+        #[uniffi(default = Some(300000))]
+        tool,
+        #[uniffi(default = None)]
+        turn,
+        /// How long the user may take to allow a call. Then it is not run, and the model is told.
+        #[uniffi(default = None)]
+        approval,
+        #[uniffi(default = None)]
+        deferred,
+        /// How long the app may take to give the credentials of a request. Then the turn fails.
+        #[uniffi(default = Some(60000))]
+        credentials,
+        /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
+        /// the turn goes on.
+        #[uniffi(default = Some(2000))]
+        closing,
+    }
 }
 
 impl Default for Limits {
@@ -201,51 +176,6 @@ impl Default for RepeatLimit {
         }
     }
 }
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        let core = run::RetryPolicy::default();
-        Self {
-            attempts: core.attempts,
-            first_delay: core.first_delay.into(),
-            max_delay: core.max_delay.into(),
-            max_retry_after: core.max_retry_after.into(),
-            jitter: core.jitter,
-            seed: core.seed,
-            empty_answer: None,
-        }
-    }
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        let core = run::Timeouts::default();
-        Self {
-            silence: core.silence.map(Into::into),
-            tool: core.tool.map(Into::into),
-            turn: core.turn.map(Into::into),
-            approval: core.approval.map(Into::into),
-            deferred: core.deferred.map(Into::into),
-            credentials: core.credentials.map(Into::into),
-            closing: core.closing.map(Into::into),
-        }
-    }
-}
-
-same!(
-    EmptyAnswerPolicy = run::EmptyAnswerPolicy {
-        Fail,
-        Accept,
-        AskAgain
-    }
-);
-same!(
-    LimitPolicy = run::LimitPolicy {
-        Fail,
-        Complete,
-        SumUp
-    }
-);
 
 impl Limits {
     /// The core's limits.
@@ -289,34 +219,6 @@ impl RepeatLimit {
             tell_after: tell_after.unwrap_or(u32::MAX),
             stop_after: stop_after.unwrap_or(u32::MAX),
         })
-    }
-}
-
-impl From<RetryPolicy> for run::RetryPolicy {
-    fn from(policy: RetryPolicy) -> Self {
-        Self {
-            attempts: policy.attempts,
-            first_delay: policy.first_delay.into(),
-            max_delay: policy.max_delay.into(),
-            max_retry_after: policy.max_retry_after.into(),
-            jitter: policy.jitter,
-            seed: policy.seed,
-            empty_answer: policy.empty_answer.map(Into::into).unwrap_or_default(),
-        }
-    }
-}
-
-impl From<Timeouts> for run::Timeouts {
-    fn from(timeouts: Timeouts) -> Self {
-        Self {
-            silence: timeouts.silence.map(Into::into),
-            tool: timeouts.tool.map(Into::into),
-            turn: timeouts.turn.map(Into::into),
-            approval: timeouts.approval.map(Into::into),
-            deferred: timeouts.deferred.map(Into::into),
-            credentials: timeouts.credentials.map(Into::into),
-            closing: timeouts.closing.map(Into::into),
-        }
     }
 }
 
