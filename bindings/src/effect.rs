@@ -184,37 +184,22 @@ impl fmt::Display for HttpHeader {
     }
 }
 
-/// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, uniffi::Record)]
-#[serde(rename_all = "camelCase")]
-pub struct CallKey {
-    /// The hop.
-    pub hop: u32,
-    /// The position among the hop's calls.
-    pub index: u32,
+mirror! {
+    /// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_agui::CallKey, own, both)]
+    pub struct CallKey {
+        /// The hop.
+        hop: u32,
+        /// The position among the hop's calls.
+        index: u32,
+    }
 }
 
 /// JSON text of what can always be written as JSON.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
-}
-
-impl From<stepwell_core::CallKey> for CallKey {
-    fn from(key: stepwell_core::CallKey) -> Self {
-        Self {
-            hop: key.hop,
-            index: key.index,
-        }
-    }
-}
-
-impl From<CallKey> for stepwell_core::CallKey {
-    fn from(key: CallKey) -> Self {
-        Self {
-            hop: key.hop,
-            index: key.index,
-        }
-    }
 }
 
 impl From<dialect::HttpRequest> for HttpRequest {

@@ -1,6 +1,6 @@
 //! The conversions between a type and the core's.
 
-use crate::build::Field;
+use crate::field::Field;
 use crate::spec::{Entry, EntryKind, Source, Spec, With};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -110,15 +110,23 @@ pub(crate) fn structure(
     let (here, path) = (&spec.name, &source.path);
     let made = made(&here.to_token_stream(), fields);
     let into = source.both.then(|| {
-        let backed = fields.iter().filter(|field| field.back.is_some());
-        let names = backed.map(|field| &field.name);
+        let names = fields.iter().map(|field| &field.name);
         let back = fields.iter().filter_map(|field| field.back.as_ref());
         let back = back.map(|(core, value)| quote! { #core: #value });
+        let omitted = spec
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Omit);
+        let omitted = omitted.map(|Entry { names, back, .. }| {
+            let name = &names[0];
+            quote! { #name: #back }
+        });
         quote! {
             impl From<#here> for #path {
+                #[allow(unused_variables)]
                 fn from(here: #here) -> Self {
-                    let #here { #(#names,)* .. } = here;
-                    Self { #(#back,)* }
+                    let #here { #(#names,)* } = here;
+                    Self { #(#back,)* #(#omitted,)* }
                 }
             }
         }

@@ -5,8 +5,10 @@
 mod build;
 mod convert;
 mod doc;
+mod field;
 mod spec;
 mod types;
+mod variant;
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -46,7 +48,7 @@ use syn::{Attribute, Item, Token, bracketed};
 /// - `name?`: a field that may be absent, which stands for the core's default;
 /// - `Name as Other`: another name for a variant;
 /// - `..Name`: a variant with the fields of its only value;
-/// - `- name`: a field or a variant that is left out; `- Name => expression`: and what becomes of the variant;
+/// - `- name`: a field or a variant that is left out; `=> expression`: what a variant becomes here, a field is in the core;
 /// - `+ Name { name: Type }`: a new variant, with all its fields; `=> expression`: and what it is in the core.
 #[proc_macro]
 pub fn mirror(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -110,7 +112,7 @@ fn step(state: &State) -> syn::Result<TokenStream> {
         let Some(definition) = build::named(&known, path) else {
             return Ok(ask(path, state));
         };
-        for payload in build::payloads(&spec, path, definition) {
+        for payload in variant::payloads(&spec, path, definition) {
             if build::named(&known, &payload).is_none() {
                 return Ok(ask(&payload, state));
             }

@@ -53,7 +53,7 @@ pub(crate) struct Entry {
     pub(crate) value: Option<Expr>,
     /// What it is on the other side: a field or a new variant in the core, a variant that is left out here.
     pub(crate) back: Option<Expr>,
-    pub(crate) fields: Vec<Entry>,
+    pub(crate) fields: Vec<Self>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

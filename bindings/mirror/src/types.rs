@@ -9,7 +9,7 @@ use syn::{GenericArgument, Ident, PathArguments, Type};
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// The same on both sides.
-    Plain(Type),
+    Plain(Box<Type>),
     /// A name; a text here.
     Id,
     /// A text of another kind; a text here.
@@ -24,9 +24,9 @@ pub(crate) enum Kind {
     Millis,
     /// A type that the bindings mirror, under this name.
     Mirrored(Ident),
-    Option(Box<Kind>),
-    Vec(Box<Kind>),
-    Box(Box<Kind>),
+    Option(Box<Self>),
+    Vec(Box<Self>),
+    Box(Box<Self>),
 }
 
 /// What JSON it is. The documentation says so, and some languages have a type for it.
@@ -72,7 +72,9 @@ impl Kind {
             _ => Err(syn::Error::new_spanned(ty, "no type inside")),
         };
         Ok(match last.ident.to_string().as_str() {
-            "bool" | "u16" | "u32" | "u64" | "i64" | "f64" | "String" => Self::Plain(ty.clone()),
+            "bool" | "u16" | "u32" | "u64" | "i64" | "f64" | "String" => {
+                Self::Plain(Box::new(ty.clone()))
+            }
             "usize" => Self::Size,
             "ThreadId" | "RunId" | "MessageId" | "ToolCallId" | "AnswerText" | "CompactString" => {
                 Self::Id
@@ -133,7 +135,7 @@ impl Kind {
     }
 
     /// A value of the core as one of here.
-    pub(crate) fn from_core(&self, value: &TokenStream) -> TokenStream {
+    pub(crate) fn value_here(&self, value: &TokenStream) -> TokenStream {
         match self {
             Self::Plain(_) => value.clone(),
             Self::Id => quote! { #value.into_string() },
@@ -143,21 +145,21 @@ impl Kind {
             Self::Size => quote! { u64::try_from(#value).unwrap_or(u64::MAX) },
             Self::Millis => quote! { Duration::from_millis(#value) },
             Self::Mirrored(_) => quote! { #value.into() },
-            Self::Box(inner) => inner.from_core(&quote! { (*#value) }),
+            Self::Box(inner) => inner.value_here(&quote! { (*#value) }),
             Self::Option(inner) | Self::Vec(inner) if inner.is_plain() => value.clone(),
             Self::Option(inner) => {
-                let inner = inner.from_core(&quote! { value });
+                let inner = inner.value_here(&quote! { value });
                 quote! { #value.map(|value| #inner) }
             }
             Self::Vec(inner) => {
-                let inner = inner.from_core(&quote! { value });
+                let inner = inner.value_here(&quote! { value });
                 quote! { #value.into_iter().map(|value| #inner).collect() }
             }
         }
     }
 
     /// A value of here as one of the core.
-    pub(crate) fn into_core(&self, value: &TokenStream) -> TokenStream {
+    pub(crate) fn value_in_core(&self, value: &TokenStream) -> TokenStream {
         match self {
             Self::Plain(_) => value.clone(),
             Self::Id | Self::Text | Self::Mirrored(_) => quote! { #value.into() },
@@ -168,16 +170,16 @@ impl Kind {
             Self::Size => quote! { usize::try_from(#value).unwrap_or(usize::MAX) },
             Self::Millis => quote! { #value.as_millis() },
             Self::Box(inner) => {
-                let inner = inner.into_core(value);
+                let inner = inner.value_in_core(value);
                 quote! { Box::new(#inner) }
             }
             Self::Option(inner) | Self::Vec(inner) if inner.is_plain() => value.clone(),
             Self::Option(inner) => {
-                let inner = inner.into_core(&quote! { value });
+                let inner = inner.value_in_core(&quote! { value });
                 quote! { #value.map(|value| #inner) }
             }
             Self::Vec(inner) => {
-                let inner = inner.into_core(&quote! { value });
+                let inner = inner.value_in_core(&quote! { value });
                 quote! { #value.into_iter().map(|value| #inner).collect() }
             }
         }
