@@ -1,4 +1,5 @@
-//! Documentation of the core as other languages read it: without the links and paths of Rust.
+//! Documentation of the core as other languages read it: without the links and paths of Rust, and of an app instead of a
+//! host.
 
 use crate::types::Form;
 use quote::quote;
@@ -78,6 +79,8 @@ fn plain(text: &str) -> String {
     }
     plain.push_str(rest);
     plain
+        .replace("the host", "the app")
+        .replace("The host", "The app")
 }
 
 /// The text of the link that the text begins with, and what follows it.
@@ -140,6 +143,7 @@ mod tests {
             ),
             "See `Policy.Trim`, `Idle`, costs and `[DONE]`."
         );
+        assert_eq!(plain("The host's words."), "The app's words.");
         assert_eq!(
             plain("[`RunCreated`](crate::run::Input::RunCreated)"),
             "`run_created`"

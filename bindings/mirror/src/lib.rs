@@ -49,7 +49,8 @@ use syn::{Attribute, Item, Token, bracketed};
 /// - `Name as Other`: another name for a variant;
 /// - `..Name`: a variant with the fields of its only value;
 /// - `- name`: a field or a variant that is left out; `=> expression`: what a variant becomes here, a field is in the core;
-/// - `+ Name { name: Type }`: a new variant, with all its fields; `=> expression`: and what it is in the core.
+/// - `+ Name { name: Type }`: a new variant, with all its fields; `=> expression`: and what it is in the core;
+/// - `+ name: Type = expression`: in a definition of the macro's own, a field that the core does not have.
 #[proc_macro]
 pub fn mirror(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let specs = |input: ParseStream<'_>| {

@@ -121,7 +121,6 @@ mirror! {
         approval,
         #[uniffi(default = None)]
         deferred,
-        /// How long the app may take to give the credentials of a request. Then the turn fails.
         #[uniffi(default = Some(60000))]
         credentials,
         /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and

@@ -281,10 +281,7 @@ mirror! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::RunIds, both)]
-    pub enum RunIds {
-        /// The backend: the app is asked to create each run first.
-        Host,
-    }
+    pub enum RunIds;
 }
 
 /// In JSON it is the list alone.
