@@ -7,158 +7,124 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use stepwell_core::CallKey;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{self, Authorization, Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
+use stepwell_core::{CallKey, MessageId, RunId};
 use stepwell_ffi::{GuardedRun, HookAnswer, Outcome, StateKind};
 
-/// An input: each of the core's, but for the bytes of a stream.
-#[derive(Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    deny_unknown_fields
-)]
-pub(crate) enum Told {
+/// Each is an input: its name, in brackets the effect that it answers, its other members, and what it is in the core.
+macro_rules! told {
+    ($run:ident; $(
+        $(#[$doc:meta])*
+        $name:ident[$($effect:ident)?] { $($(#[$meta:meta])* $member:ident: $ty:ty),* } => $input:expr,
+    )*) => {
+        /// An input: each of the core's, but for the bytes of a stream.
+        #[derive(Deserialize)]
+        #[serde(
+            rename_all = "camelCase",
+            rename_all_fields = "camelCase",
+            deny_unknown_fields
+        )]
+        pub(crate) enum Told {
+            $( $(#[$doc])* $name { $($effect: String,)? $($(#[$meta])* $member: $ty),* }, )*
+        }
+
+        impl Told {
+            /// The core's input for this run.
+            pub(crate) fn into_core(self, $run: &GuardedRun) -> Result<Input<'static>, Refused> {
+                Ok(match self {
+                    $( Self::$name { $($effect,)? $($member),* } => {
+                        $(let $effect = id(&$effect)?;)?
+                        $input
+                    } )*
+                })
+            }
+        }
+    };
+}
+
+told! {
+    run;
     /// A [`Start`], which is read by itself: what is wrong in it is told of it.
-    Start {
-        start: Value,
+    Start[] { start: Value } => {
+        let start: Start = read("the start", &start.to_string())?;
+        Input::Start(Box::new(start.into_core(&*run.config()?)?))
     },
-    RunCreated {
-        effect: String,
-        run_id: String,
-    },
-    RunNotCreated {
-        effect: String,
-        message: String,
-    },
-    Opened {
-        effect: String,
-        content_type: Option<String>,
-    },
+    RunCreated[effect] { run_id: RunId } => Input::RunCreated { effect, run_id },
+    RunNotCreated[effect] { message: String } => Input::RunNotCreated { effect, message },
+    Opened[effect] { content_type: Option<String> } => Input::Opened { effect, content_type },
     /// `body` is text: what a provider says of an error is JSON or prose.
-    Refused {
-        effect: String,
-        status: u16,
-        #[serde(default)]
-        body: String,
-        retry_after_ms: Option<u64>,
+    Refused[effect] { status: u16, #[serde(default)] body: String, retry_after_ms: Option<u64> } => {
+        let retry_after = retry_after_ms.map(Duration::from_millis);
+        let body = body.into_bytes();
+        let refusal = Refusal { status, retry_after, body };
+        Input::Refused { effect, refusal }
     },
-    ConnectionFailed {
-        effect: String,
-        message: String,
-    },
-    Ended {
-        effect: String,
-    },
-    Lost {
-        effect: String,
-        message: String,
-    },
+    ConnectionFailed[effect] { message: String } => Input::ConnectionFailed { effect, message },
+    Ended[effect] {} => Input::Ended { effect },
+    Lost[effect] { message: String } => Input::Lost { effect, message },
     /// `content` is text, or AG-UI content parts.
-    ToolFinished {
-        effect: String,
-        content: MessageContent,
+    ToolFinished[effect] { content: MessageContent } => Input::ToolFinished {
+        effect,
+        result: Ok(ToolOutput { content }),
     },
-    ToolFailed {
-        effect: String,
-        message: String,
-        #[serde(default)]
-        kind: FailureKind,
+    ToolFailed[effect] { message: String, #[serde(default)] kind: FailureKind } => Input::ToolFinished {
+        effect,
+        result: Err(ToolFailure::new(kind.into(), message)),
     },
-    ToolDeferred {
-        effect: String,
-    },
-    ToolProgress {
-        effect: String,
-        fraction: Option<f64>,
-        message: Option<String>,
-    },
+    ToolDeferred[effect] {} => Input::ToolDeferred { effect },
+    ToolProgress[effect] { fraction: Option<f64>, message: Option<String> }
+        => Input::ToolProgress { effect, fraction, message },
     /// `content` is text, or AG-UI content parts.
-    ToolPartialResult {
-        effect: String,
-        content: MessageContent,
+    ToolPartialResult[effect] { content: MessageContent } => Input::ToolPartialResult {
+        effect,
+        output: ToolOutput { content },
     },
-    ToolAsks {
-        effect: String,
-        number: u32,
-        question: run::Question,
+    ToolAsks[effect] { number: u32, question: run::Question } => Input::ToolAsks { effect, number, question },
+    Answer[effect] { value: Value } => answered(effect, run::UserAnswer::Given { value }),
+    Decline[effect] { reason: Option<String> } => answered(effect, run::UserAnswer::Declined { reason }),
+    /// `arguments` is in the place of the model's.
+    Approve[effect] { arguments: Option<Value> } => {
+        let arguments = arguments.map(|arguments| arguments.to_string());
+        let edited = arguments.map(|arguments| Decision::Edited { arguments });
+        decided(effect, edited.unwrap_or(Decision::Granted))
     },
-    Answer {
-        effect: String,
-        value: Value,
+    Deny[effect] { reason: Option<String> } => decided(effect, Decision::Denied { reason }),
+    ContextTrimmed[effect] { keep: Vec<MessageId>, summary: Option<String> }
+        => Input::ContextTrimmed { effect, keep, summary },
+    ContextNotTrimmed[effect] { message: String } => Input::ContextNotTrimmed { effect, message },
+    OutputDecoded[effect] {} => Input::OutputDecoded { effect },
+    OutputRefused[effect] { reason: String } => Input::OutputRefused { effect, reason },
+    Authorized[effect] { key: Option<String>, #[serde(default)] headers: BTreeMap<String, String> } => {
+        let (key, headers) = (key.map(Into::into), headers.into_iter().collect());
+        let authorization = Authorization { key, headers };
+        Input::Authorized { effect, authorization }
     },
-    Decline {
-        effect: String,
-        reason: Option<String>,
-    },
-    Approve {
-        effect: String,
-        /// In the place of the model's.
-        arguments: Option<Value>,
-    },
-    Deny {
-        effect: String,
-        reason: Option<String>,
-    },
-    ContextTrimmed {
-        effect: String,
-        keep: Vec<String>,
-        summary: Option<String>,
-    },
-    ContextNotTrimmed {
-        effect: String,
-        message: String,
-    },
-    OutputDecoded {
-        effect: String,
-    },
-    OutputRefused {
-        effect: String,
-        reason: String,
-    },
-    Authorized {
-        effect: String,
-        key: Option<String>,
-        #[serde(default)]
-        headers: BTreeMap<String, String>,
-    },
-    NotAuthorized {
-        effect: String,
-        message: String,
-    },
-    HookAnswered {
-        effect: String,
-        answer: HookAnswer,
-    },
-    Persisted {
-        effect: String,
-    },
-    PersistFailed {
-        effect: String,
-        message: String,
-    },
-    Resume {
-        answers: Vec<ResumeEntry>,
-    },
-    Cancel {},
-    CancelCall {
-        call: CallKey,
-    },
-    Steer {
-        message: Box<Message>,
-    },
-    Shown {
-        messages: Vec<Message>,
-    },
-    EnteredBackground {},
-    EnteredForeground {},
-    NetworkLost {},
-    NetworkAvailable {},
-    Dispose {},
-    Timeout {},
+    NotAuthorized[effect] { message: String } => Input::NotAuthorized { effect, message },
+    HookAnswered[effect] { answer: HookAnswer } => Input::HookAnswered { effect, answer: answer.into() },
+    Persisted[effect] {} => Input::Persisted { effect },
+    PersistFailed[effect] { message: String } => Input::PersistFailed { effect, message },
+    Resume[] { answers: Vec<ResumeEntry> } => Input::Resume(answers),
+    Cancel[] {} => Input::Cancel,
+    CancelCall[] { call: CallKey } => Input::CancelCall { call },
+    Steer[] { message: Box<Message> } => Input::Steer(message),
+    Shown[] { messages: Vec<Message> } => Input::Shown(messages),
+    EnteredBackground[] {} => Input::EnteredBackground,
+    EnteredForeground[] {} => Input::EnteredForeground,
+    NetworkLost[] {} => Input::NetworkLost,
+    NetworkAvailable[] {} => Input::NetworkAvailable,
+    Dispose[] {} => Input::Dispose,
+    Timeout[] {} => Input::Timeout,
+}
+
+fn answered(effect: EffectId, answer: run::UserAnswer) -> Input<'static> {
+    Input::UserAnswered { effect, answer }
+}
+
+fn decided(effect: EffectId, decision: Decision) -> Input<'static> {
+    Input::Decided { effect, decision }
 }
 
 /// What a tool itself can say of its failure.
@@ -206,172 +172,6 @@ pub(crate) enum Question {
 pub(crate) fn id(effect: &str) -> Result<EffectId, Refused> {
     let parsed = effect.parse();
     parsed.map_err(|error| Refused::argument("the effect", error))
-}
-
-impl Told {
-    /// The core's input for this run.
-    pub(crate) fn into_core(self, run: &GuardedRun) -> Result<Input<'static>, Refused> {
-        Ok(match self {
-            Self::Start { start } => {
-                let start: Start = read("the start", &start.to_string())?;
-                Input::Start(Box::new(start.into_core(&*run.config()?)?))
-            }
-            Self::RunCreated { effect, run_id } => Input::RunCreated {
-                effect: id(&effect)?,
-                run_id: run_id.into(),
-            },
-            Self::RunNotCreated { effect, message } => Input::RunNotCreated {
-                effect: id(&effect)?,
-                message,
-            },
-            Self::Opened {
-                effect,
-                content_type,
-            } => Input::Opened {
-                effect: id(&effect)?,
-                content_type,
-            },
-            Self::Refused {
-                effect,
-                status,
-                body,
-                retry_after_ms,
-            } => Input::Refused {
-                effect: id(&effect)?,
-                refusal: Refusal {
-                    status,
-                    retry_after: retry_after_ms.map(Duration::from_millis),
-                    body: body.into_bytes(),
-                },
-            },
-            Self::ConnectionFailed { effect, message } => Input::ConnectionFailed {
-                effect: id(&effect)?,
-                message,
-            },
-            Self::Ended { effect } => Input::Ended {
-                effect: id(&effect)?,
-            },
-            Self::Lost { effect, message } => Input::Lost {
-                effect: id(&effect)?,
-                message,
-            },
-            Self::ToolFinished { effect, content } => Input::ToolFinished {
-                effect: id(&effect)?,
-                result: Ok(ToolOutput { content }),
-            },
-            Self::ToolFailed {
-                effect,
-                message,
-                kind,
-            } => Input::ToolFinished {
-                effect: id(&effect)?,
-                result: Err(ToolFailure::new(kind.into(), message)),
-            },
-            Self::ToolDeferred { effect } => Input::ToolDeferred {
-                effect: id(&effect)?,
-            },
-            Self::ToolProgress {
-                effect,
-                fraction,
-                message,
-            } => Input::ToolProgress {
-                effect: id(&effect)?,
-                fraction,
-                message,
-            },
-            Self::ToolPartialResult { effect, content } => Input::ToolPartialResult {
-                effect: id(&effect)?,
-                output: ToolOutput { content },
-            },
-            Self::ToolAsks {
-                effect,
-                number,
-                question,
-            } => Input::ToolAsks {
-                effect: id(&effect)?,
-                number,
-                question,
-            },
-            Self::Answer { effect, value } => Input::UserAnswered {
-                effect: id(&effect)?,
-                answer: run::UserAnswer::Given { value },
-            },
-            Self::Decline { effect, reason } => Input::UserAnswered {
-                effect: id(&effect)?,
-                answer: run::UserAnswer::Declined { reason },
-            },
-            Self::Approve { effect, arguments } => Input::Decided {
-                effect: id(&effect)?,
-                decision: match arguments {
-                    None => Decision::Granted,
-                    Some(arguments) => Decision::Edited {
-                        arguments: arguments.to_string(),
-                    },
-                },
-            },
-            Self::Deny { effect, reason } => Input::Decided {
-                effect: id(&effect)?,
-                decision: Decision::Denied { reason },
-            },
-            Self::ContextTrimmed {
-                effect,
-                keep,
-                summary,
-            } => Input::ContextTrimmed {
-                effect: id(&effect)?,
-                keep: keep.into_iter().map(Into::into).collect(),
-                summary,
-            },
-            Self::ContextNotTrimmed { effect, message } => Input::ContextNotTrimmed {
-                effect: id(&effect)?,
-                message,
-            },
-            Self::OutputDecoded { effect } => Input::OutputDecoded {
-                effect: id(&effect)?,
-            },
-            Self::OutputRefused { effect, reason } => Input::OutputRefused {
-                effect: id(&effect)?,
-                reason,
-            },
-            Self::Authorized {
-                effect,
-                key,
-                headers,
-            } => Input::Authorized {
-                effect: id(&effect)?,
-                authorization: Authorization {
-                    key: key.map(Into::into),
-                    headers: headers.into_iter().collect(),
-                },
-            },
-            Self::NotAuthorized { effect, message } => Input::NotAuthorized {
-                effect: id(&effect)?,
-                message,
-            },
-            Self::HookAnswered { effect, answer } => Input::HookAnswered {
-                effect: id(&effect)?,
-                answer: answer.into(),
-            },
-            Self::Persisted { effect } => Input::Persisted {
-                effect: id(&effect)?,
-            },
-            Self::PersistFailed { effect, message } => Input::PersistFailed {
-                effect: id(&effect)?,
-                message,
-            },
-            Self::Resume { answers } => Input::Resume(answers),
-            Self::Cancel {} => Input::Cancel,
-            Self::CancelCall { call } => Input::CancelCall { call },
-            Self::Steer { message } => Input::Steer(message),
-            Self::Shown { messages } => Input::Shown(messages),
-            Self::EnteredBackground {} => Input::EnteredBackground,
-            Self::EnteredForeground {} => Input::EnteredForeground,
-            Self::NetworkLost {} => Input::NetworkLost,
-            Self::NetworkAvailable {} => Input::NetworkAvailable,
-            Self::Dispose {} => Input::Dispose,
-            Self::Timeout {} => Input::Timeout,
-        })
-    }
 }
 
 impl From<FailureKind> for ToolFailureKind {

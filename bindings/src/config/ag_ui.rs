@@ -1,6 +1,6 @@
-use crate::same::same;
 use serde::Deserialize;
 use stepwell_core::{dialect, event};
+use stepwell_mirror::mirror;
 
 /// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
@@ -23,38 +23,22 @@ pub struct AgUiOptions {
     pub extra_rules: Option<ExtraRules>,
 }
 
-/// The encodings that an AG-UI agent is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum AgUiEncoding {
-    /// Server-sent events of JSON.
-    Json,
-    /// The same, or else protobuf.
-    JsonFirst,
-    /// Protobuf, or else server-sent events of JSON.
-    ProtobufFirst,
-}
+mirror! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_llm::dialect::AgUiEncoding, both)]
+    pub enum AgUiEncoding;
 
-/// How strictly the order of events is held to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum Verification {
-    /// As the protocol has it: every breach ends the stream.
-    Protocol,
-    /// None does: such an event is dropped, or taken where that is harmless.
-    Lenient,
-}
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_agui::event::Verification, both)]
+    pub enum Verification;
 
-/// What becomes of breaches of rules that the reference client does not check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum ExtraRules {
-    /// They are not looked for.
-    Off,
-    /// They are said in the log, and the event is taken.
-    Warn,
-    /// They end the stream.
-    Fatal,
+    /// What becomes of breaches of rules that the reference client does not check.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_agui::event::ExtraRules, both)]
+    pub enum ExtraRules;
 }
 
 /// Something that an AG-UI agent is to know: AG-UI's `Context`.
@@ -66,16 +50,6 @@ pub struct ContextEntry {
     /// What it says.
     pub value: String,
 }
-
-same!(
-    AgUiEncoding = dialect::AgUiEncoding {
-        Json,
-        JsonFirst,
-        ProtobufFirst
-    }
-);
-same!(Verification = event::Verification { Protocol, Lenient });
-same!(ExtraRules = event::ExtraRules { Off, Warn, Fatal });
 
 impl AgUiOptions {
     /// Puts what is said here in the place of what is known of the provider.

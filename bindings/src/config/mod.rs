@@ -21,7 +21,6 @@ pub use turn_options::TurnOptions;
 use crate::error::StepwellError;
 use crate::hook::HookSpec;
 use crate::json_value::JsonValue;
-use crate::same::same;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -30,6 +29,7 @@ use stepwell_core::dialect::{self, Secret};
 use stepwell_core::run;
 use stepwell_core::tool::ToolRegistry;
 use stepwell_core::{event, provider};
+use stepwell_mirror::mirror;
 
 /// All that a run is to know before it starts: who answers, what tools there are, how far it may go.
 ///
@@ -255,71 +255,33 @@ pub enum ResponseFormat {
     },
 }
 
-/// How much the model thinks before it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum ReasoningEffort {
-    /// Not at all, or as little as it can.
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-}
+mirror! {
+    /// How much the model thinks before it answers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_llm::dialect::ReasoningEffort, both)]
+    pub enum ReasoningEffort;
 
-/// How a stream that breaks off is gone on with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum Resumption {
-    /// Not at all: the turn fails, with what was received kept.
-    Never,
-    /// The server gives each event an id, and goes on after the one that the request names in `Last-Event-ID`.
-    LastEventId,
-    /// The server sends all that the run has said, from the first event on, and then goes on.
-    Replay,
-    /// The server says with a `MESSAGES_SNAPSHOT` how things stand, and then goes on.
-    Snapshot,
-}
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_llm::dialect::Resumption, both)]
+    pub enum Resumption;
 
-same!(
-    Resumption = dialect::Resumption {
-        Never,
-        LastEventId,
-        Replay,
-        Snapshot
+    /// Where the key and the headers of a run's requests come from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::run::Credentials, both)]
+    pub enum Credentials {
+        /// They are those of the configuration.
+        Fixed,
+        /// The app is asked before each request, and once more when the provider refuses what it gave with a 401.
+        Host,
     }
-);
-same!(
-    ReasoningEffort = dialect::ReasoningEffort {
-        Off,
-        Low,
-        Medium,
-        High
-    }
-);
-same!(RunIds = run::RunIds { Derived, Host });
-same!(Credentials = run::Credentials { Fixed, Host });
 
-/// Where the key and the headers of a run's requests come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum Credentials {
-    /// They are those of the configuration.
-    Fixed,
-    /// The app is asked before each request, and once more when the provider refuses what it gave with a 401.
-    Host,
-}
-
-/// Who makes the ids of the hops' runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum RunIds {
-    /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
-    Derived,
-    /// The backend: the app is asked to create each run first.
-    Host,
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::run::RunIds, both)]
+    pub enum RunIds;
 }
 
 /// In JSON it is the list alone.

@@ -1,8 +1,8 @@
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
-use crate::same::same;
 use serde::Deserialize;
 use stepwell_core::tool;
+use stepwell_mirror::mirror;
 
 /// A typed answer: the turn ends with JSON that fits the schema, or has failed with `OutputInvalid`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
@@ -28,29 +28,13 @@ pub struct OutputType {
     pub decoded_by_host: bool,
 }
 
-/// How the model is held to a typed answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum OutputMode {
-    /// By the provider's own schemas where it takes this one in full, beside tools if there are tools; else by a final tool;
-    /// else in words.
-    Auto,
-    /// By the provider's own schemas. What the provider has no words for is checked by Stepwell alone.
-    Native,
-    /// By a final tool, whose arguments are the answer. It is never run.
-    Tool,
-    /// In words, in the instructions.
-    Prompt,
+mirror! {
+    /// How the model is held to a typed answer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_llm::tool::OutputMode, both)]
+    pub enum OutputMode;
 }
-
-same!(
-    OutputMode = tool::OutputMode {
-        Auto,
-        Native,
-        Tool,
-        Prompt
-    }
-);
 
 impl OutputType {
     /// The core's type.

@@ -3,66 +3,37 @@
 use crate::error::StepwellError;
 use serde::Deserialize;
 use stepwell_core::{Usd, provider};
+use stepwell_mirror::mirror;
 
-/// What a model costs: US dollars for a million tokens.
-#[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ModelPrice {
-    /// Tokens of the request.
-    pub input: f64,
-    /// Tokens of the answer, with those of reasoning.
-    pub output: f64,
-    /// Tokens of the request that came from a cache; as the others if absent.
-    #[uniffi(default = None)]
-    pub cached_input: Option<f64>,
-    /// Tokens of the request that were written to a cache; as the others if absent.
-    #[uniffi(default = None)]
-    pub cache_write_input: Option<f64>,
-    /// The prices of long requests, where they differ.
-    #[uniffi(default = None)]
-    pub long_context: Option<LongContextPrice>,
-}
+mirror! {
+    /// What a model costs: US dollars for a million tokens.
+    #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[mirror(stepwell_llm::provider::ModelPrice)]
+    pub struct ModelPrice {
+        #[uniffi(default = None)]
+        cached_input,
+        #[uniffi(default = None)]
+        cache_write_input,
+        #[uniffi(default = None)]
+        long_context,
+    }
 
-/// What a request costs in all its tokens, and its answer, if it is longer than so many tokens.
-#[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LongContextPrice {
-    /// The most tokens of a request that is not long, cached ones with them.
-    pub above: u64,
-    /// Tokens of the request.
-    pub input: f64,
-    /// Tokens of the answer, with those of reasoning.
-    pub output: f64,
-    /// Tokens of the request that came from a cache; as the others if absent.
-    #[uniffi(default = None)]
-    pub cached_input: Option<f64>,
-    /// Tokens of the request that were written to a cache; as the others if absent.
-    #[uniffi(default = None)]
-    pub cache_write_input: Option<f64>,
+    #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[mirror(stepwell_llm::provider::LongContextPrice)]
+    pub struct LongContextPrice {
+        #[uniffi(default = None)]
+        cached_input,
+        #[uniffi(default = None)]
+        cache_write_input,
+    }
 }
 
 /// The list price of a model, if Stepwell's table of prices has it.
 #[uniffi::export]
 pub fn model_price(provider: &str, model: &str) -> Option<ModelPrice> {
     provider::model_price(provider, model).map(Into::into)
-}
-
-impl From<provider::ModelPrice> for ModelPrice {
-    fn from(price: provider::ModelPrice) -> Self {
-        Self {
-            input: price.input.dollars(),
-            output: price.output.dollars(),
-            cached_input: price.cached_input.map(Usd::dollars),
-            cache_write_input: price.cache_write_input.map(Usd::dollars),
-            long_context: price.long_context.map(|long| LongContextPrice {
-                above: long.above,
-                input: long.input.dollars(),
-                output: long.output.dollars(),
-                cached_input: long.cached_input.map(Usd::dollars),
-                cache_write_input: long.cache_write_input.map(Usd::dollars),
-            }),
-        }
-    }
 }
 
 impl ModelPrice {

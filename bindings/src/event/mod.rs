@@ -1,7 +1,6 @@
 //! What the user is shown of a turn.
 
 mod ag_ui;
-mod convert;
 mod json;
 mod parts;
 

@@ -10,13 +10,12 @@ use crate::event::ToolFailureKind;
 use crate::hook::HookAnswer;
 use crate::json_value::JsonValue;
 use crate::question::Question;
-use crate::time::Duration;
-use crate::time::Timestamp;
+use crate::time::{Duration, Timestamp};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use stepwell_core::event::Message;
-use stepwell_core::run::{self, Authorization, Decision, Input, Refusal};
-use stepwell_core::tool::{ToolFailure, ToolOutput};
+use stepwell_core::run::{self, Authorization, Decision, EffectId, Input, Refusal, UserAnswer};
+use stepwell_core::tool::{ToolFailure, ToolResult};
 
 #[uniffi::export]
 impl RunMachine {
@@ -25,46 +24,6 @@ impl RunMachine {
         let config = self.lock().run.config()?;
         let start = start.into_core(&config)?;
         self.handle(Input::Start(Box::new(start)), now)
-    }
-
-    /// The backend created a run.
-    pub fn run_created(
-        &self,
-        effect: &str,
-        run_id: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let run_id = run_id.into();
-        self.handle(Input::RunCreated { effect, run_id }, now)
-    }
-
-    /// The backend did not create a run.
-    pub fn run_not_created(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::RunNotCreated { effect, message }, now)
-    }
-
-    /// The provider answered with a 2xx status: the body follows. `content_type` is the response's header.
-    pub fn opened(
-        &self,
-        effect: &str,
-        content_type: Option<String>,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(
-            Input::Opened {
-                effect,
-                content_type,
-            },
-            now,
-        )
     }
 
     /// The provider answered with any other status. `body` is the beginning of its answer, 64 KiB are plenty;
@@ -87,17 +46,6 @@ impl RunMachine {
         self.handle(Input::Refused { effect, refusal }, now)
     }
 
-    /// No answer came at all.
-    pub fn connection_failed(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::ConnectionFailed { effect, message }, now)
-    }
-
     /// Bytes of the body, as many as the transport gave, cut anywhere.
     pub fn receive(
         &self,
@@ -109,365 +57,182 @@ impl RunMachine {
         let bytes = Cow::Borrowed(bytes);
         self.handle(Input::Received { effect, bytes }, now)
     }
+}
 
+/// Each is a method: its name, in brackets the effect that it answers, its other arguments (behind the semicolon the one that
+/// may be left out, and comes last), and the input of the core.
+macro_rules! inputs {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident[$($effect:ident)?]($($arg:ident: $ty:ty),* $(; $last:ident: $last_ty:ty)?) => $input:expr;
+    )*) => {
+        #[uniffi::export]
+        impl RunMachine {
+            $(
+                $(#[$meta])*
+                pub fn $name(
+                    &self,
+                    $($effect: &str,)?
+                    $($arg: $ty,)*
+                    now: Timestamp,
+                    $($last: $last_ty,)?
+                ) -> Result<Outputs, StepwellError> {
+                    $(let $effect = id($effect)?;)?
+                    self.handle($input, now)
+                }
+            )*
+        }
+    };
+}
+
+inputs! {
+    /// The backend created a run.
+    run_created[effect](run_id: String) => Input::RunCreated { effect, run_id: run_id.into() };
+    /// The backend did not create a run.
+    run_not_created[effect](message: String) => Input::RunNotCreated { effect, message };
+    /// The provider answered with a 2xx status: the body follows. `content_type` is the response's header.
+    opened[effect](content_type: Option<String>) => Input::Opened { effect, content_type };
+    /// No answer came at all.
+    connection_failed[effect](message: String) => Input::ConnectionFailed { effect, message };
     /// The body ended as it should.
-    pub fn ended(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::Ended { effect }, now)
-    }
-
+    ended[effect]() => Input::Ended { effect };
     /// The connection broke within the body.
-    pub fn lost(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::Lost { effect, message }, now)
-    }
-
+    lost[effect](message: String) => Input::Lost { effect, message };
     /// A tool gave a result: text, or JSON as text.
-    pub fn tool_finished(
-        &self,
-        effect: &str,
-        content: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let result = Ok(ToolOutput::from(content));
-        self.handle(Input::ToolFinished { effect, result }, now)
-    }
-
+    tool_finished[effect](content: String) => finished(effect, Ok(content.into()));
     /// As `tool_finished`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
-    pub fn tool_finished_parts(
-        &self,
-        effect: &str,
-        parts: JsonValue,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let result = Ok(parse_parts(parts)?);
-        self.handle(Input::ToolFinished { effect, result }, now)
-    }
-
+    tool_finished_parts[effect](parts: JsonValue) => finished(effect, Ok(parse_parts(parts)?));
     /// A tool failed; the model is shown the message. `kind` is `Error` if absent.
     #[uniffi::method(default(kind = None))]
-    pub fn tool_failed(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-        kind: Option<ToolFailureKind>,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let kind = kind.unwrap_or(ToolFailureKind::Error);
-        let result = Err(ToolFailure::new(kind.into(), message));
-        self.handle(Input::ToolFinished { effect, result }, now)
-    }
-
+    tool_failed[effect](message: String; kind: Option<ToolFailureKind>)
+        => finished(effect, Err(failure(kind, message)));
     /// The tool has begun something whose result comes later, in minutes or days, with `tool_finished` or
     /// `tool_failed`.
-    pub fn tool_deferred(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::ToolDeferred { effect }, now)
-    }
-
+    tool_deferred[effect]() => Input::ToolDeferred { effect };
     /// A running tool says how far it has come, from 0 to 1 if that is known, and what it does now: the event
     /// `ToolProgress`.
-    pub fn tool_progress(
-        &self,
-        effect: &str,
-        fraction: Option<f64>,
-        message: Option<String>,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let input = Input::ToolProgress {
-            effect: id(effect)?,
-            fraction,
-            message,
-        };
-        self.handle(input, now)
-    }
-
+    tool_progress[effect](fraction: Option<f64>, message: Option<String>)
+        => Input::ToolProgress { effect, fraction, message };
     /// A running tool shows what it has so far, text or JSON as text, in the place of what it showed before: the event
     /// `ToolPartialResult`. 256 KiB at most.
-    pub fn tool_partial_result(
-        &self,
-        effect: &str,
-        content: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let output = ToolOutput::from(content);
-        self.handle(Input::ToolPartialResult { effect, output }, now)
-    }
-
+    tool_partial_result[effect](content: String)
+        => Input::ToolPartialResult { effect, output: content.into() };
     /// A running tool asks the user. The effects `AskUser` and then `AnswerTool` have the id `ask:HOP:INDEX:NUMBER`, with
     /// the question's `number` among those of the call, counted from 0 each time that the tool is run. A tool that is run
     /// again after a crash and asks the same at the same place is given the answer of before.
-    pub fn tool_asks(
-        &self,
-        effect: &str,
-        number: u32,
-        question: Question,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let input = Input::ToolAsks {
-            effect: id(effect)?,
-            number,
-            question: run::Question::new(
-                question.message,
-                any_json("the question's schema", question.schema)?,
-            ),
-        };
-        self.handle(input, now)
-    }
-
+    tool_asks[effect](number: u32, question: Question)
+        => Input::ToolAsks { effect, number, question: asked(question)? };
     /// The user answered a tool's question, with any JSON. If it does not fit the question's schema, that is an
     /// `InvalidArgument`, and it is still asked.
-    pub fn answer(
-        &self,
-        effect: &str,
-        value: JsonValue,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let value = any_json("the answer", value)?;
-        let answer = run::UserAnswer::Given { value };
-        self.handle(Input::UserAnswered { effect, answer }, now)
-    }
-
+    answer[effect](value: JsonValue)
+        => answered(effect, UserAnswer::Given { value: any_json("the answer", value)? });
     /// The user does not answer a tool's question. The reason is for the tool.
-    pub fn decline(
-        &self,
-        effect: &str,
-        reason: Option<String>,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let answer = run::UserAnswer::Declined { reason };
-        self.handle(Input::UserAnswered { effect, answer }, now)
-    }
-
+    decline[effect](reason: Option<String>) => answered(effect, UserAnswer::Declined { reason });
     /// The user allows the call. With `arguments` it is run with these in the place of the model's, and the
     /// model is told; if they do not fit the tool, that is an `InvalidArgument`, and the call is still asking.
     #[uniffi::method(default(arguments = None))]
-    pub fn approve(
-        &self,
-        effect: &str,
-        now: Timestamp,
-        arguments: Option<JsonValue>,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let decision = match arguments {
-            None => Decision::Granted,
-            Some(arguments) => Decision::Edited {
-                arguments: arguments.into_text(),
-            },
-        };
-        self.handle(Input::Decided { effect, decision }, now)
-    }
-
+    approve[effect](; arguments: Option<JsonValue>) => decided(effect, approved(arguments));
     /// The user does not allow the call. The reason is for the model to read.
-    pub fn deny(
-        &self,
-        effect: &str,
-        reason: Option<String>,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        let decision = Decision::Denied { reason };
-        self.handle(Input::Decided { effect, decision }, now)
-    }
-
+    deny[effect](reason: Option<String>) => decided(effect, Decision::Denied { reason });
     /// The conversation is to go on with these of its messages. The history stays whole; the others are left out of this
     /// turn's requests. What belongs together stays together: a call with its results, and the reasoning before them;
     /// the last question and the last message stay too. The model is told `summary` in the place of the others.
     #[uniffi::method(default(summary = None))]
-    pub fn context_trimmed(
-        &self,
-        effect: &str,
-        keep: Vec<String>,
-        now: Timestamp,
-        summary: Option<String>,
-    ) -> Result<Outputs, StepwellError> {
-        let input = Input::ContextTrimmed {
-            effect: id(effect)?,
-            keep: keep.into_iter().map(Into::into).collect(),
-            summary,
-        };
-        self.handle(input, now)
-    }
-
+    context_trimmed[effect](keep: Vec<String>; summary: Option<String>) => trimmed(effect, keep, summary);
     /// The app has no way to shorten the conversation: the turn fails.
-    pub fn context_not_trimmed(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::ContextNotTrimmed { effect, message }, now)
-    }
-
+    context_not_trimmed[effect](message: String) => Input::ContextNotTrimmed { effect, message };
     /// The app has decoded the typed answer: it counts.
-    pub fn output_decoded(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::OutputDecoded { effect }, now)
-    }
-
+    output_decoded[effect]() => Input::OutputDecoded { effect };
     /// The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be.
-    pub fn output_refused(
-        &self,
-        effect: &str,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::OutputRefused { effect, reason }, now)
-    }
-
+    output_refused[effect](reason: String) => Input::OutputRefused { effect, reason };
     /// The key of the next request, and headers to send besides. Neither is stored.
     #[uniffi::method(default(headers))]
-    pub fn authorized(
-        &self,
-        effect: &str,
-        key: Option<String>,
-        now: Timestamp,
-        headers: HashMap<String, String>,
-    ) -> Result<Outputs, StepwellError> {
-        // A map has no order; equal headers are to give equal requests.
-        let headers: BTreeMap<_, _> = headers.into_iter().collect();
-        let input = Input::Authorized {
-            effect: id(effect)?,
-            authorization: Authorization {
-                key: key.map(Into::into),
-                headers: headers.into_iter().collect(),
-            },
-        };
-        self.handle(input, now)
-    }
-
+    authorized[effect](key: Option<String>; headers: HashMap<String, String>)
+        => Input::Authorized { effect, authorization: authorization(key, headers) };
     /// The app has no credentials for the next request: the turn fails.
-    pub fn not_authorized(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::NotAuthorized { effect, message }, now)
-    }
-
+    not_authorized[effect](message: String) => Input::NotAuthorized { effect, message };
     /// A hook has looked. An answer that changes something else than it was asked about is none to the effect.
-    pub fn hook_answered(
-        &self,
-        effect: &str,
-        answer: HookAnswer,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let (effect, answer) = (id(effect)?, answer.into());
-        self.handle(Input::HookAnswered { effect, answer }, now)
-    }
-
+    hook_answered[effect](answer: HookAnswer) => Input::HookAnswered { effect, answer: answer.into() };
     /// Blocks are stored.
-    pub fn persisted(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::Persisted { effect }, now)
-    }
-
+    persisted[effect]() => Input::Persisted { effect };
     /// Blocks could not be stored.
-    pub fn persist_failed(
-        &self,
-        effect: &str,
-        message: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let effect = id(effect)?;
-        self.handle(Input::PersistFailed { effect, message }, now)
-    }
-
+    persist_failed[effect](message: String) => Input::PersistFailed { effect, message };
     /// The user answered the agent's questions, all of them.
-    pub fn resume(
-        &self,
-        answers: Vec<ResumeEntry>,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let answers = entries(answers)?;
-        self.handle(Input::Resume(answers), now)
-    }
-
+    resume[](answers: Vec<ResumeEntry>) => Input::Resume(entries(answers)?);
     /// The user stops the turn. What is over stays as it is.
-    pub fn cancel(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Cancel, now)
-    }
-
+    cancel[]() => Input::Cancel;
     /// The user stops one call. The others go on, and the model is told.
-    pub fn cancel_call(&self, call: CallKey, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let call = call.into();
-        self.handle(Input::CancelCall { call }, now)
-    }
-
+    cancel_call[](call: CallKey) => Input::CancelCall { call: call.into() };
     /// The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if
     /// it cannot be, the event `SteeringRefused` gives it back, also when the turn has ended meanwhile. `message_id` is
     /// unique in the thread.
-    pub fn steer(
-        &self,
-        message_id: String,
-        text: String,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let message = Message::user(message_id, text);
-        self.handle(Input::Steer(Box::new(message)), now)
-    }
-
+    steer[](message_id: String, text: String) => Input::Steer(Box::new(Message::user(message_id, text)));
     /// As `steer`, with an AG-UI message in JSON, where it is more than text.
-    pub fn steer_message(
-        &self,
-        message: JsonValue,
-        now: Timestamp,
-    ) -> Result<Outputs, StepwellError> {
-        let message = parse_message(message)?;
-        self.handle(Input::Steer(Box::new(message)), now)
-    }
-
+    steer_message[](message: JsonValue) => Input::Steer(Box::new(parse_message(message)?));
     /// What the user was shown by a host that died, as AG-UI messages in JSON: for a run that was revived, before any
     /// other input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
-    pub fn shown(&self, messages: JsonValue, now: Timestamp) -> Result<Outputs, StepwellError> {
-        let messages = parse_messages("what was shown", messages)?;
-        self.handle(Input::Shown(messages), now)
-    }
-
+    shown[](messages: JsonValue) => Input::Shown(parse_messages("what was shown", messages)?);
     /// The app goes to the background; see `DevicePolicy`. Like `entered_foreground`, `network_lost` and
     /// `network_available`, it is taken in every state, and harmless when repeated.
-    pub fn entered_background(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::EnteredBackground, now)
-    }
-
+    entered_background[]() => Input::EnteredBackground;
     /// The app is in the foreground again.
-    pub fn entered_foreground(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::EnteredForeground, now)
-    }
-
+    entered_foreground[]() => Input::EnteredForeground;
     /// The network that the server is reached over is gone.
-    pub fn network_lost(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::NetworkLost, now)
-    }
-
+    network_lost[]() => Input::NetworkLost;
     /// There is a network, or another one took the place of the one before.
-    pub fn network_available(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::NetworkAvailable, now)
-    }
-
+    network_available[]() => Input::NetworkAvailable;
     /// The app goes away: the outputs stop what it has begun, and give back what the user typed. The turn does not end
     /// by it: it can go on elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
-    pub fn dispose(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Dispose, now)
-    }
-
+    dispose[]() => Input::Dispose;
     /// Time has passed: what is due is done.
-    pub fn timeout(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Timeout, now)
+    timeout[]() => Input::Timeout;
+}
+
+fn finished(effect: EffectId, result: ToolResult) -> Input<'static> {
+    Input::ToolFinished { effect, result }
+}
+
+fn failure(kind: Option<ToolFailureKind>, message: String) -> ToolFailure {
+    let kind = kind.unwrap_or(ToolFailureKind::Error);
+    ToolFailure::new(kind.into(), message)
+}
+
+fn asked(question: Question) -> Result<run::Question, StepwellError> {
+    let schema = any_json("the question's schema", question.schema)?;
+    Ok(run::Question::new(question.message, schema))
+}
+
+fn answered(effect: EffectId, answer: UserAnswer) -> Input<'static> {
+    Input::UserAnswered { effect, answer }
+}
+
+fn decided(effect: EffectId, decision: Decision) -> Input<'static> {
+    Input::Decided { effect, decision }
+}
+
+fn approved(arguments: Option<JsonValue>) -> Decision {
+    match arguments {
+        None => Decision::Granted,
+        Some(arguments) => Decision::Edited {
+            arguments: arguments.into_text(),
+        },
+    }
+}
+
+fn trimmed(effect: EffectId, keep: Vec<String>, summary: Option<String>) -> Input<'static> {
+    let keep = keep.into_iter().map(Into::into).collect();
+    Input::ContextTrimmed {
+        effect,
+        keep,
+        summary,
+    }
+}
+
+/// A map has no order; equal headers are to give equal requests.
+fn authorization(key: Option<String>, headers: HashMap<String, String>) -> Authorization {
+    let headers: BTreeMap<_, _> = headers.into_iter().collect();
+    Authorization {
+        key: key.map(Into::into),
+        headers: headers.into_iter().collect(),
     }
 }

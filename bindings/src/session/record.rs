@@ -6,62 +6,47 @@ use crate::time::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use stepwell_core::{run, session};
+use stepwell_mirror::mirror;
 
-/// A turn as it is stored: what the user said, and the blocks that came of it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnRecord {
-    /// The run id of its first hop.
-    pub id: String,
-    /// The turn before it on its path; the first turns of a thread have none.
-    pub parent: Option<String>,
-    /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
-    pub message: Option<JsonValue>,
-    /// The conversation before the turn, where the turns before it do not give it: JSON, as it was given to be stored.
-    pub history: Option<JsonValue>,
-    /// Where it stands.
-    pub status: TurnStatus,
-    /// How it ended, once it has: JSON, as it was given to be stored.
-    #[serde(skip)]
-    pub outcome: Option<JsonValue>,
-    /// When it began.
-    #[serde(rename = "createdAtMs")]
-    pub created_at: Timestamp,
-    /// When something of it was last stored.
-    #[serde(rename = "updatedAtMs")]
-    pub updated_at: Timestamp,
-    /// Its blocks, in sequence.
-    pub blocks: Vec<TurnBlock>,
-}
+mirror! {
+    /// A turn as it is stored: what the user said, and the blocks that came of it.
+    #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::session::Turn, own)]
+    pub struct TurnRecord {
+        /// The run id of its first hop.
+        id: RunId,
+        /// The turn before it on its path; the first turns of a thread have none.
+        parent: Option<RunId>,
+        /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
+        message: Option<Message>,
+        /// The conversation before the turn, where the turns before it do not give it: JSON, as it was given to be stored.
+        history: Option<Box<TurnHistory>>,
+        /// Where it stands.
+        status: TurnStatus,
+        /// How it ended, once it has: JSON, as it was given to be stored.
+        #[serde(skip)]
+        outcome: Option<JsonValue> = outcome.as_ref().map(JsonValue::of),
+        /// When it began.
+        #[serde(rename = "createdAtMs")]
+        created_at: Timestamp,
+        /// When something of it was last stored.
+        #[serde(rename = "updatedAtMs")]
+        updated_at: Timestamp,
+        /// Its blocks, in sequence.
+        blocks: Vec<TurnBlock>,
+    }
 
-/// A block and when it was stored.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnBlock {
-    /// The block.
-    pub block: Block,
-    /// When it was stored.
-    #[serde(rename = "atMs")]
-    pub at: Timestamp,
-}
-
-impl From<session::Turn> for TurnRecord {
-    fn from(turn: session::Turn) -> Self {
-        let block = |stored: session::TurnBlock| TurnBlock {
-            block: stored.block.into(),
-            at: stored.at.into(),
-        };
-        Self {
-            id: turn.id.into_string(),
-            parent: turn.parent.map(stepwell_core::RunId::into_string),
-            message: turn.message.as_ref().map(JsonValue::of),
-            history: turn.history.as_deref().map(JsonValue::of),
-            status: turn.status.into(),
-            outcome: turn.outcome.as_ref().map(JsonValue::of),
-            created_at: turn.created_at.into(),
-            updated_at: turn.updated_at.into(),
-            blocks: turn.blocks.into_iter().map(block).collect(),
-        }
+    /// A block and when it was stored.
+    #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::session::TurnBlock, own)]
+    pub struct TurnBlock {
+        /// The block.
+        block: Block,
+        /// When it was stored.
+        #[serde(rename = "atMs")]
+        at: Timestamp,
     }
 }
 

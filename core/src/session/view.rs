@@ -12,6 +12,7 @@ use serde_json::Value;
 /// A session as the user sees it. It is built from stored turns ([`SessionView::of`]) or from the events of a run
 /// ([`LiveSession`](super::LiveSession)). Both give the same view, so a reload shows what was seen live.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct SessionView {
     /// The beginning of the user's first message, without markup.
     pub title: String,
@@ -29,6 +30,7 @@ pub struct SessionView {
 
 /// A turn as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct TurnView {
     /// The run id of the first hop.
     pub id: RunId,
@@ -48,6 +50,7 @@ pub struct TurnView {
 
 /// A message as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct MessageView {
     /// The id of the message, unique in the thread.
     pub id: MessageId,
@@ -75,6 +78,7 @@ pub struct MessageView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Role {
     /// The user.
     User,
@@ -88,6 +92,7 @@ pub enum Role {
 
 /// What an agent shows of its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ActivityView {
     /// The kind of activity, as the agent names it.
     pub activity_type: String,
@@ -97,6 +102,7 @@ pub struct ActivityView {
 
 /// A tool call as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolExecution {
     /// The provider's id for the call.
     pub tool_id: ToolCallId,

@@ -4,7 +4,8 @@ use crate::{context::Context, log::Log, process};
 use std::{fs, path::PathBuf};
 
 /// The crates that are published, each after those that it is built on.
-pub(crate) const CRATES: [&str; 10] = [
+pub(crate) const CRATES: [&str; 11] = [
+    "stepwell-definitions",
     "stepwell-agui",
     "stepwell-llm",
     "stepwell-core",

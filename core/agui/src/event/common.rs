@@ -4,6 +4,7 @@ use serde_json::Value;
 
 /// The fields that all events share. They are boxed, since most events have none of them.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Common {
     /// The time of the event, by convention in milliseconds since the epoch.
     pub timestamp: Option<i64>,

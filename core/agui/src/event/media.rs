@@ -25,6 +25,7 @@ pub fn from_base64(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
 /// The kind of a media part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum MediaKind {
     /// An image.
     Image,

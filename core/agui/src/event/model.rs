@@ -36,6 +36,7 @@ macro_rules! events {
         $(
             $(#[$doc])*
             #[derive(Clone, Debug, Default, PartialEq)]
+            #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
             pub struct $name {
                 $( $(#[$field_doc])* pub $field: events!(@type $presence $type), )*
                 /// The fields that all events share; `None` if the event has none of them.
@@ -57,6 +58,7 @@ macro_rules! events {
         /// An AG-UI event, owned and complete.
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+        #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
         pub enum Event {
             $( $(#[$doc])* $name($name), )*
             /// An event of a type that this version does not know, kept unchanged.
@@ -156,6 +158,7 @@ impl<'de> Deserialize<'de> for Event {
 /// The role of a text message. An absent role is the assistant's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum TextMessageRole {
     /// The app's own instructions, ranking above the user's.
     Developer,
@@ -188,6 +191,7 @@ pub enum ToolRole {
 /// The kind of item that an encrypted value belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum EncryptedValueSubtype {
     /// A tool call.
     ToolCall,
@@ -231,16 +235,6 @@ events! {
         optional code: String = "code",
         /// The token usage, with one entry for each model.
         optional usage: Vec<TokenUsage> = "usage",
-    }
-    /// A step of the agent starts.
-    StepStarted = "STEP_STARTED" {
-        /// The step.
-        required step_name: String = "stepName",
-    }
-    /// A step of the agent finished.
-    StepFinished = "STEP_FINISHED" {
-        /// The step.
-        required step_name: String = "stepName",
     }
     /// A text message starts, or continues after its end.
     TextMessageStart = "TEXT_MESSAGE_START" {
@@ -316,6 +310,16 @@ events! {
         required content: MessageContent = "content",
         /// Always `tool`.
         optional role: ToolRole = "role",
+    }
+    /// A step of the agent starts.
+    StepStarted = "STEP_STARTED" {
+        /// The step.
+        required step_name: String = "stepName",
+    }
+    /// A step of the agent finished.
+    StepFinished = "STEP_FINISHED" {
+        /// The step.
+        required step_name: String = "stepName",
     }
     /// The complete shared state.
     StateSnapshot = "STATE_SNAPSHOT" {

@@ -64,6 +64,7 @@ pub enum SubagentOutcome {
 /// A question that an agent asks the user before the agent can continue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Interrupt {
     /// The id of the interrupt, which a [`ResumeEntry`] names.
     pub id: String,
@@ -156,6 +157,7 @@ pub enum ResumeStatus {
 /// The number of tokens that one model used in a run. An absent count is unknown, not zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct TokenUsage {
     /// The provider.
     #[serde(

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct AgUiOptions {
     /// The encodings of the event stream that the request offers. The agent's response decides which one is used.
     pub encoding: AgUiEncoding,
@@ -33,6 +34,7 @@ impl AgUiOptions {
 /// alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum AgUiEncoding {
     /// Server-sent events of JSON.
     #[default]

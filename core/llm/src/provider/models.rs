@@ -53,6 +53,7 @@ pub enum TakesTemperature {
 /// The amount of thinking before an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum ReasoningEffort {
     /// No thinking, or as little as the model can do.
     Off,

@@ -92,6 +92,7 @@ impl Default for Media {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Resumption {
     /// The stream is not resumed: the turn fails, and keeps what was received.
     #[default]

@@ -71,6 +71,7 @@ fn usual_retries() -> u32 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum OutputMode {
     /// The provider's own schemas, if the provider takes this schema in full and, if there are tools, together with
     /// tools; else a final tool; else words.

@@ -71,6 +71,7 @@ pub struct ToolFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum ToolFailureKind {
     /// The tool ran and returned an error.
     Error,

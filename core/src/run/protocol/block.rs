@@ -8,6 +8,7 @@ use serde_json::Value;
 
 /// One finished piece of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Block {
     /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
     pub sequence: u64,
@@ -247,6 +248,7 @@ impl Attached {
 /// Where a stored turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum TurnStatus {
     /// It goes on.
     Streaming,

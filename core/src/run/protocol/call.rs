@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// A call that is to be run, checked against its tool's schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolInvocation {
     /// Its place in the run.
     pub call: CallKey,

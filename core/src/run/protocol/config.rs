@@ -128,6 +128,7 @@ impl RunConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum EmptyAnswerPolicy {
     /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is no success.
     #[default]
@@ -219,6 +220,7 @@ impl Default for RepeatLimit {
 /// The policy for a model that calls tools beyond a limit of the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum LimitPolicy {
     /// The run fails.
     Fail,
@@ -234,6 +236,7 @@ pub enum LimitPolicy {
 /// can resume it ([`Quirks::resumption`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct RetryPolicy {
     /// The maximum number of tries for one hop, the first included.
     pub attempts: u32,
@@ -287,6 +290,7 @@ impl RetryPolicy {
 /// The timeouts of a run; `None` is no timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Timeouts {
     /// The longest silence of the model, since the request or its last bytes.
     pub silence: Option<Duration>,
@@ -324,6 +328,7 @@ impl Default for Timeouts {
 /// The source of the hops' run ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum RunIds {
     /// The core derives them from the turn's id: `turn`, `turn.1`, `turn.2`, …
     #[default]

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// that is half as much again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ContextGuard {
     /// The most tokens that the model takes, question and answer together; what
     /// [`provider::context_window`](crate::provider::context_window) says if absent.
@@ -39,6 +40,7 @@ impl Default for ContextGuard {
 /// What happens to a request that does not fit the model's context window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum ContextPolicy {
     /// It goes out all the same: the provider is to decide.
     Send,
@@ -51,6 +53,7 @@ pub enum ContextPolicy {
 
 /// A conversation that does not fit the model's context window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ContextOverflow {
     /// How many tokens the next request would take, the instructions and the tools included.
     pub tokens: u64,
@@ -62,6 +65,7 @@ pub struct ContextOverflow {
 
 /// A message of a conversation that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ContextMessage {
     /// The message.
     pub id: MessageId,

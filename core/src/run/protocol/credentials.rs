@@ -8,6 +8,7 @@ use std::fmt;
 /// Where the key and the headers of a run's requests come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Credentials {
     /// They are the endpoint's own, as long as the run lasts.
     #[default]

@@ -6,6 +6,7 @@ use std::time::Duration;
 /// What happens to a run when something happens to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct DevicePolicy {
     /// When the app goes to the background.
     pub background: BackgroundPolicy,
@@ -21,6 +22,7 @@ pub struct DevicePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum BackgroundPolicy {
     /// Nothing: for hosts that go on working there.
     Continue,
@@ -61,6 +63,7 @@ impl Default for OfflinePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum NetworkChangePolicy {
     /// It is left alone: the old network may carry it to its end.
     #[default]
@@ -74,6 +77,7 @@ pub enum NetworkChangePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum KilledPolicy {
     /// It goes on.
     #[default]

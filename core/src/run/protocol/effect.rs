@@ -14,6 +14,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Effect {
     /// Create a run at the backend. Answer with
     /// [`RunCreated`](crate::run::Input::RunCreated) or [`RunNotCreated`](crate::run::Input::RunNotCreated).

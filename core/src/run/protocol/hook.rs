@@ -11,6 +11,7 @@ use std::fmt;
 /// When a hook is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum HookMoment {
     /// Before a hop's request, once for all its tries: what is sent may be changed. A refusal ends the turn.
     BeforeRequest,
@@ -55,6 +56,7 @@ impl fmt::Display for HookMoment {
 /// A hook that the host has: [`RunConfig::hooks`](crate::run::RunConfig::hooks) are asked in their order, one after the
 /// other, and each sees what those before it have changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct HookSpec {
     /// Its name, for refusals.
     pub name: String,
@@ -109,6 +111,7 @@ impl HookPlace {
 /// What a hook looks at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum HookSubject {
     /// What the next request is made of.
     Request(HookedRequest),
@@ -123,6 +126,7 @@ pub enum HookSubject {
 /// What the next request is made of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct HookedRequest {
     /// The conversation.
     pub thread_id: ThreadId,
@@ -139,6 +143,7 @@ pub struct HookedRequest {
 /// What the model has said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct HookedAnswer {
     /// The conversation.
     pub thread_id: ThreadId,
@@ -153,6 +158,7 @@ pub struct HookedAnswer {
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct HookedResult {
     /// The call.
     pub invocation: ToolInvocation,
@@ -165,6 +171,7 @@ pub struct HookedResult {
 /// What a hook says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum HookAnswer {
     /// It may go on as it is.
     GoOn,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum TurnLimit {
     /// The rounds of tools: [`Limits::max_tool_rounds`](crate::run::Limits::max_tool_rounds).
     #[error("the turn is at its limit of tool rounds, {max}")]

@@ -45,6 +45,7 @@ impl Output<Ticket> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum RunEvent {
     /// The turn begins.
     Started {
@@ -156,10 +157,6 @@ pub enum RunEvent {
         /// history keeps. Its metadata has [`CORRECTION`](crate::run::CORRECTION).
         correction: Option<Box<Message>>,
     },
-    /// A running tool reports its progress.
-    ToolProgress(ToolProgress),
-    /// A running tool shows its result so far.
-    ToolPartialResult(ToolPartialResult),
     /// A hook has refused, or failed.
     HookRefused {
         /// The name of the hook.
@@ -171,10 +168,15 @@ pub enum RunEvent {
         /// The provider's id for the call, if the hook looked at one.
         tool_call_id: Option<ToolCallId>,
     },
+    /// A running tool reports its progress.
+    ToolProgress(ToolProgress),
+    /// A running tool shows its result so far.
+    ToolPartialResult(ToolPartialResult),
 }
 
 /// The current status of a tool call of this turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolCallUpdate {
     /// The position of the call in the run.
     pub call: CallKey,
@@ -237,6 +239,7 @@ pub struct ToolCallUpdate {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct PartialArgumentsUpdate {
     /// The position of the call in the run.
     pub call: CallKey,
@@ -256,6 +259,7 @@ pub struct PartialArgumentsUpdate {
 /// again with an [`Add`](OwnedChange::Add) of the complete value (path `""`). Nothing is checked yet: the valid answer is
 /// [`RunMachine::output`](crate::run::RunMachine::output), at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct PartialOutputUpdate {
     /// The hop of the answer.
     pub hop: u32,
@@ -272,6 +276,7 @@ pub(in crate::run) const MAX_WAITING_MESSAGES: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum SteeringRefusal {
     /// The turn ended before the message could be taken in.
     #[error("the turn is over: start another one with the message")]

@@ -8,6 +8,7 @@ use std::fmt;
 /// What kept a turn from a whole answer: [`Outcome::problem`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Problem {
     /// By this an app acts.
     pub kind: ProblemKind,
@@ -32,6 +33,7 @@ macro_rules! kinds {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
         #[serde(rename_all = "camelCase")]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+        #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
         pub enum ProblemKind {
             $( $(#[$doc])* $kind, )*
         }

@@ -11,6 +11,7 @@ const MOST_PARTIAL: usize = 256 << 10;
 
 /// How far a running tool has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolProgress {
     /// The call's place in the run.
     pub call: CallKey,
@@ -27,6 +28,7 @@ pub struct ToolProgress {
 /// What a running tool has so far: it takes the place of the partial result before it. It is shown, and neither kept nor
 /// told the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolPartialResult {
     /// The call's place in the run.
     pub call: CallKey,

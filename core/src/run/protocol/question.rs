@@ -7,6 +7,7 @@ const MOST_QUESTIONS: u32 = 64;
 
 /// What a running tool asks the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Question {
     /// What the user reads.
     pub message: String,
@@ -85,6 +86,7 @@ impl From<String> for Question {
 /// What the user says to the question of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum UserAnswer {
     /// They answered.
     Given {

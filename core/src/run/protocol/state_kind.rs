@@ -4,6 +4,7 @@ use std::fmt;
 /// The states of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum StateKind {
     /// Nothing was asked yet.
     Idle,

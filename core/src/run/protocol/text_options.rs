@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// [`shown`](Self::shown) gives the same text in one piece as the events do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct TextOptions {
     /// A line break goes before the first text after tool calls, so that the texts of two hops do not run together.
     /// There is none where nothing was shown before in the turn, nor where one stands there already. It comes as a

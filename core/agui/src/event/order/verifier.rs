@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The strictness of the order check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Verification {
     /// Strict, as in the protocol: every breach ends the stream.
     #[default]
@@ -48,6 +49,7 @@ impl From<Verification> for Hold {
 /// ([`Rule::S1`] to [`Rule::S5`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum ExtraRules {
     /// The rules are not checked.
     Off,

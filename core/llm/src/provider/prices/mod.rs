@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ModelPrice {
     /// Tokens of the request.
     pub input: Usd,
@@ -47,6 +48,7 @@ pub struct ModelPrice {
 /// tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct LongContextPrice {
     /// The number of tokens above which a request is long, including cached tokens.
     pub above: u64,
