@@ -179,7 +179,7 @@ impl Journal {
             let mut refused = None;
             match &entry.step {
                 JournalStep::Input(input) => {
-                    refused = machine.handle(input.clone(), entry.at).err()
+                    refused = machine.handle(input.clone(), entry.at).err();
                 }
                 JournalStep::Restored(back) => {
                     let (snapshot, config) = way_back(back, &mut config, &snapshots);
