@@ -33,8 +33,8 @@ pub struct RunRegistry {
     last_generation: u64,
     runs: BTreeMap<ThreadKey, RunVersion>,
     unread: BTreeSet<ThreadKey>,
-    looked_at: Option<ThreadKey>,
-    events: EventQueue,
+    pub(super) looked_at: Option<ThreadKey>,
+    pub(super) events: EventQueue,
 }
 
 /// The result of [`RunRegistry::register`].
