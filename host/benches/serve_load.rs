@@ -1,5 +1,5 @@
-//! What many runs at once cost the server itself, beside what `stepwell load` measures from outside: how much memory a
-//! run takes, and how long an event waits in the server.
+//! Measures what many concurrent runs cost the server itself, which `stepwell load` cannot see from outside: the memory
+//! of a run, and the time that an event waits in the server.
 //!
 //! `cargo bench -p stepwell --bench serve_load -- --runs 500 --words 200 --speaks 10`
 //!
@@ -36,7 +36,7 @@ struct Load {
 fn main() {
     let load = Load::parse();
     let server = Server::start(load);
-    // One run first: what the server needs once is no run's.
+    // One run first: what the server needs once belongs to no run.
     let one = Load {
         runs: 1,
         speaks: 1,
@@ -57,7 +57,7 @@ fn main() {
     println!("memory         {per_run} KiB a run ({before} KiB before, {highest} KiB at most)");
 }
 
-/// The program, serving. It ends when this is dropped.
+/// The program as a server. It ends when this is dropped.
 struct Server {
     child: Child,
     url: String,
@@ -110,7 +110,7 @@ impl Drop for Server {
     }
 }
 
-/// The memory that a process has, in KiB. Only Linux tells; elsewhere it is 0.
+/// Returns a process's memory in KiB; 0 except on Linux.
 fn resident(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -107,7 +107,7 @@ pub use stepwell_core::tool::{
     ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
 };
 
-/// What the code names that `#[tool]` makes.
+/// The items that the code of `#[tool]` names.
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private {

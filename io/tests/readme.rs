@@ -25,7 +25,7 @@ fn tests(folder: &Path) -> BTreeSet<String> {
     tests
 }
 
-/// What stands in backticks in the rows of the table.
+/// Returns the names in backticks in the rows of the table.
 fn named<'r>(readme: &'r str, header: &str) -> Vec<&'r str> {
     let (_, table) = readme.split_once(header).expect("the table is there");
     let rows = table

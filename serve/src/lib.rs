@@ -1,9 +1,8 @@
-//! Agents behind a server of your own: runs for [AG-UI](https://docs.ag-ui.com) clients, chats of the
-//! [AI SDK](https://ai-sdk.dev), and stored threads, whatever brings their requests. The routes of an axum app are in
-//! [`axum`].
+//! Agents behind a server of your own: runs for [AG-UI](https://docs.ag-ui.com) clients, chats of the [AI
+//! SDK](https://ai-sdk.dev), and stored threads, over any transport. The routes of an axum app are in [`axum`].
 //!
-//! [`AgUiServer`] takes runs, with the client's tools, its state, and its answers to what a turn asked. [`run_of`] makes a
-//! whole run of a turn that the app has begun itself. Both give an [`EventStream`], whose
+//! [`AgUiServer`] takes runs, with the client's tools, its state, and its answers to what a turn asked. [`run_of`]
+//! makes a complete run of a turn that the app has begun itself. Both return an [`EventStream`], whose
 //! [`frames`](EventStream::frames) are the body of an answer, in an [`Encoding`].
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -27,7 +26,7 @@ pub use turn::Unresumable;
 pub use ui_message::{ChatRequest, ChatStream, STREAM_ID, UiMessageEncoder, stream_id};
 pub use wire::{Encoding, Entry, EventStream, Format, LAST_EVENT_ID};
 
-/// What `stepwell serve` is made of, beside the runs of [`AgUiServer`]. It may change with any version.
+/// The parts of `stepwell serve` besides the runs of [`AgUiServer`]. They may change with any version.
 #[doc(hidden)]
 pub mod parts {
     pub use crate::engine::{
@@ -47,7 +46,7 @@ pub mod parts {
     pub use crate::turn::shared_state::{CHANGE_STATE, offered_by, tool};
     pub use crate::turn::store_trouble::StoreTrouble;
 
-    /// What the simulation replaces Restate with.
+    /// The traits with which the simulation replaces Restate.
     #[cfg(all(feature = "restate", feature = "testing"))]
     pub use crate::engine::seam;
 }

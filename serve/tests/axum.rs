@@ -272,7 +272,7 @@ async fn a_run_without_readers_is_stopped() {
     let mut app = AgentRoutes::new(agent).server(server.clone()).router();
     let response = ask(&mut app, "/agent", &run("r", &json!({}))).await;
     drop(response);
-    // It returns when no run is under way.
+    // `stop` returns when no run is under way.
     server.stop(std::time::Duration::MAX).await;
     assert!(model.failures().is_empty());
 }

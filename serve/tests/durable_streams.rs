@@ -1,5 +1,6 @@
-//! The reading half of Durable Streams, by the protocol's own tests of servers. They write streams too, of texts as of JSON:
-//! that is done here, into the logs of turns. A text is an event that is a JSON string, and is given as a text again.
+//! The read side of Durable Streams, under the protocol's own tests of servers. The tests also write streams, of text
+//! and of JSON; the writes go into the logs of turns. A text becomes an event that is a JSON string, and is returned as
+//! text.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +29,7 @@ const READING: &str = "^(Read Operations|Long-Poll Operations|HEAD Metadata shou
      Read-Your-Writes|Browser Security Headers .* on (GET|HEAD|SSE|long-poll|error)|\
      Stream Closure (HEAD with|Read Closed|Long-poll with|SSE with))";
 
-/// What comes back binary is no text, and so no event.
+/// A binary body is no text, and so no event.
 const NOT_OURS: &str = "base64|binary|octet-stream";
 
 const CLOSED: &str = "stream-closed";
@@ -80,7 +81,7 @@ impl Streams {
         })
     }
 
-    /// Appends what a body has, closes the stream if the headers say so, and gives the place after it.
+    /// Appends the events of a body, closes the stream if the headers say so, and returns the place after it.
     async fn append(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> u64 {
         let turn = key(path);
         let media_type = self.types.lock().unwrap()[path].clone();
@@ -199,7 +200,7 @@ async fn read(
     Response::from_parts(head, Body::from(body))
 }
 
-/// What a body of events is as a stream of this type.
+/// Returns a body of events as a stream of this type has it.
 fn shown(events: &str, media_type: &str) -> String {
     let events: Vec<Value> = serde_json::from_str(events).unwrap();
     let end: Value = serde_json::from_str(&end()).unwrap();

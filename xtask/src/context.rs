@@ -10,7 +10,7 @@ use std::{
 /// Has the suites of other languages do all that a test run takes a share of; their tests read it too.
 pub(crate) const THOROUGH: &str = "STEPWELL_THOROUGH";
 
-/// What every suite may ask for.
+/// The surroundings of every suite.
 pub(crate) struct Context {
     /// The repository's root.
     pub(crate) root: PathBuf,
@@ -18,11 +18,11 @@ pub(crate) struct Context {
     pub(crate) target: PathBuf,
     /// Suites are run, which share the workspace's build.
     pub(crate) in_suites: bool,
-    /// What is made once in a run.
+    /// The results that are made once in a run.
     pub(crate) made: Made,
 }
 
-/// What several suites take, and the first of them makes.
+/// The results that several suites need, each made by the first of them.
 #[derive(Default)]
 pub(crate) struct Made {
     /// See [`Context::build`].
@@ -70,7 +70,7 @@ impl Context {
         Ok(folder)
     }
 
-    /// Where cargo puts what the dev profile builds.
+    /// Returns the folder in which cargo puts the dev profile's build.
     pub(crate) fn debug(&self) -> PathBuf {
         self.target.join("debug")
     }

@@ -1,5 +1,5 @@
-//! Deliberate faults, which the searches of `tests/model` must find: `tests/faults` lists them. They are put into a copy of
-//! the repository, all of them in one build, and a variable of the environment switches one on.
+//! Deliberate faults, which the searches of `tests/model` must find: `tests/faults` lists them. They are all put into
+//! one copy of the repository and built once, and an environment variable switches one on.
 
 use crate::{
     context::Context,
@@ -25,7 +25,7 @@ pub(crate) const REGISTRY: &str = "tests/faults/registry.toml";
 /// The crates that the faulty sources are compiled in, and what they get to know which fault is on.
 const CRATES: [&str; 2] = ["core/src/lib.rs", "tests/model/tests/interleavings/main.rs"];
 const SWITCH: &str = r#"
-/// Whether this fault is on.
+/// Returns whether this fault is on.
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn fault(name: &str) -> bool {
     static ON: std::sync::LazyLock<Option<String>> =
@@ -44,9 +44,9 @@ struct File {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
     pub(crate) name: String,
-    /// What is wrong, in words.
+    /// The fault, in words.
     what: String,
-    /// What the test says that finds it.
+    /// A part of the message of the test that finds it.
     shows: String,
     /// The bounds that it shows in, where it takes long to come to them.
     bounds: Option<String>,
@@ -98,7 +98,7 @@ impl Faulty {
     }
 }
 
-/// Runs tests with each fault: one must fail, and say what it found.
+/// Runs tests with each fault: one must fail, and report what it found.
 pub(crate) fn are_found(
     log: &mut Log,
     tests: Vec<(Fault, Command)>,
@@ -155,7 +155,7 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Faulty> {
     })?;
     let root = copy(context, log, sources)?;
 
-    // What is compiled for the checker alone is linted here.
+    // The code that is compiled for the checker alone is linted here.
     let mut cargo = workspace::linting_cargo(context);
     cargo
         .args(["test", "--no-run", "--package", "stepwell-model"])

@@ -1,5 +1,5 @@
-//! Each package as a new user gets it: made as it would be published, taken as its page says, in a home folder with nothing in
-//! it; and the first program run with it.
+//! Installs each package as a new user would: built as it would be published, installed as its page describes, in an
+//! empty home folder; then the first program runs with it.
 
 use crate::{
     context::Context,
@@ -30,7 +30,7 @@ const INSTALLS: &[(&str, Install)] = &[
     ("swift", with_swift),
 ];
 
-/// What the first programs' model says in the end.
+/// The final text of the first programs' model.
 const ANSWER: &str = "Alice's number is 42, Bob's is 7";
 
 /// Makes every package, or only that of a name, and tries it. One that fails does not stop the next.

@@ -15,7 +15,7 @@ use std::{
 /// Cargo lets one build into a folder at a time, and lets it use all processors.
 static BUILDING: Mutex<()> = Mutex::new(());
 
-/// So many lines of what failed tests say are shown at once.
+/// The number of lines of failed tests' output that are shown at once.
 const MOST_SHOWN: usize = 80;
 
 /// The signals of a program that aborts, and of a memory fault.
@@ -43,12 +43,12 @@ impl Log {
         })
     }
 
-    /// Where the log lies.
+    /// Returns the path of the log.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What its commands took of the processors.
+    /// Returns the processor time of its commands.
     pub(crate) fn computed(&self) -> Duration {
         self.computed
     }
@@ -87,7 +87,7 @@ impl Log {
         self.run(command)
     }
 
-    /// The same for test programs of Rust's: it names the tests that failed, and shows what they say.
+    /// Runs test programs of Rust's: names the tests that failed, and shows their output.
     pub(crate) fn run_tests(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let Err(error) = self.run(command) else {
             return Ok(());
@@ -105,9 +105,9 @@ impl Log {
         bail!("{}", failed.join(", "))
     }
 
-    /// The same for a tool that itself crashes now and then: ended by a fault of its own, it runs once more.
-    /// A shell or a sandbox around it reports the signal as an exit code, 128 more than its number. What the tool runs in
-    /// processes of its own, such as tests, makes it exit with a code of its own, which is final.
+    /// Runs a tool that itself crashes now and then: after a fault of its own, it runs again. A shell or a sandbox
+    /// around it reports the signal as an exit code, 128 more than its number. A failure in processes that the tool
+    /// starts, such as tests, makes it exit with a code of its own, which is final.
     pub(crate) fn run_crash_prone(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let status = self.status(command, PROCESSOR_LIMIT)?;
         let signal = status
@@ -121,7 +121,7 @@ impl Log {
         self.run(command)
     }
 
-    /// Runs a command and says what it wrote to stdout, line by line; anything but success is an error.
+    /// Runs a command and shows its stdout, line by line; anything but success is an error.
     pub(crate) fn show(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let output = self.output(command)?;
         for line in String::from_utf8_lossy(&output.stdout).lines() {
@@ -130,7 +130,7 @@ impl Log {
         succeeded(command, output.status)
     }
 
-    /// Runs a command and gives back what it wrote to stdout; anything but success is an error.
+    /// Runs a command and returns its stdout; anything but success is an error.
     pub(crate) fn read(&mut self, command: &mut Command) -> anyhow::Result<String> {
         let output = self.output(command)?;
         if !output.status.success() {
@@ -147,7 +147,7 @@ impl Log {
         self.read(command)
     }
 
-    /// Runs a command and gives back stdout and the exit status, whatever that is.
+    /// Runs a command and returns stdout and any exit status.
     pub(crate) fn output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
         self.write(&format!("$ {}", process::line(command)))?;
         let started = Instant::now();
@@ -159,7 +159,7 @@ impl Log {
         Ok(output)
     }
 
-    /// How many tests passed, by the lines of Rust's test programs in the log.
+    /// Returns the number of tests that passed, by the lines of Rust's test programs in the log.
     pub(crate) fn tests_passed(&self) -> anyhow::Result<u64> {
         Ok(self.text()?.lines().filter_map(passed).sum())
     }
@@ -193,7 +193,7 @@ impl Log {
     }
 }
 
-/// How many tests passed, from `test result: ok. 12 passed; …`.
+/// Returns the number of tests that passed, from `test result: ok. 12 passed; …`.
 fn passed(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("test result: ok. ")?;
     rest.split_once(" passed")?.0.parse().ok()

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use std::sync::OnceLock;
 
-/// Something that is made when it is first asked for; who asks meanwhile waits.
+/// A value that is made on the first request; callers that ask meanwhile wait.
 pub(crate) struct Once<T>(OnceLock<Result<T, String>>);
 
 impl<T> Default for Once<T> {
@@ -20,7 +20,7 @@ impl<T> Once<T> {
         made.map_err(|error| anyhow!("{error}"))
     }
 
-    /// Whether it has been made already.
+    /// Returns whether the value exists already.
     pub(crate) fn is_made(&self) -> bool {
         matches!(self.0.get(), Some(Ok(_)))
     }

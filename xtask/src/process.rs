@@ -17,20 +17,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// No command of a suite computes for longer. The time of the clock says nothing on a busy machine.
+/// The processor time that a command of a suite may take. The time of the clock means nothing on a busy machine.
 pub(crate) const PROCESSOR_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// A command that has computed for less than [`IDLE_PROCESSOR`] in this time hangs.
 const IDLE_LIMIT: Duration = Duration::from_secs(10 * 60);
 const IDLE_PROCESSOR: Duration = Duration::from_millis(500);
 
-/// How often it is looked what a command has computed.
+/// The interval at which a command's processor time is read.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The groups that are running.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// A command without what `cargo run` told this program about itself.
+/// Returns a command without the variables that `cargo run` set for this program.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
@@ -64,19 +64,19 @@ fn quoted(word: &OsStr) -> String {
     shell_words::quote(&word.to_string_lossy()).into_owned()
 }
 
-/// Whether the program can be started at all.
+/// Returns whether the program can be started at all.
 pub(crate) fn exists(program: &str) -> bool {
     succeeds(command(program).arg("--version"))
 }
 
-/// Whether the command does what it should; what it says is lost.
+/// Returns whether the command succeeds; its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Runs the command to its end, unless it hangs or computes for longer than the limit, and says what it computed. Its
-/// output goes where the command says; what it pipes to stdout is kept.
+/// Runs the command to its end, unless it hangs or computes for longer than the limit, and returns its processor time.
+/// Its output goes where the command sends it; output that is piped from stdout is returned.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<(Output, Duration)> {
     let mut running = Background::spawn(command)?;
     let pipe = running.child.stdout.take();
@@ -95,7 +95,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<(Out
     Ok((output, computed))
 }
 
-/// A command that goes on beside others, until it is dropped: then it ends, with all that it started.
+/// A command that runs next to others, until it is dropped: then it ends, with all processes that it started.
 pub(crate) struct Background {
     child: Child,
     has_ended: bool,
@@ -136,7 +136,7 @@ impl Background {
             printed.push_str(&line);
             printed.push('\n');
             if line.contains(sign) {
-                // What else it prints must go somewhere.
+                // The rest of its output must be read.
                 thread::spawn(move || lines.for_each(drop));
                 return Ok((running, printed));
             }
@@ -158,12 +158,12 @@ impl Background {
         };
         let mut looked = started;
         let mut pause = Duration::from_millis(1);
-        // It is left as it ended until its times are read.
+        // The process is not reaped until its times are read.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(self.group()?), look)?.is_none() {
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
-                // Where the system does not say what a process computed, the clock stands for it.
+                // Where the system does not report a process's processor time, the clock replaces it.
                 let computed = computed(self.child.id()).unwrap_or_else(|| started.elapsed());
                 if let Some(reason) = patience.lost(looked, computed) {
                     bail!("`{}` {reason}", line(command));
@@ -183,7 +183,7 @@ impl Background {
 
     /// Ends whatever is left of it.
     fn end(&mut self) -> anyhow::Result<ExitStatus> {
-        // Its number belongs to nobody else before it is waited for.
+        // Its number is not reused before it is waited for.
         let _ = kill_process_group(self.group()?, Signal::KILL);
         let status = self.child.wait()?;
         self.has_ended = true;
@@ -215,7 +215,7 @@ pub(crate) fn end_all_on_ctrl_c() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a group's processes have computed so far, with those that they waited for, if the system tells:
+/// Returns the processor time of a group's processes so far, with those that they waited for, if the system reports it:
 /// proc_pid_stat(5).
 fn computed(group: u32) -> Option<Duration> {
     let ticks = fs::read_dir("/proc").ok()?.flatten().filter_map(|process| {
@@ -236,10 +236,10 @@ fn computed(group: u32) -> Option<Duration> {
     ))
 }
 
-/// When a command is given up, by what it computes.
+/// The condition for giving up a command, by its processor time.
 struct Patience {
     limit: Duration,
-    /// When it was last seen to compute, and how much it had computed then.
+    /// The time of its last progress, and its processor time then.
     moved: (Instant, Duration),
 }
 
@@ -311,7 +311,7 @@ mod tests {
         let (output, _) = run(piped, PROCESSOR_LIMIT).unwrap();
         let process = String::from_utf8(output.stdout).unwrap();
         let stat = format!("/proc/{}/stat", process.trim());
-        // It is gone as soon as the system has taken it away.
+        // The process disappears once the system has reaped it.
         while std::fs::read_to_string(&stat).is_ok_and(|state| !state.contains(") Z ")) {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Runs suites side by side, some more than there are processors, and says how each went.
+//! Runs suites side by side, some more than there are processors, and reports the result of each.
 
 use crate::{
     context::Context,
@@ -17,11 +17,11 @@ use std::{
 
 const TAIL: usize = 80;
 
-/// How many suites there are beside one for each processor: some always wait, for a browser, for a server, for what
-/// another builds.
+/// The number of suites beyond one for each processor: some always wait, for a browser, for a server, for another
+/// suite's build.
 const WAITING: usize = 2;
 
-/// How a suite went, and what it took.
+/// The result of a suite, and its time.
 struct Timed {
     name: &'static str,
     result: &'static str,

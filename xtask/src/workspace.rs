@@ -1,8 +1,8 @@
 //! The one build of the workspace: every suite takes its programs, its libraries and its tests from it.
 //!
 //! Cargo chooses the features of a dependency by the packages that it is asked for, and builds all above it once for
-//! each choice. So nothing else of the workspace is built for this machine, but what is to be seen as a user gets it.
-//! The compiler is Clippy's, which lints what it compiles: a check of its own would compile all of it once more.
+//! each choice. So nothing else of the workspace is built for this machine, except packages as a user gets them. The
+//! compiler is Clippy's, which lints what it compiles: a check of its own would compile all of it again.
 
 use crate::{context::Context, log::Log, process, tools::rustup};
 use anyhow::{Context as _, ensure};
@@ -14,7 +14,8 @@ use std::{
     process::Command,
 };
 
-/// The features beside the default ones: the engine for many hosts. Those that tests need, dev-dependencies ask for.
+/// The features in addition to the default ones: the engine for many hosts. Dev-dependencies ask for those that tests
+/// need.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell/restate"];
 
 /// A program of tests.
@@ -24,7 +25,7 @@ pub(crate) struct TestProgram {
     pub(crate) package: String,
     /// Its name: that of the library, the program or the file of tests.
     pub(crate) name: String,
-    /// Whether it tests the package from without.
+    /// Whether it tests the package from outside.
     is_integration: bool,
     path: PathBuf,
     /// The package's folder, in which it runs.
@@ -112,16 +113,16 @@ fn the_build(context: &Context) -> Command {
     cargo
 }
 
-/// What cargo says of the library of this name.
+/// Returns cargo's artifact of the library of this name.
 pub(crate) fn library(context: &Context, log: &mut Log, name: &str) -> anyhow::Result<Artifact> {
     context.build(log)?;
-    // All of it is there; cargo says it once more.
+    // The build is complete; cargo reports it again.
     let mut artifacts = artifacts(log, &mut the_build(context))?.into_iter();
     let found = artifacts.find(|it| it.target.name == name && !it.profile.test);
     found.with_context(|| format!("there is no library `{name}`"))
 }
 
-/// Runs the build and gives back its programs of tests.
+/// Runs the build and returns its test programs.
 pub(crate) fn programs(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<TestProgram>> {
     let programs = artifacts(log, cargo)?.into_iter().filter_map(|artifact| {
         let program = test_program(artifact)?;
@@ -130,7 +131,7 @@ pub(crate) fn programs(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec
     Ok(programs.collect::<BTreeMap<_, _>>().into_values().collect())
 }
 
-/// Runs the build and gives back what cargo says that it made.
+/// Runs the build and returns the artifacts that cargo reports.
 fn artifacts(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<Artifact>> {
     let said = log.read_build(cargo.arg("--message-format=json-render-diagnostics"))?;
     let mut artifacts = Vec::new();

@@ -22,10 +22,10 @@ const MIN_READ_INTERVAL: Duration = Duration::from_secs(60);
 /// The age at which keys are read again when one is needed, so that a key that the issuer has withdrawn is forgotten.
 const MAX_AGE: Duration = Duration::from_secs(3600);
 
-/// How long a read may take.
+/// The time that a read may take.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where keys are read from.
+/// The source of keys.
 pub(crate) trait KeySource: Debug + Send + Sync {
     /// Reads the current key set.
     fn read(&self) -> BoxFuture<'_, Result<Vec<u8>, KeysError>>;
@@ -148,7 +148,7 @@ impl Keys {
     /// Reads the keys for the first time.
     ///
     /// # Errors
-    /// They cannot be read. The next token that needs one reads them again, after a minute.
+    /// The keys cannot be read. The next token that needs one reads them again, after a minute.
     pub(crate) async fn load(&self) -> Result<(), KeysError> {
         let mut last_read = self.0.last_read.lock().await;
         *last_read = Some(Instant::now());

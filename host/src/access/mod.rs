@@ -18,7 +18,7 @@ use stepwell_core::dialect::Secret;
 use subtle::ConstantTimeEq;
 use time::OffsetDateTime;
 
-/// What gives access to the server. Without any of it every client is admitted, as the unnamed user.
+/// The ways to get access to the server. Without any of them every client is admitted, as the unnamed user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Access {
     /// The token of the unnamed user.

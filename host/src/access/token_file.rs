@@ -41,7 +41,7 @@ impl TokenFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// It cannot be read, or a line is wrong.
+    /// The file cannot be read, or a line is wrong.
     pub(crate) fn open(path: &Path) -> Result<Self, TokenFileError> {
         let version = version(path);
         let tokens = Arc::new(read(path)?);

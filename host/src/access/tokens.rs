@@ -121,7 +121,7 @@ fn unhex(text: &str) -> Option<[u8; BYTES]> {
 
 /// A new token, and its line in the file.
 pub(crate) struct NewToken {
-    /// For the user. It is stored nowhere.
+    /// The token for the user. It is stored nowhere.
     pub(crate) token: String,
     /// For the file.
     pub(crate) line: String,

@@ -40,7 +40,7 @@ pub(crate) struct Bench {
 /// The figures.
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// How long each decoding took, in milliseconds.
+    /// The time of each decoding, in milliseconds.
     times_ms: Vec<f64>,
     /// The median time to the first event, in milliseconds.
     ttfe_ms: f64,

@@ -80,7 +80,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the lines are written.
+/// The target of the lines.
 enum Journal {
     /// To the file at once, so that they are kept whatever happens.
     File(fs::File, io::Result<()>),

@@ -18,7 +18,7 @@ const ADDRESS_VARIABLES: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
-/// Sends spans in batches, and the rest when it is dropped.
+/// Sends spans in batches, and the remaining ones when it is dropped.
 #[derive(Debug)]
 pub(super) struct Traces(SdkTracerProvider);
 

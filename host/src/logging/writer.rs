@@ -38,7 +38,8 @@ impl<W: Write> Write for Counting<W> {
         let dropped = || self.dropped.get().map_or(0, ErrorCounter::dropped_lines);
         let lines = dropped();
         if lines > self.reported {
-            // Through the queue, so in the format of the log. It counts all since the start, so it is true if repeated.
+            // The line goes through the queue, and so has the format of the log. It counts all lost lines since the
+            // start, and so is true if repeated.
             tracing::warn!(
                 target: "stepwell",
                 lines,

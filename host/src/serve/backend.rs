@@ -11,13 +11,13 @@ use stepwell_io::{
 /// The model that answers the runs, and the tools that run here.
 #[derive(Clone, Debug)]
 pub(crate) struct Backend {
-    /// Where the model is.
+    /// The address of the model.
     pub(crate) endpoint: Endpoint,
     /// The models that a turn may ask for in its place.
     pub(crate) offered: Vec<Endpoint>,
     /// The instructions of the model.
     pub(crate) instructions: Option<String>,
-    /// How far a turn may go.
+    /// The limits of a turn.
     pub(crate) limits: Limits,
     /// The tools that run here.
     pub(crate) tools: Vec<ServerTool>,

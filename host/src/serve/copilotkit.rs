@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Arc<Server>> {
         .route("/agent/{agent}/stop/{thread}", post(stop))
 }
 
-/// What there is. What only a platform has is not offered, so that no client asks for it.
+/// Returns the features of this server. Features of a platform are not offered, so that no client asks for one.
 async fn info(State(server): State<Arc<Server>>) -> Json<Value> {
     let agent = json!({
         "name": AGENT,

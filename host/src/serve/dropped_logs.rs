@@ -11,9 +11,9 @@ const EVERY: Duration = Duration::from_secs(10 * 60);
 /// The most logs that are dropped in one transaction: other requests wait for the store meanwhile.
 const AT_ONCE: usize = 20;
 
-/// Drops, again and again, the logs of turns that have been over for so long.
+/// Drops, at intervals, the logs of turns that ended longer than `kept` ago.
 pub(super) async fn keep_dropping(store: Arc<dyn Store>, kept: Duration) {
-    // What was looked through once has nothing to drop.
+    // A log that was checked once has nothing to drop.
     let mut since = Timestamp(0);
     loop {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);

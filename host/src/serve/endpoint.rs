@@ -94,7 +94,7 @@ pub(super) async fn run_chat(
     Ok(chat_response(chat.as_str(), open.around(stream.frames())))
 }
 
-/// Where a client resumes the stream of a chat.
+/// The place at which a client resumes the stream of a chat.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StreamStart {

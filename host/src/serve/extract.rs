@@ -50,7 +50,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Asker {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        // A path that nobody guards has no user: to take it for the one without a name would let everybody in.
+        // A path without authorization has no user: to treat its clients as the unnamed user would admit everyone.
         parts.extensions.get().cloned().map(Self).ok_or_else(|| {
             tracing::error!(target: "stepwell", "a request came by that no token was asked of");
             let message = "the server does not know who asks: see its log";

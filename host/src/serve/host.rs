@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long the last bytes may take once all runs are over.
+/// The time that the last bytes may take once all runs are over.
 const LAST_BYTES: Duration = Duration::from_secs(5);
 
 /// A host that is open: it answers requests, and has continued the turns that were left to it. How the requests arrive is for

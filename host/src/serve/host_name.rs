@@ -1,7 +1,7 @@
-//! By which name a request may reach a server that has no token.
+//! The names by which a request may reach a server that has no token.
 //!
-//! A web page can make its own name point at this machine, and is then no stranger to the browser: CORS does not hold it
-//! back (DNS rebinding). What it cannot do is to go by an address or by a name that is not its own.
+//! A web page can make its own name point at this machine. To the browser it is then no stranger, and CORS does not
+//! hold it back (DNS rebinding). The page cannot use an address, or a name that is not its own.
 
 use super::refusal::{Code, Refusal};
 use super::server::Server;
@@ -13,8 +13,8 @@ use axum::response::Response;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Lets a request through that does not go by several names: who stands before the server may have looked at another
-/// one (RFC 9112, section 3.2).
+/// Lets a request through that does not have several host names: a proxy before the server may have checked another one
+/// (RFC 9112, section 3.2).
 pub(super) async fn check_one(request: Request, next: Next) -> Result<Response, Refusal> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     if hosts.nth(1).is_some() {
@@ -57,7 +57,7 @@ fn host(value: &str) -> Option<String> {
     Some(authority.host().to_owned())
 }
 
-/// Whether it is an address, or a name that never leaves the machine (RFC 6761, section 6.3).
+/// Returns whether the name is an address, or a name that never leaves the machine (RFC 6761, section 6.3).
 fn is_of_this_machine(name: &str) -> bool {
     let address = name.trim_start_matches('[').trim_end_matches(']');
     let name = name.trim_end_matches('.').to_ascii_lowercase();

@@ -271,9 +271,9 @@ impl Drop for RunMeter {
 #[derive(Debug)]
 pub(crate) struct TurnMeter {
     metrics: Metrics,
-    /// When each running tool began.
+    /// The start of each running tool.
     running: HashMap<CallKey, Instant>,
-    /// When the last result arrived, until the model continues.
+    /// The time of the last result, until the model continues.
     settled: Option<Instant>,
 }
 

@@ -3,10 +3,10 @@
 use axum::http::header;
 use axum::response::IntoResponse;
 
-/// Where runs are posted.
+/// The path to which runs are posted.
 pub(crate) const AGENT_PATH: &str = "/agent";
 
-/// Where chats of the AI SDK are posted.
+/// The path to which chats of the AI SDK are posted.
 pub(super) const CHAT_PATH: &str = "/api/chat";
 
 const DOCUMENT: &str = include_str!("openapi.json");

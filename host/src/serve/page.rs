@@ -7,9 +7,9 @@ use axum::response::{IntoResponse, Response};
 
 const INDEX: &str = include_str!("../../page/dist/index.html");
 
-/// What the page may do: run its own script, and speak to its own server. What a model, a tool or a user wrote
-/// cannot bring script, style or frames with it, nor have anything loaded from elsewhere.
-/// Source: <https://www.w3.org/TR/CSP3/>, <https://www.w3.org/TR/trusted-types/>.
+/// The policy of the page: it may run its own script, and speak to its own server. The texts of a model, a tool or a
+/// user cannot bring script, style or frames into the page, nor have anything loaded from elsewhere. Source:
+/// <https://www.w3.org/TR/CSP3/>, <https://www.w3.org/TR/trusted-types/>.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types dompurify";

@@ -69,7 +69,8 @@ impl Recorder {
         })
     }
 
-    /// What takes the journal of a turn that is driven here from now on, in the place of one that was kept of it before.
+    /// Returns the sink for the journal of a turn that is driven here from now on. It replaces an earlier journal of
+    /// the turn.
     pub(super) fn record(&self, turn: &TurnKey) -> impl JournalSink {
         let mut kept = self.lock();
         kept.begun += 1;

@@ -23,7 +23,7 @@ pub(super) struct Refusal {
 
 macro_rules! codes {
     ($( $(#[$doc:meta])* $code:ident = $status:ident, )*) => {
-        /// What is wrong, for programs.
+        /// The reason, for programs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub(super) enum Code {
@@ -56,7 +56,7 @@ codes! {
     BodyIncomplete = BAD_REQUEST,
     /// The token is missing or wrong.
     Unauthorized = UNAUTHORIZED,
-    /// It is for the server's own token.
+    /// The route is for the server's own token.
     Forbidden = FORBIDDEN,
     /// There is nothing at the path.
     NotFound = NOT_FOUND,
@@ -165,7 +165,7 @@ impl IntoResponse for Refusal {
         let error = json!({ "error": { "code": self.code, "message": self.message } });
         let mut response = (status, Json(error)).into_response();
         let retry_after = match (status, self.code) {
-            // It does not mend itself.
+            // A damaged store does not repair itself.
             (_, Code::StoreDamaged) => None,
             (StatusCode::SERVICE_UNAVAILABLE, _) => self.retry_after.or(Some(1)),
             _ => self.retry_after,
@@ -205,7 +205,7 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match &error {
             StoreError::NoThread { thread } => {
-                // By the id that the client gave: the key says the user, too.
+                // The message has the client's own id: the key names the user, too.
                 let message = format!("the store has no thread `{}`", thread.thread);
                 return Self::new(Code::NoThread, message);
             }

@@ -55,7 +55,7 @@ fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     Ok(read)
 }
 
-/// A path as a JSON Pointer; the whole body is `/`.
+/// Returns a path as a JSON Pointer; the complete body is `/`.
 fn pointer(path: &Path) -> String {
     let steps = path.iter().filter_map(|step| match step {
         Segment::Seq { index } => Some(index.to_string()),

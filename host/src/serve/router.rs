@@ -54,8 +54,8 @@ pub(super) fn router(server: Arc<Server>) -> Router {
             authorization::check,
         ))
         .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
-    // The page asks for the token itself. It alone is compressed: an event stream would wait in the compressor, and what a
-    // user said has nothing to do with its length.
+    // The page asks for the token itself. It alone is compressed: an event stream would wait in the compressor, and the
+    // page's length reveals nothing about a user's messages.
     let page = Router::new()
         .route("/", get(page::index))
         .route("/page/{file}", get(page::file))
@@ -123,12 +123,12 @@ fn cors(origins: &[String]) -> CorsLayer {
         .max_age(PREFLIGHT)
 }
 
-/// Whether the process answers at all.
+/// Reports that the process answers.
 async fn health() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
-/// Whether it takes runs.
+/// Returns whether the server takes runs.
 async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal> {
     if server.runs.is_closed() {
         return Err(Refusal::stopping());
@@ -144,8 +144,8 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal
     Ok(Json(json!({ "status": "ready" })))
 }
 
-/// What the server counts, for Prometheus. It is of all users together, and so for none of them: whoever runs the
-/// server has its own token.
+/// Returns the server's counts, for Prometheus. They cover all users together, and so no user may read them: the
+/// operator of the server has a token of their own.
 async fn metrics(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,

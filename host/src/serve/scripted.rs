@@ -21,7 +21,7 @@ pub(crate) async fn scripted(
     play(Script::from_json(script.unwrap_or(SCENES)), client).await
 }
 
-/// As [`scripted`], with a pause between two deltas, for a user who watches.
+/// Starts a scripted model, as [`scripted`] does, with a pause between two deltas, for a user who watches.
 pub(crate) async fn scripted_slowly(
     piece_delay: Duration,
     client: HttpClient,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use stepwell_serve::AgUiServer;
 use stepwell_serve::parts::TurnAgent;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(super) struct Server {
     pub(super) backend: Backend,
     /// The agent that runs all turns.
@@ -23,7 +23,7 @@ pub(super) struct Server {
     pub(super) metrics: Metrics,
     /// The stored sessions.
     pub(super) sessions: StoredSessions,
-    /// What keeps the journals of turns, if they are kept.
+    /// The recorder of the journals of turns, if they are kept.
     pub(super) recorder: Option<Recorder>,
     pub(super) store_health: StoreHealth,
 }

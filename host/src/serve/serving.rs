@@ -9,14 +9,14 @@ use stepwell_serve::ClientTrust;
 #[cfg(feature = "restate")]
 use stepwell_serve::parts::RestateSettings;
 
-/// How the server behaves towards its clients.
+/// The behaviour of the server towards its clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Serving {
-    /// How far a client may go.
+    /// The limits for a client.
     pub(crate) limits: Limits,
-    /// Where sessions are kept.
+    /// The store of the sessions.
     pub(crate) sessions: SessionStore,
-    /// What decides where turns run.
+    /// The engine, which decides where turns run.
     pub(crate) engine: EngineSettings,
     /// Which requests are authorized.
     pub(crate) access: Access,
@@ -32,10 +32,10 @@ pub(crate) struct Serving {
     pub(crate) keep_alive: Duration,
 }
 
-/// What decides where turns run.
+/// The engine, which decides where turns run.
 #[derive(Clone, Debug)]
 pub(crate) enum EngineSettings {
-    /// Each runs where it began, and on another host when that one is gone.
+    /// Each turn runs where it began, and on another host when that one has died.
     Local,
     /// Restate.
     #[cfg(feature = "restate")]
@@ -45,17 +45,17 @@ pub(crate) enum EngineSettings {
     Simulated(super::simulation::Maker),
 }
 
-/// Where sessions are kept.
+/// The store of the sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionStore {
     pub(crate) store: Arc<dyn Store>,
     /// The label of this host among those on the store.
     pub(crate) label: String,
-    /// Whether they are there after a restart.
+    /// Whether the sessions survive a restart.
     pub(crate) is_durable: bool,
 }
 
-/// How far a client may go.
+/// The limits for a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The longest request body, in bytes.
@@ -74,17 +74,17 @@ pub(crate) struct Limits {
     pub(crate) user_streams: Option<NonZeroUsize>,
     /// The most connections at once.
     pub(crate) connections: usize,
-    /// How long the headers of a new connection's request may take to come.
+    /// The time that the headers of a new connection's request may take to arrive.
     pub(crate) header_timeout: Duration,
     /// How long a connection may stay open between two requests.
     pub(crate) idle_timeout: Duration,
-    /// How long a run may take.
+    /// The time that a run may take.
     pub(crate) run_time: Duration,
     /// How long a question to the user stays open.
     pub(crate) interrupt_time: Duration,
-    /// How long a run without readers continues, unless its client wants it in the background: for ever if absent.
+    /// How long a run without readers continues, unless its client wants it in the background: without limit if absent.
     pub(crate) linger: Option<Duration>,
-    /// How long the events of a turn that is over are kept: for ever if absent.
+    /// How long the events of a turn that is over are kept: without limit if absent.
     pub(crate) keep_events: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub(crate) store_timeout: Duration,

@@ -109,7 +109,7 @@ pub(super) async fn view(
         json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at, "log": its })
     });
     let branches: Vec<_> = branches.collect();
-    // Where the page before ends.
+    // The end of the page before.
     let before = path.first().and_then(|turn| turn.parent.clone());
     let view = SessionView::of(&path, sessions.view()).map_err(|error| {
         tracing::error!(target: "stepwell", %thread, %error, "a session cannot be shown");
@@ -172,7 +172,7 @@ fn shown_turn(mut turn: TurnView) -> ShownTurn {
         _ => (None, None),
     };
     if matches!(turn.outcome, Some(Outcome::Failed { .. })) {
-        // It may name addresses and keys.
+        // The failure may name addresses and keys.
         turn.outcome = None;
     }
     ShownTurn { turn, error, limit }
@@ -211,7 +211,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
     let key = thread_key(&user, &thread)?;
-    // Nothing is to run on for a thread that is gone.
+    // No turn may continue for a thread that is deleted.
     if let Some(record) = sessions.store().thread(&key).await?
         && let Some(unfinished) = record.unfinished
     {

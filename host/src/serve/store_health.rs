@@ -13,7 +13,7 @@ use stepwell_io::store::{
 use stepwell_serve::parts::StoreTrouble;
 use tokio::time::Instant;
 
-/// How long a look at the store may take. One that is out of reach is not damaged.
+/// The time that a check of the store may take. A store that is out of reach is not damaged.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// For how long a store counts as it was at the last look, and one that did not take a write as unable to.
@@ -25,7 +25,7 @@ const RECENTLY: Duration = Duration::from_secs(10);
 pub(super) struct StoreHealth {
     store: Arc<dyn Store>,
     is_damaged: Arc<AtomicBool>,
-    /// When the last write failed, if it did, and by what.
+    /// The time and the kind of the last failed write, if the last one failed.
     refused: Arc<Mutex<Option<(Instant, StoreTrouble)>>>,
     looked: Arc<tokio::sync::Mutex<Option<Look>>>,
 }
@@ -47,7 +47,7 @@ impl StoreHealth {
         }
     }
 
-    /// Whether the store was ever damaged, as far as is known. It does not mend itself.
+    /// Returns whether the store was ever damaged, as far as is known. A damaged store does not repair itself.
     pub(super) fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
     }
@@ -68,7 +68,7 @@ impl StoreHealth {
         {
             return look.trouble;
         }
-        // That it is damaged is noted below.
+        // Damage is noted below.
         let checked = tokio::time::timeout(LOOK, Store::check(self)).await;
         let trouble = match checked {
             Ok(checked) => checked.err().map(|error| StoreTrouble::from(&error)),
@@ -91,7 +91,7 @@ impl StoreHealth {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`note`](Self::note), of a call that writes.
+    /// Notes the result of a call that writes, as [`note`](Self::note) does.
     fn note_write<'a, T: 'a + Send>(&'a self, call: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         async move {
             let done = self.note(call).await;
@@ -111,7 +111,7 @@ impl StoreHealth {
     fn note<'a, T: 'a>(&'a self, call: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         async move {
             let done = tokio::time::timeout(LONGEST_CALL, call).await;
-            // Nobody is to wait for ever: the network may have swallowed it.
+            // The call must not wait for ever: the network may have swallowed it.
             let done = done.unwrap_or_else(|_| {
                 let message = format!("no answer in {} s", LONGEST_CALL.as_secs());
                 Err(StoreError::Unavailable { message })

@@ -11,7 +11,7 @@ pub(super) struct StoredSessions {
     store: Arc<dyn Store>,
     engine: Arc<dyn Engine>,
     view: ViewOptions,
-    /// Whether they are there after a restart.
+    /// Whether the sessions survive a restart.
     is_durable: bool,
 }
 

@@ -18,12 +18,12 @@ pub(super) struct ThreadView {
     unfinished_turn: Option<RunId>,
     /// Whether that turn waits for the user, as far as this host knows.
     needs_user: bool,
-    /// That of the latest turn. The turns before have come to their end, and another one began after that: what comes
-    /// is in the latest.
+    /// The log of the latest turn. The turns before have ended, and another one began after that: new events are in the
+    /// latest.
     log: Option<LogView>,
 }
 
-/// How much of a turn there is to see, and how much of it its user has seen.
+/// How much of a turn there is to read, and how much of it its user has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct LogView {
     next: u64,

@@ -1,5 +1,5 @@
-//! How much one user may have of the server: runs at once, requests a minute, open streams. Without users all who ask
-//! are one.
+//! The limits of one user: concurrent runs, requests a minute, open streams. Without named users all clients are one
+//! user.
 
 use super::refusal::{Code, Refusal};
 use super::serving::Limits;
@@ -31,7 +31,7 @@ pub(super) struct UserLimits {
     threads: Option<NonZeroUsize>,
     requests: Option<NonZeroU32>,
     streams: Option<NonZeroUsize>,
-    /// How many streams a named user may have if no number is set.
+    /// The number of streams for a named user if no number is set.
     share: usize,
     users: Mutex<Users>,
 }
@@ -83,7 +83,7 @@ impl UserLimits {
     /// Counts a request. A minute's worth of requests may come at once; after that they must come evenly.
     ///
     /// # Errors
-    /// It is one too many.
+    /// The request exceeds the limit.
     pub(super) fn request(&self, user: &User) -> Result<(), Refusal> {
         let Some(most) = self.requests else {
             return Ok(());
@@ -103,7 +103,7 @@ impl UserLimits {
     /// Counts a stream that is about to be opened. A named user has a quarter of the connections if no number is set.
     ///
     /// # Errors
-    /// It is one too many.
+    /// The stream exceeds the limit.
     pub(super) fn stream(&self, user: &User) -> Result<OpenStream, Refusal> {
         let usage = self.usage(user);
         let open = OpenStream(Arc::clone(&usage));
@@ -136,7 +136,7 @@ impl UserLimits {
             return Ok(None);
         }
         let usage = self.usage(user);
-        // Of two that start at once the second is to see the first.
+        // Of two runs that start at once the second must see the first.
         let starting = Arc::clone(&usage.starting).lock_owned().await;
         if let Some(most) = self.runs
             && unfinished(user, store, thread).await? >= most.get()
@@ -173,7 +173,7 @@ impl Users {
     fn forget(&mut self) {
         let now = Instant::now();
         self.known.retain(|_, usage| !usage.is_at_rest(now));
-        // So that a look costs each user little.
+        // The threshold grows so that a cleanup costs each user little.
         self.look_at = (2 * self.known.len()).max(LOOK_FROM);
     }
 }
@@ -188,7 +188,7 @@ impl Usage {
     }
 
     fn is_at_rest(self: &Arc<Self>, now: Instant) -> bool {
-        // Whoever starts or runs something holds it too.
+        // A start or a run in progress holds it too.
         Arc::strong_count(self) == 1 && *lock(&self.due) <= now
     }
 }
@@ -211,7 +211,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// How many turns of the user are unfinished, on whatever host.
+/// Returns the number of the user's unfinished turns, on any host.
 async fn unfinished(
     user: &User,
     store: &dyn Store,

@@ -19,7 +19,7 @@ pub(super) const FILE_VARIABLE: &str = "STEPWELL_CONFIG";
 /// The settings file.
 pub(super) struct SettingsFile {
     pub(super) path: Option<PathBuf>,
-    /// Whether there is such a file.
+    /// Whether the file exists.
     pub(super) is_read: bool,
     pub(super) values: Values,
 }
@@ -52,7 +52,7 @@ pub(super) fn find(named: Option<&PathBuf>, settings: &[Arg]) -> Result<Settings
     Ok(file)
 }
 
-/// Returns the path of the user's own file. The working directory is never searched: a file that somebody else put there
+/// Returns the path of the user's own file. The working directory is never searched: a file that another user put there
 /// could name commands to run and an address to send the key to.
 fn user_file() -> Option<PathBuf> {
     let base = if cfg!(windows) {

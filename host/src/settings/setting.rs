@@ -9,7 +9,7 @@ use std::fmt;
 
 pub(super) const PREFIX: &str = "STEPWELL_";
 
-/// Where the value of a setting comes from.
+/// The origin of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "name", rename_all = "snake_case")]
 pub(crate) enum Origin {
@@ -34,7 +34,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What the environment or a file sets, by the settings' ids: values as a command line would have them.
+/// The values from the environment or a file, by the settings' ids: as a command line would have them.
 pub(super) type Values = BTreeMap<String, (Origin, Vec<OsString>)>;
 
 pub(super) fn is_setting(arg: &Arg) -> bool {

@@ -45,7 +45,7 @@ impl OpenStore {
     }
 }
 
-/// How long it may take to close a store.
+/// The time that it may take to close a store.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the store at an address: `memory`, `sqlite:FILE`, `postgres://…`.

@@ -9,7 +9,7 @@ const MAX_EXPRESSION_BYTES: usize = 256;
 /// The stack for that depth: 256 open brackets need more than the usual 2 MiB in a debug build.
 const STACK_BYTES: usize = 64 << 20;
 
-/// How long an expression may take. `9^9^9^9` would never end.
+/// The time that an expression may take. `9^9^9^9` would never end.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The maximum length of a result, which goes into the model's context.
@@ -37,7 +37,7 @@ pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    // It may compute for a while: on a thread of its own.
+    // The evaluation may compute for a while: on a thread of its own.
     tokio::task::spawn_blocking(move || evaluate(&expression, TIMEOUT))
         .await
         .map_err(|error| error.to_string())?

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Numbers that follow from a seed. Each who chooses has numbers of its own: what one does leaves the others' choices as
-/// they are.
+/// Numbers that follow from a seed. Each component that makes choices has its own numbers: its choices do not change
+/// those of the others.
 #[derive(Debug)]
 pub(crate) struct Chance(Mutex<fastrand::Rng>);
 
 impl Chance {
-    /// The numbers of `who` under a seed.
+    /// Creates the numbers of `who` under a seed.
     pub(crate) fn of(seed: u64, who: &str) -> Self {
         // FNV-1a: the same on every machine.
         let hash = who.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -28,7 +28,7 @@ impl Chance {
         self.numbers().u64(..end.max(1))
     }
 
-    /// `true` once in so many times.
+    /// Returns `true` once in this number of times.
     pub(crate) fn one_in(&self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -42,7 +42,7 @@ impl Chance {
         &choices[self.index(choices.len())]
     }
 
-    /// So many milliseconds.
+    /// Returns a duration from a range of milliseconds.
     pub(crate) fn millis(&self, range: std::ops::Range<u64>) -> Duration {
         Duration::from_millis(self.numbers().u64(range))
     }

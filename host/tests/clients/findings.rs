@@ -9,51 +9,51 @@ pub(crate) enum Rule {
     AnswerFits,
     /// A turn whose stop was answered with 204 has ended.
     StopStops,
-    /// Each turn has ended, or waits for somebody who can be named.
+    /// Each turn has ended, or waits for a known user or client.
     Ends,
-    /// The log of a turn that has ended says so.
+    /// The log of a turn that has ended has its end.
     EndIsTold,
-    /// A result that was told stays.
+    /// A reported result stays.
     ResultStays,
-    /// A result that is stored is told.
+    /// A stored result is reported.
     ResultIsTold,
-    /// A result is told as it is stored.
+    /// A result is reported as it is stored.
     ResultIsSame,
-    /// Of a client's call one result is taken, once the call waits for it, and that is the one which is told.
+    /// One result of a client's call is accepted, once the call waits for it, and that result is reported.
     ResultIsTaken,
-    /// Each request of a turn offers the client's tools, whoever goes on with it.
+    /// Each request of a turn offers the client's tools, whichever host drives it.
     ToolsStay,
-    /// Text that was told stays.
+    /// Reported text stays.
     TextStays,
     /// Answers to the same question, of which the first was cut, are messages of their own.
     AnswersApart,
-    /// An answer that its host's end has cut, and that another follows, says that it was.
+    /// An answer that is cut by its host's end, and that another follows, is marked as cut.
     CutIsMarked,
-    /// A call that was told stays.
+    /// A reported call stays.
     CallStays,
-    /// How a call ended, once told, stays.
+    /// The reported end of a call stays.
     StatusStays,
-    /// How a call ended is shown as it was told.
+    /// The end of a call is shown as it was reported.
     StatusIsView,
     /// A turn of a host that lives is taken only where a user asked for it.
     LiveTurnStays,
     /// A tool that is not idempotent begins once.
     BeginsOnce,
-    /// A run that goes on after the user's approval tells what the tool gave.
+    /// A run that continues after the user's approval reports the tool's result.
     ApprovedIsTold,
-    /// Whoever has followed has the log, event for event.
+    /// A client that has followed has the log, event for event.
     LogStays,
-    /// How far the user has read comes back with the thread.
+    /// The user's place in the log is returned with the thread.
     SeenComesBack,
     /// The log folds to what the thread shows.
     FoldIsView,
     /// The model is sent each call with its result.
     HistoryIsWhole,
-    /// A stream says something now and then.
+    /// A stream sends something now and then.
     StreamSpeaks,
-    /// Who is refused makes a pause.
+    /// A refused client makes a pause.
     Pauses,
-    /// A host that is told to stop does.
+    /// A host that is asked to stop stops.
     HostStops,
 }
 

@@ -1,4 +1,4 @@
-//! What a client makes of a log, as `@ag-ui/client` does: messages, calls in them, and results.
+//! The state that a client builds from a log, as `@ag-ui/client` does: messages, calls in them, and results.
 
 use super::findings::Rule;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) struct Message {
     pub(crate) calls: Vec<Call>,
     /// The call that it is the result of.
     pub(crate) result_of: Option<String>,
-    /// Whether it is marked as cut by its host's end.
+    /// Whether the message is marked as cut by its host's end.
     pub(crate) is_cut: bool,
 }
 
@@ -27,16 +27,17 @@ pub(crate) struct Message {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Fold {
     pub(crate) messages: Vec<Message>,
-    /// How each call stands, as it was told last.
+    /// The last reported status of each call.
     pub(crate) statuses: BTreeMap<String, String>,
-    /// The questions that nobody has answered: their ids.
+    /// The ids of the open questions.
     pub(crate) questions: BTreeMap<String, Option<String>>,
     pub(crate) is_over: bool,
-    /// So many snapshots came.
+    /// The number of snapshots.
     pub(crate) snapshots: u32,
-    /// A run has begun, and has said nothing of the conversation.
+    /// Whether a run has begun, and has reported nothing of the conversation.
     begins: bool,
-    /// What a client had on its screen when it came back to a run. The run tells it again, and has told it at its end.
+    /// The messages on a client's screen when it resumed a run. The run sends them again, and has sent all of them at
+    /// its end.
     to_return: Vec<Message>,
 }
 
@@ -56,7 +57,7 @@ fn text(content: &Value) -> String {
 }
 
 impl Fold {
-    /// What a client begins with that has these messages on its screen.
+    /// Creates the state of a client that has these messages on its screen.
     pub(crate) fn on_screen(messages: &Value) -> Self {
         Self {
             messages: self::messages(messages),
@@ -75,7 +76,7 @@ impl Fold {
         calls.map(|call| call.id.as_str())
     }
 
-    /// The user says something.
+    /// Adds a message of the user.
     pub(crate) fn say(&mut self, id: String, text: &str) {
         self.said(id, "user").text.push_str(text);
     }
@@ -144,7 +145,7 @@ impl Fold {
         &mut self.messages[at]
     }
 
-    /// Takes the next event of the log, and says what of it must not be.
+    /// Applies the next event of the log, and returns the rules that it breaks.
     pub(crate) fn apply(&mut self, event: &Value) -> Broken {
         let mut broken = Vec::new();
         match event["type"].as_str().unwrap_or_default() {
@@ -212,7 +213,7 @@ impl Fold {
         broken
     }
 
-    /// The calls whose results a client is to bring.
+    /// Returns the calls whose results a client must bring.
     pub(crate) fn awaited(&self) -> Vec<String> {
         let statuses = self.statuses.iter();
         let awaited = statuses.filter(|(_, status)| *status == "deferred");
@@ -244,7 +245,7 @@ impl Fold {
         }
     }
 
-    /// What was told before a snapshot is there after it.
+    /// Checks that the messages before a snapshot are there after it.
     fn compare(&self, before: &[Message], broken: &mut Broken) {
         for told in before {
             if let Some(call) = &told.result_of {

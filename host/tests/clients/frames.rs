@@ -5,14 +5,14 @@
 pub(crate) enum Frame {
     /// An event of the log, with its id.
     Event(String, String),
-    /// One that is no part of the log: why nothing comes, or nothing more.
+    /// A frame that is no part of the log: why no events come, or no more.
     Notice,
-    /// A part of what a client is told that joins a run.
+    /// A part of the prelude for a client that joins a run.
     Prelude(String),
     Comment,
 }
 
-/// What was read of a stream, and is not taken yet.
+/// The bytes of a stream that were read and are not parsed yet.
 #[derive(Debug, Default)]
 pub(crate) struct Frames(Vec<u8>);
 

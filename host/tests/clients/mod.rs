@@ -1,6 +1,6 @@
-//! What the clients of hosts have in common, whether the hosts are processes (`kills`) or live in this one under a seed
-//! (`simulation`): where their choices come from, how they read a stream, what they make of a log, and which rules hold of
-//! what they were told.
+//! The common parts of the clients of hosts, whether the hosts are processes (`kills`) or live in this one under a seed
+//! (`simulation`): the source of their choices, how they read a stream, the state that they build from a log, and the
+//! rules for what they receive.
 #![allow(dead_code)] // each uses a part of it
 
 pub(crate) mod chance;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The tool that clients have.
 pub(crate) const TOOL: &str = "where";
 
-/// What a turn or a run is posted with whose client has the tool.
+/// The tools in the request for a turn or a run whose client has the tool.
 pub(crate) fn tools() -> Value {
     json!([{"name": TOOL, "description": "Where the user is."}])
 }

@@ -5,22 +5,22 @@ use super::fold::{Broken, Fold, Message};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a client has of a turn.
+/// The part of a turn that a client has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The events of the log, as they were told.
+    /// The events of the log, as they were sent.
     pub(crate) events: Vec<String>,
     pub(crate) fold: Fold,
 }
 
 impl View {
-    /// The id of the last event that there is, as a client says from where on it follows.
+    /// Returns the id of the last event, after which a client follows.
     pub(crate) fn last_event_id(&self, turn: &str) -> Option<String> {
         let last = self.events.len().checked_sub(1)?;
         Some(format!("{turn}:{last}"))
     }
 
-    /// Takes the next event of the log, and says what of it must not be.
+    /// Takes the next event of the log, and returns the rules that it breaks.
     pub(crate) fn take(&mut self, turn: &str, id: &str, data: String) -> Broken {
         let mut broken = Broken::new();
         let expected = format!("{turn}:{}", self.events.len());
@@ -42,7 +42,8 @@ impl View {
 /// A message as it is shown: its text, each call with its arguments and its result, and whether it was cut.
 type Shown = (String, String, Vec<(String, Value, Option<String>)>, bool);
 
-/// The thread shows the turn as it was told: each answer with its calls, what came of them, and how each ended.
+/// Checks that the thread shows the turn as it was reported: each answer with its calls, their results, and how each
+/// ended.
 pub(crate) fn same_view(turn: &str, fold: &Fold, messages: &Value) -> Broken {
     let mut broken = Broken::new();
     let messages: Vec<&Value> = messages.as_array().into_iter().flatten().collect();
@@ -97,7 +98,7 @@ pub(crate) fn same_view(turn: &str, fold: &Fold, messages: &Value) -> Broken {
     broken
 }
 
-/// The calls whose results are shown and were never told. They are said to be so, and are then taken as told.
+/// Returns the calls whose results are shown and were never reported, and removes those results.
 fn untold(told: &[Shown], shown: &mut [Shown]) -> Vec<String> {
     let told = told.iter().flat_map(|message| &message.2);
     let without: BTreeSet<_> = told
@@ -114,8 +115,8 @@ fn untold(told: &[Shown], shown: &mut [Shown]) -> Vec<String> {
     untold
 }
 
-/// The results that are stored with words before them of how the user edited the call, and told without. They are said
-/// to be so, and are then taken as told.
+/// Returns the results that are stored with a note on how the user edited the call, and reported without it, and
+/// equates the two.
 fn edits(told: &[Shown], shown: &mut [Shown]) -> Vec<(String, String, String)> {
     let mut edits = Vec::new();
     let told: BTreeMap<_, _> = told

@@ -1,5 +1,5 @@
-//! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and come back
-//! to a run when its host is killed, on whichever host there is.
+//! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and
+//! resume a run at any host when its host is killed.
 
 use crate::client::{Clients, Gone};
 use crate::clients::fold::Fold;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// One run: the messages that it began with, what it said, and the messages that the client made of it.
+/// One run: the messages that it began with, its events, and the messages that the client built from them.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) before: Value,
@@ -86,7 +86,7 @@ impl Clients {
         }
     }
 
-    /// One run, to the event that ends it, on as many hosts as it takes.
+    /// Makes one run, to the event that ends it, on as many hosts as it takes.
     async fn run(&self, input: &Value, fold: &mut Fold) -> Result<Vec<String>, Gone> {
         let before = fold.clone();
         let mut heard = Heard::default();
@@ -98,7 +98,7 @@ impl Clients {
                 Err(Gone) => tokio::time::sleep(RETURNS_AFTER).await,
             }
             if self.0.chance.one_in(2) {
-                // It has lost all of the run.
+                // The client has lost all of the run.
                 heard = Heard::default();
                 *fold = before.clone();
             }
@@ -106,7 +106,7 @@ impl Clients {
         Err(Gone)
     }
 
-    /// Hears what a run says, after what was heard of it, to its end.
+    /// Reads a run's events, after those that were received, to its end.
     async fn hear(
         &self,
         host: &Host,
@@ -123,7 +123,7 @@ impl Clients {
         let status = response.status();
         self.is_there(status).await?;
         if status == 409 {
-            // Another request for the thread came in between: its own, which a host that is gone took.
+            // An earlier request for the thread came in between: the client's own, which a dead host accepted.
             return Err(Gone);
         }
         if status != 200 {
@@ -167,7 +167,7 @@ impl Clients {
     }
 }
 
-/// What a client has heard of a run.
+/// The part of a run that a client has received.
 #[derive(Debug, Default)]
 struct Heard {
     events: Vec<String>,
@@ -175,20 +175,20 @@ struct Heard {
     last: Option<String>,
 }
 
-/// What is said of a call whose host was gone before it had stored the result, or all that it was to do.
+/// The texts about a call whose host died before it had stored the result, or before the call was done.
 const UNKNOWN: [&str; 2] = [
     "whether it did its work is not known",
     "the answer that asked for it broke off",
 ];
 
-/// So often a client comes back to a run.
+/// The number of times that a client resumes a run.
 const MOST_RETURNS: u32 = 20;
 
-/// How long a client waits until it comes back.
+/// How long a client waits until it resumes a run.
 const RETURNS_AFTER: Duration = Duration::from_millis(500);
 
 impl Answered {
-    /// The answer is whole, and each call has the result that it is to have.
+    /// Checks that the answer is complete, and that each call has the expected result.
     pub(crate) fn judge(&self) {
         let question = &self.question;
         let shown = &self.runs.last().unwrap().after;
@@ -201,8 +201,8 @@ impl Answered {
             let is_asked: Vec<_> = message.calls.iter().map(|call| call.id.clone()).collect();
             let expected = calls_of(question, rounds, &CLIENT_CALLS);
             if message.is_cut {
-                // What a host that is gone had said in part stays, marked. The model asks it again, unless it has calls:
-                // they have results, and the model goes on from them.
+                // The partial answer of a host that died stays, marked. The model is asked for it again, unless it has
+                // calls: they have results, and the model continues from them.
                 assert!(
                     expected.starts_with(&is_asked),
                     "{question}: {:#?}",

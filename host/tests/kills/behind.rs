@@ -47,7 +47,7 @@ mod there {
             flags.concat().into_iter().map(str::to_owned).collect()
         }
 
-        /// How many servers it has.
+        /// Returns the number of its servers.
         pub(crate) fn nodes(&self) -> usize {
             self.server.nodes()
         }

@@ -1,5 +1,5 @@
-//! Clients that begin turns, follow them, answer what they ask, say what they have seen, and go on at another host, or at
-//! the one that was started again, when theirs is killed.
+//! Clients that begin turns, follow them, answer their questions, and acknowledge what they have seen. When their host
+//! is killed, they continue at another host, or at the one that was started again.
 
 use crate::agent::Answered;
 use crate::clients::chance::Chance;
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Streams speak every second: one that says nothing for so long is of a host that is gone.
+/// Streams send something every second: the host of one that is silent for this time has died.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// What a client waits that was told to come back.
+/// The pause of a client that is asked to retry.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The turns of a thread.
@@ -32,9 +32,9 @@ const TURNS: u32 = 2;
 pub(crate) struct Told {
     pub(crate) thread: String,
     number: u32,
-    /// Whether its client has a tool of its own.
+    /// Whether the client has a tool of its own.
     has_tools: bool,
-    /// Whether a host has said that the turn began.
+    /// Whether a host has reported that the turn began.
     has_begun: bool,
     pub(crate) view: View,
     /// The last event that a host has taken note of.
@@ -63,7 +63,7 @@ impl Told {
         format!("{}-{}", self.thread, self.number)
     }
 
-    /// What the model asks for, in order.
+    /// Returns the calls that the model makes, in order.
     pub(crate) fn calls(&self) -> Vec<String> {
         let names: &[&str] = match self.has_tools {
             true => &CLIENT_CALLS,
@@ -77,7 +77,7 @@ impl Told {
     }
 }
 
-/// The host is gone.
+/// The host has died.
 pub(crate) struct Gone;
 
 impl From<reqwest::Error> for Gone {
@@ -101,9 +101,9 @@ pub(crate) struct Inner {
     over: Mutex<Vec<Told>>,
     /// The questions of the clients of `/agent`.
     pub(crate) answered: Mutex<Vec<Answered>>,
-    /// What was done last, and when.
+    /// The last harm, and its time.
     harmed: Mutex<Option<(Harm, Instant)>>,
-    /// From there to the event by which a turn says that it goes on.
+    /// The times from a harm to the event that shows a turn's continuation.
     go_on: Mutex<BTreeMap<Harm, Vec<Duration>>>,
 }
 
@@ -124,7 +124,7 @@ impl Clients {
         }))
     }
 
-    /// Begins and follows so many turns side by side until no more are to begin, and those to their end.
+    /// Begins and follows this number of turns side by side, until no more may begin; then follows those to their end.
     pub(crate) async fn live(&self, sessions: usize) {
         let workers = (0..sessions).map(|_| {
             let clients = self.clone();
@@ -160,7 +160,7 @@ impl Clients {
         self.0.answered.lock().unwrap().clone()
     }
 
-    /// How long it took until turns went on.
+    /// Returns how long it took until turns continued.
     pub(crate) fn go_on(&self) -> BTreeMap<Harm, Vec<Duration>> {
         self.0.go_on.lock().unwrap().clone()
     }
@@ -191,7 +191,7 @@ impl Clients {
             let mut told = Told::new(format!("thread-{number}"), turn, number.is_multiple_of(2));
             while !told.view.fold.is_over {
                 let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
-                // It goes on at another host, or at the next.
+                // The turn continues at another host, or at the next.
                 let _ = self.turn(&host, &mut told).await;
             }
             self.0.over.lock().unwrap().push(told);
@@ -209,7 +209,7 @@ impl Clients {
             let url = format!("{}/threads/{}/turns", host.url, told.thread);
             let answer = self.post(&url, &body).await?;
             self.is_there(answer).await?;
-            // A host before may have begun it and been killed before it could say so.
+            // A host before may have begun the turn and been killed before it could reply.
             let is_begun = [StatusCode::CREATED, StatusCode::CONFLICT].contains(&answer);
             assert!(is_begun, "{}: {answer}", told.turn());
             told.has_begun = true;
@@ -258,7 +258,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Takes note of what the client is told.
+    /// Notes an event that the client receives.
     fn take(&self, told: &mut Told, id: &str, data: String) {
         let event: Value = serde_json::from_str(&data).unwrap();
         if event["name"] == "interrupt" {
@@ -319,7 +319,7 @@ impl Clients {
 
     /// Tells the turn something, at the host that has it. `true` if it was taken.
     async fn tell(&self, told: &Told, action: &str, body: &Value) -> bool {
-        // It may be killed before it is told, while it is, and right after that.
+        // The host may be killed before the command arrives, while it does, and right after that.
         self.0.moments.question();
         for host in self.0.hosts.up() {
             let url = format!("{}/{action}", told.path(&host));
@@ -330,7 +330,7 @@ impl Clients {
             let (answer, ()) = tokio::join!(self.post(&url, body), meanwhile);
             match answer.ok() {
                 Some(StatusCode::NO_CONTENT) => return true,
-                // It is gone; another host has the turn; or what it was told before was taken.
+                // The host has died; another host has the turn; or an earlier command was accepted.
                 None
                 | Some(
                     StatusCode::CONFLICT
@@ -344,7 +344,7 @@ impl Clients {
         false
     }
 
-    /// A host that stops, or that does not reach its store, says so.
+    /// Fails where a host answers that it stops, or does not reach its store.
     pub(crate) async fn is_there(&self, answer: StatusCode) -> Result<(), Gone> {
         if answer != StatusCode::SERVICE_UNAVAILABLE {
             return Ok(());

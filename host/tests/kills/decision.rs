@@ -1,5 +1,5 @@
-//! What the user says to a call that asks to run. It follows from the call's id, so that who is asked again after a kill
-//! says the same.
+//! The user's decision on a call that asks to run. It follows from the call's id, so that a user who is asked again
+//! after a kill decides the same.
 
 use crate::clients::chance::Chance;
 use serde_json::{Value, json};

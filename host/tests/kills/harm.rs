@@ -1,4 +1,4 @@
-//! What befalls the hosts, and what they stand on.
+//! Harm to the hosts, and to the servers that they use.
 
 use crate::clients::chance::Chance;
 use crate::host::Host;
@@ -13,15 +13,15 @@ use tokio::time::MissedTickBehavior;
 pub(crate) enum Harm {
     /// A host is killed, and another is started in its place.
     Kill,
-    /// As a new build is rolled out: each host is told to stop, and the next one stops when another stands in its place.
+    /// A rollout of a new build: each host is asked to stop, and the next one stops when another has replaced it.
     Replace,
-    /// A host stands still for a while.
+    /// A host is frozen for a while.
     Freeze,
     /// PostgreSQL ends connections: those of a host, or of all hosts.
     Disconnect,
-    /// Nothing goes from a host to PostgreSQL for a while: it is told so, or is not.
+    /// Nothing goes from a host to PostgreSQL for a while, with an error or in silence.
     CutOffFromStore,
-    /// Nothing goes between a host and Restate for a while, and neither is told.
+    /// Nothing goes between a host and Restate for a while, in silence.
     CutOffFromRestate,
     /// Restate is killed, and started again.
     KillRestate,
@@ -41,10 +41,10 @@ impl fmt::Display for Harm {
     }
 }
 
-/// One that can befall a host on a file.
+/// The kinds of harm to a host on a file.
 pub(crate) const ALONE: &[Harm] = &[Harm::Kill, Harm::Replace];
 
-/// What can befall hosts on a PostgreSQL server.
+/// The kinds of harm to hosts on a PostgreSQL server.
 pub(crate) const TOGETHER: &[Harm] = &[
     Harm::Kill,
     Harm::Replace,
@@ -67,7 +67,7 @@ pub(crate) const BEHIND_RESTATE: &[Harm] = &[
 /// And behind several servers of Restate.
 pub(crate) const BEHIND_NODES: &[Harm] = &[Harm::Kill, Harm::KillRestate];
 
-/// Each so many times, in an order of the seed's.
+/// Returns each kind this number of times, in an order of the seed's.
 pub(crate) fn shuffled(kinds: &[Harm], times: u64, chance: &Chance) -> Vec<Harm> {
     let mut left: Vec<_> = (0..times).flat_map(|_| kinds).copied().collect();
     let mut order = Vec::new();
@@ -99,7 +99,7 @@ impl Storm {
         self.at(plan, Harm::Kill, move || killed.kill()).await;
         host.wait_until_killed();
         if self.places() > 1 && self.chance.below(3) > 0 {
-            // Others go on with its turns.
+            // Other hosts continue its turns.
             self.passes(self.chance.below(60)).await;
         }
         self.starts(place).await;
@@ -166,7 +166,7 @@ impl Storm {
         self.restate().mend();
     }
 
-    /// One server of it, of which there may be more.
+    /// Kills one server of Restate, of which there may be more.
     async fn kills_restate(&mut self) {
         self.at(Plan::drawn(&self.chance), Harm::KillRestate, || {})
             .await;
@@ -179,8 +179,8 @@ impl Storm {
         self.restate().start_again(node).await;
     }
 
-    /// The host that has a turn is killed, and so is the next one, a second later at the earliest, for so long. Gives how many
-    /// there were.
+    /// Kills the host that has a turn, and then the next one, a second later at the earliest, for this time. Returns
+    /// the number of kills.
     pub(crate) async fn hunts(&mut self, time: Duration) -> u64 {
         let begin = Instant::now();
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
@@ -210,7 +210,7 @@ impl Storm {
         }
     }
 
-    /// For a few steps, or until the others know that one is gone and have had time to go on.
+    /// Waits for a few steps, or until the other hosts know that one has died and have had time to continue.
     async fn goes_on_without_one(&mut self) {
         if self.chance.one_in(2) {
             self.audit().lives(|there| there < self.places()).await;

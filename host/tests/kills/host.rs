@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How often a host is started before it counts as one that never comes up.
+/// The number of starts after which a host counts as one that never comes up.
 const STARTS: usize = 20;
 
-/// What a host is started with.
+/// The settings with which a host is started.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     /// The program, as this build has it or an earlier one.
@@ -28,25 +28,25 @@ pub(crate) struct Setup {
     pub(crate) flags: Vec<Vec<String>>,
 }
 
-/// One life of the program. Clones are the same.
+/// One process of the program. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Host {
     process: Arc<Process>,
-    /// It is told to end, or is killed.
+    /// Whether the host was asked to end, or is killed.
     is_over: Arc<AtomicBool>,
-    /// That of its connections to PostgreSQL.
+    /// The name of its connections to PostgreSQL.
     pub(crate) name: Arc<str>,
     /// `http://127.0.0.1:PORT`.
     pub(crate) url: Arc<str>,
 }
 
-/// It ends with the test.
+/// A process that ends with the test.
 struct Process(Mutex<Child>);
 
 impl Drop for Process {
     fn drop(&mut self) {
         let child = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // It may have ended before.
+        // The process may have ended before.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -71,7 +71,7 @@ impl Host {
         panic!("the host does not come up: see {}", setup.log.display());
     }
 
-    /// Whether it answers, and has not ended.
+    /// Returns whether the host answers, and has not ended.
     async fn comes_up(&self) -> bool {
         let client = reqwest::Client::new();
         let answers = async {
@@ -107,7 +107,7 @@ impl Host {
             .args(["--base-url", &setup.model, "--mcp-config", &setup.tools])
             .args(["--ask-before", "effects__ask"])
             .args(&setup.flags[place])
-            // A turn whose host died between its end and the telling of it is told when its log is silent.
+            // A host that dies between a turn's end and the report of it leaves a silent log: the end is reported then.
             .args(["--keep-alive", "1"])
             .args(["--grace", "1"]);
         without_settings(&mut command);
@@ -161,13 +161,13 @@ impl Host {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits until it is gone: nobody else but a kill ends it.
+    /// Waits until the process has ended: only a kill ends it.
     pub(crate) fn wait_until_killed(&self) {
         let ended = self.child().wait().unwrap();
         assert_eq!(ended.code(), None, "the host stopped by itself: {ended}");
     }
 
-    /// Waits until it has ended as it was told to.
+    /// Waits until the process has ended as it was asked to.
     pub(crate) async fn wait_until_stopped(&self) {
         let host = self.clone();
         let ended = tokio::task::spawn_blocking(move || host.child().wait().unwrap());
@@ -188,13 +188,13 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// That of the place's next host.
+    /// Returns the name of the place's next host.
     pub(crate) fn name(&self, place: usize) -> String {
         let life = self.lives.fetch_add(1, Ordering::SeqCst);
         format!("place-{place}-life-{life}")
     }
 
-    /// One place more.
+    /// Adds a place.
     pub(crate) fn push(&self, host: Host) {
         self.at.send_modify(|hosts| hosts.push(host));
     }
@@ -214,7 +214,7 @@ impl Hosts {
         up.cloned().collect()
     }
 
-    /// One that is up, as soon as there is one.
+    /// Returns a host that is up, as soon as there is one.
     pub(crate) async fn any(&self, number: u64) -> Host {
         let mut changes = self.at.subscribe();
         loop {

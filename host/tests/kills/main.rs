@@ -1,22 +1,22 @@
-//! `stepwell serve` comes to harm at random moments of turns with tools, and others go on with its turns, or the one that
-//! is started again, until every turn has ended. On PostgreSQL there are three hosts; once with the engine of their own,
-//! once with one server of Restate, and once with three that are a cluster. What is done to them is in `harm.rs`: hosts are
-//! killed (SIGKILL), frozen, cut off, or replaced as a new build is rolled out, PostgreSQL ends their connections, and
-//! Restate is killed. Whoever is rolled out is the same program, before another provider perhaps, unless
+//! Does harm to `stepwell serve` at random moments of turns with tools. Other hosts, or the one that is started again,
+//! continue its turns until every turn has ended. On PostgreSQL there are three hosts; once with the engine of their
+//! own, once with one server of Restate, and once with three that are a cluster. The kinds of harm are in `harm.rs`:
+//! hosts are killed (SIGKILL), frozen, cut off, or replaced as a new build is rolled out, PostgreSQL ends their
+//! connections, and Restate is killed. The new build is the same program, before another provider perhaps, unless
 //! `STEPWELL_EARLIER_BUILD` names one of another version: hosts begin as that, are updated, and are taken back again.
 //!
-//! The model, the tools and the clients are in this process, and each step that they see is a moment: a piece of an
-//! answer that goes out, a call that comes in, an event that a client is told, a question that is asked and answered. The
-//! seed says at which of them harm is done, or after how many bytes that the clients have read, and before which of
-//! two providers a host is started again. Each run of a tool leaves a line in a file. In the end every turn is closed, its
-//! blocks and its events are numbered without a gap and each is there once, no tool that is not idempotent was run twice
-//! for one call, also of the runs at `/agent`, what the user said to a call was done, what a client brought of a tool of
-//! its own, as those of the runs and of every other thread have one, is what the call gave, and the messages are the same,
-//! one by one, as a client folds them, as the store has them and as a thread shows them. Of all writes to PostgreSQL none
-//! comes from the host before once the next one has written something of a turn.
+//! The model, the tools and the clients are in this process, and each step that they see is a moment: a chunk of an
+//! answer that goes out, a call that comes in, an event that a client receives, a question that is asked and answered.
+//! The seed decides at which of them harm is done, or after how many bytes that the clients have read, and before which
+//! of two providers a host is started again. Each run of a tool leaves a line in a file. In the end every turn is
+//! closed, and its blocks and its events are numbered without a gap and each is there once. No tool that is not
+//! idempotent was run twice for one call, also of the runs at `/agent`. The user's decision on each call was carried
+//! out. The runs and every other thread have a tool of the client's own: what a client brought for a call is the call's
+//! result. The messages are the same, one by one, as a client folds them, as the store has them and as a thread shows
+//! them. Of all writes to PostgreSQL none comes from the host before once the next one has written something of a turn.
 //!
-//! `STEPWELL_HOST_KILLS` says how often each kind of harm is done (1 to 5), `STEPWELL_HUNTED_SECONDS` for how
-//! long the host of one turn is killed each second (4), `STEPWELL_KILLS_SEED` when (1), `STEPWELL_POSTGRES` the address of a
+//! `STEPWELL_HOST_KILLS` sets how often each kind of harm is done (1 to 5), `STEPWELL_HUNTED_SECONDS` for how long the
+//! host of one turn is killed each second (4), `STEPWELL_KILLS_SEED` when (1), `STEPWELL_POSTGRES` the address of a
 //! server, and `STEPWELL_AG_UI_ORACLE` where `tests/ag-ui-oracle/oracle.mjs` is: with it the official client folds the
 //! logs too. `cargo xtask prove kills` does 200 of each kind on each store.
 #![allow(clippy::unwrap_used)]
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Where the sessions are.
+/// The address of the sessions.
 enum Address {
     Sqlite(PathBuf),
     /// A server and a schema of the test's own.
@@ -127,7 +127,7 @@ enum Address {
 }
 
 impl Address {
-    /// As the judge opens it, when no host has it any more.
+    /// Opens the store for the judge, when no host has it any more.
     async fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::Sqlite(file) => Arc::new(SqliteStore::open(file).await.unwrap()),
@@ -141,7 +141,7 @@ impl Address {
     }
 }
 
-/// Does harm after harm, each kind as often: so many times, if the variable does not say otherwise.
+/// Does one harm after another, each kind equally often: `times` times, unless the variable sets another number.
 fn storm(
     name: &str,
     address: Address,

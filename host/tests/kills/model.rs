@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use tokio::sync::watch;
 
-/// How often it asks for tools before it answers.
+/// The number of rounds with calls before the model answers.
 pub(crate) const ROUNDS: usize = 2;
 
 /// The tools that it asks for in each round of a turn.
@@ -23,13 +23,13 @@ pub(crate) const CALLS: [&str; 4] = ["work", "look", "ask", "work"];
 /// The same where the client has a tool of its own.
 pub(crate) const CLIENT_CALLS: [&str; 3] = ["work", "where", "ask"];
 
-/// What it asks for, in order.
+/// Returns the calls that the model makes, in order.
 pub(crate) fn calls(question: &str, names: &[&str]) -> Vec<String> {
     let rounds = (0..ROUNDS).flat_map(|round| calls_of(question, round, names));
     rounds.collect()
 }
 
-/// What it asks for in a round: nothing in the last.
+/// Returns the calls of a round: none in the last.
 pub(crate) fn calls_of(question: &str, round: usize, names: &[&str]) -> Vec<String> {
     if round >= ROUNDS {
         return Vec::new();
@@ -44,15 +44,15 @@ fn id(question: &str, round: usize, index: usize, name: &str) -> String {
     format!("{question}_{round}_{index}_{name}")
 }
 
-/// What the model is asked with.
+/// The parts of a request to the model.
 #[derive(Clone)]
 struct Model {
     moments: Moments,
-    /// Whether it says how its answers end.
+    /// Whether the model ends its answers.
     ends: watch::Receiver<bool>,
 }
 
-/// Starts it, and gives its address. Nothing that it says comes to an end before this is `true`.
+/// Starts the model, and returns its address. No answer ends before `ends` is `true`.
 pub(crate) async fn start(moments: Moments, ends: watch::Receiver<bool>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -112,7 +112,7 @@ async fn answer(
             if is_last && number > 0 {
                 let _ = ends.wait_for(|ends| *ends).await;
             }
-            // What came before is on its way when this comes.
+            // The chunks before are on their way when this one comes.
             tokio::task::yield_now().await;
             moments.step();
             Ok::<_, Infallible>(frame)

@@ -1,10 +1,10 @@
-//! When something befalls a host: by what the turns have reached, and by what the clients have read.
+//! The moments of harm to a host: after steps that the turns have reached, or bytes that the clients have read.
 
 use crate::clients::chance::Chance;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
-/// What is left until the moment.
+/// The distance to the moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Plan {
     /// Steps of the turns that this process sees.
@@ -16,7 +16,7 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    /// When the next harm is done.
+    /// Draws the moment of the next harm.
     pub(crate) fn drawn(chance: &Chance) -> Self {
         match chance.below(6) {
             0 => Self::Bytes(chance.below(60_000)),
@@ -26,7 +26,7 @@ impl Plan {
     }
 }
 
-/// What happens at the moment.
+/// The action at the moment.
 type Then = Box<dyn FnOnce() + Send>;
 
 /// Counts the moments. Clones count the same.
@@ -57,7 +57,7 @@ impl Moments {
         });
     }
 
-    /// A client has read so many bytes.
+    /// Notes that a client has read this number of bytes.
     pub(crate) fn bytes(&self, count: usize) {
         self.pass(|plan| match plan {
             Plan::Bytes(left) => left.checked_sub(count as u64).map(Plan::Bytes),

@@ -1,4 +1,4 @@
-//! The official AG-UI client, `@ag-ui/client`, asked what it makes of a log.
+//! The official AG-UI client, `@ag-ui/client`, which folds a log for comparison.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// Starts it, where the variable says where it is.
+    /// Starts the client, where the variable names its path.
     pub(crate) fn start() -> Option<Self> {
         let script = std::env::var_os("STEPWELL_AG_UI_ORACLE")?;
         let mut child = Command::new("node")

@@ -37,18 +37,18 @@ pub(crate) struct Storm {
     answers_end: watch::Sender<bool>,
 }
 
-/// How a storm begins.
+/// The settings of a storm.
 pub(crate) struct Begin<'a> {
     pub(crate) name: &'a str,
     pub(crate) address: Address,
-    /// How many hosts there are.
+    /// The number of hosts.
     pub(crate) places: usize,
-    /// How many servers of Restate there are.
+    /// The number of Restate's servers.
     pub(crate) nodes: usize,
     pub(crate) seed: u64,
-    /// How many clients have turns of sessions.
+    /// The number of clients that have turns of sessions.
     pub(crate) sessions: usize,
-    /// Whether turns end while harm is done, or only then.
+    /// Whether turns end while harm is done, or only afterwards.
     pub(crate) turns_end: bool,
 }
 
@@ -121,7 +121,7 @@ impl Storm {
         storm
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     pub(crate) fn places(&self) -> usize {
         self.setup.flags.len()
     }
@@ -174,12 +174,12 @@ impl Storm {
         .await;
     }
 
-    /// Waits for so many steps of the turns.
+    /// Waits for this number of steps of the turns.
     pub(crate) async fn passes(&mut self, steps: u64) {
         self.when(Plan::Steps(steps), || {}).await;
     }
 
-    /// The clients do not leave before.
+    /// Waits for the moment. The clients must not leave before.
     async fn when(&mut self, plan: Plan, then: impl FnOnce() + Send + 'static) {
         let done = self.moments.at(plan, then);
         tokio::select! {
@@ -209,7 +209,7 @@ impl Storm {
     }
 }
 
-/// That which hosts begin with, and the one that they are updated to.
+/// Returns the build that hosts begin with, and the one that they are updated to.
 fn builds() -> (PathBuf, Option<PathBuf>) {
     let this = PathBuf::from(env!("CARGO_BIN_EXE_stepwell"));
     match std::env::var_os("STEPWELL_EARLIER_BUILD") {

@@ -63,7 +63,7 @@ impl Tools {
     fn run(&self, parameters: &Value) -> Value {
         let call = parameters["arguments"]["id"].as_str().unwrap();
         self.moments.step();
-        // One write at the end of the file: a line is whole.
+        // One write at the end of the file: a line is complete.
         let mut file = OpenOptions::new().append(true).open(&self.effects).unwrap();
         let note = parameters["arguments"]["note"].as_str();
         let done = match note {

@@ -1,4 +1,4 @@
-//! What must hold of the store, of the tools and of what the clients were told, in the end.
+//! The final checks of the store, of the tools and of what the clients received.
 
 use crate::client::{Clients, Told};
 use crate::clients::fold::{self, Fold};
@@ -31,7 +31,7 @@ struct Counts {
     brought: usize,
 }
 
-/// The runs of the tools: the calls, and what each was given beside its id.
+/// The runs of the tools, by their calls: the note of each run, if it has one.
 type Runs<'a> = HashMap<&'a str, Vec<Option<&'a str>>>;
 
 pub(crate) async fn of(
@@ -41,7 +41,7 @@ pub(crate) async fn of(
     effects: &Path,
 ) -> String {
     let unfinished = store.unfinished(None).await.unwrap().into_iter();
-    // What a client of `/agent` was asked, and did not answer before the end, waits on.
+    // A turn whose question to a client of `/agent` was not answered before the end still waits.
     let unfinished = unfinished.filter(|turn| turn.owner != RESTING);
     assert_eq!(unfinished.collect::<Vec<_>>(), []);
     let effects = std::fs::read_to_string(effects).unwrap();
@@ -148,7 +148,7 @@ pub(crate) async fn of(
     )
 }
 
-/// How long it took until turns went on, by what was done before.
+/// Describes how long it took until turns continued, by the harm before.
 fn times(times: BTreeMap<Harm, Vec<Duration>>) -> String {
     let times = times.into_iter().map(|(harm, mut times)| {
         times.sort_unstable();
@@ -163,14 +163,14 @@ fn times(times: BTreeMap<Harm, Vec<Duration>>) -> String {
     times.join("; ")
 }
 
-/// What a client has on its screen when the turn begins.
+/// Returns what a client has on its screen when the turn begins.
 fn screen(turn: &Turn, earlier: &[Turn]) -> Value {
     let mut messages = MessageBuilder::new().messages(earlier).unwrap();
     messages.extend(turn.message.clone());
     json!(messages)
 }
 
-/// What a client makes of a log.
+/// Returns the state that a client builds from a log.
 fn folded(screen: &Value, events: &[String]) -> Fold {
     let mut fold = Fold::on_screen(screen);
     for data in events {
@@ -201,7 +201,7 @@ fn judge_blocks(turn: &Turn, told: &Told, runs: &Runs<'_>, counts: &mut Counts) 
     judged.calls
 }
 
-/// Whether it is of a client's own tool.
+/// Returns whether the call is of a client's own tool.
 fn is_clients(call: &str) -> bool {
     call.ends_with("where")
 }
@@ -213,7 +213,7 @@ fn is_denied(call: &str) -> bool {
 fn judge_log(log: &[String], told: &Told, counts: &mut Counts) {
     let id = told.turn();
     counts.events += log.len();
-    // What was told stands, and all was told.
+    // The log has exactly what was sent.
     assert_eq!(log, told.view.events, "{id}");
     let events = log.iter().map(|data| serde_json::from_str(data).unwrap());
     let events: Vec<Value> = events.collect();
@@ -227,7 +227,7 @@ fn judge_log(log: &[String], told: &Told, counts: &mut Counts) {
     counts.restarts += usize::from(kinds.contains(&"MESSAGES_SNAPSHOT"));
 }
 
-/// Who heard these events has on the screen what there is of them elsewhere, message by message.
+/// Checks that a client which received these events has the same messages on its screen as another source, one by one.
 fn same(who: &str, events: &[String], shown: &Fold, there: &Value) {
     let shown = fold::in_order(shown.messages.clone());
     let there = fold::in_order(fold::messages(there));
@@ -241,7 +241,7 @@ fn same(who: &str, events: &[String], shown: &Fold, there: &Value) {
     );
 }
 
-/// What a client has brought is what its call gave; a call that was not cut off has no other end.
+/// Checks that a result which a client brought is its call's result; only a call that was cut off ends otherwise.
 fn judge_brought(told: &Told, shown: &Fold) {
     let statuses = shown.statuses.iter();
     for (call, status) in statuses.filter(|(call, _)| is_clients(call)) {
@@ -253,7 +253,7 @@ fn judge_brought(told: &Told, shown: &Fold) {
     }
 }
 
-/// What the user said was done.
+/// Checks that the user's decisions were carried out.
 fn judge_decisions(turn: &Turn, told: &Told, shown: &Fold, counts: &mut Counts) {
     let decided = turn
         .blocks

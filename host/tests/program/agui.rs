@@ -271,7 +271,7 @@ fn what_is_no_stream_is_told_apart_from_a_broken_one() {
             assert_eq!(ran.out, "");
         }
     }
-    // An encoder that is being written wants to hear what is wrong with its events.
+    // The author of a new encoder wants to see the errors in its events.
     for (body, encoding) in [
         (&b"\0\0\0\x02\xff\xff"[..], "protobuf"),
         (b"{\"kind\": 1}\n", "json-lines"),

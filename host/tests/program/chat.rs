@@ -163,7 +163,7 @@ fn a_pipe_without_a_provider_is_answered_by_the_scripted_model() {
         "{}",
         ran.out
     );
-    // A command is for who types it.
+    // A command works only for a user who types it.
     assert!(
         ran.out.ends_with("Alice's number is 42, Bob's is 7\n"),
         "{}",
@@ -302,7 +302,7 @@ async fn what_an_agent_asks_in_a_pipe_is_refused_and_said() {
             2,
             true,
         ),
-        // It does not take no for an answer.
+        // The model asks again after a denial.
         (Script::new().hop(asks()).hop(asks()), 2, false),
     ] {
         let model = model(script).await;

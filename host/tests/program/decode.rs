@@ -141,7 +141,7 @@ fn a_stream_that_is_none_is_said_to_be_none() {
     assert_eq!(decode("openai", page).json()["error"]["code"], "truncated");
 }
 
-/// What is said of the stream.
+/// Returns the error code for the stream.
 fn code(provider: &str, body: &str) -> Value {
     decode(provider, body).json()["error"]["code"].clone()
 }

@@ -46,7 +46,7 @@ fn the_log_goes_to_standard_error_as_json_where_asked_for() {
     assert!(lines.iter().any(|line| line["target"] == "stepwell"));
 }
 
-/// In every format the same is said, called and answered; only the ids are others'.
+/// Every format has the same messages, calls and answers; only the ids differ.
 #[test]
 fn the_demo_runs_in_the_formats_of_the_providers() {
     let said = |out: &str| {
@@ -73,7 +73,7 @@ fn the_demo_runs_in_the_formats_of_the_providers() {
     }
 }
 
-/// One of each format, and the others that speak it.
+/// One provider of each format, and the others that speak it.
 const FORMATS: &[(&str, Option<&str>)] = &[
     ("openai", None),
     ("openai", Some("responses")),

@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// What a turn of the scripted server says.
+/// The text of a turn of the scripted server.
 const SAID: [&str; 5] = [
     r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
     r#"{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}"#,
@@ -26,7 +26,7 @@ const SAID: [&str; 5] = [
     r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#,
 ];
 
-/// What the scripted server does with the run of a number, from 0.
+/// The answer of the scripted server to the run of a number, from 0.
 type Script = fn(usize) -> Response;
 
 /// A server whose answers are known. It ends with the test.
@@ -71,7 +71,7 @@ impl Server {
         count(&self.seen.requests.lock().unwrap(), method, end)
     }
 
-    /// Waits until there were so many of them.
+    /// Waits until there were this number of requests.
     fn wait_for(&self, method: &str, end: &str, expected: usize) {
         let requests = self.seen.requests.lock().unwrap();
         let is_early = |requests: &mut Vec<String>| count(requests, method, end) < expected;
@@ -224,7 +224,7 @@ fn each_follower_of_a_session_counts_and_the_sessions_are_deleted() {
     );
     assert_eq!(level["latencies"]["accepted"]["count"], 4);
     assert_eq!(level["latencies"]["turn"]["count"], 4);
-    // One of the turn that is not measured.
+    // One request of the turn that is not measured.
     assert_eq!(server.count("POST", "/turns"), 4 + 1);
     assert_eq!(server.count("GET", "/events"), (4 + 1) * 3);
     assert_eq!(server.count("DELETE", ""), 2 + 1);
@@ -329,7 +329,7 @@ fn ctrl_c_gives_what_was_measured_says_so_and_stops_the_turns() {
     assert_eq!(server.count("POST", "/cancel"), 2);
 }
 
-/// Each field, and each kind of latency, stands in the guide.
+/// Checks that each field, and each kind of latency, is in the guide.
 fn assert_documented(value: &Value) {
     const GUIDE: &str = include_str!("../../../docs/guides/load.md");
     match value {
@@ -396,7 +396,7 @@ fn the_tables_the_json_and_the_picture_tell_the_same() {
     assert!(svg.contains("prefers-color-scheme:dark"));
 }
 
-/// A port for a program that cannot be told to take any: below those that the system gives out, so that no connection of
+/// Returns a port for a program that needs a fixed one: below those that the system gives out, so that no connection of
 /// another test takes it meanwhile.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -410,7 +410,7 @@ fn free_port() -> u16 {
     }
 }
 
-/// `stepwell serve`. It ends with the test.
+/// A `stepwell serve` process that ends with the test.
 struct Serve {
     child: Child,
     url: String,

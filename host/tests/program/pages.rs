@@ -1,4 +1,4 @@
-//! What the pages say of the server's tests.
+//! The statements of the pages about the server's tests.
 
 use std::fs;
 use std::path::Path;

@@ -5,14 +5,14 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// What the program did.
+/// The result of the program.
 pub(crate) struct Ran {
     pub(crate) out: String,
     pub(crate) err: String,
     pub(crate) code: Option<i32>,
 }
 
-/// The program without the settings of whoever runs the tests, with pipes.
+/// Returns the program, with pipes and without the settings of the user who runs the tests.
 pub(crate) fn stepwell(arguments: &[&str]) -> Command {
     let mut command = program::stepwell(arguments);
     command
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[&str], input: &[u8]) -> Ran {
 
 pub(crate) fn finish(mut command: Command, input: &[u8]) -> Ran {
     let mut child = command.spawn().expect("the program starts");
-    // A program that says no before it reads has closed the pipe.
+    // A program that refuses before it reads has closed the pipe.
     let _ = child.stdin.take().expect("a pipe").write_all(input);
     child.wait_with_output().expect("the program ends").into()
 }
@@ -59,7 +59,7 @@ impl Ran {
         self
     }
 
-    /// The one line that says what is wrong.
+    /// Returns the one line with the error.
     #[track_caller]
     pub(crate) fn failed(&self, code: i32) -> &str {
         assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);

@@ -15,7 +15,7 @@ use stepwell_mock_llm::{Hop, MockLlm, Script};
 struct Terminal {
     child: Child,
     keys: File,
-    /// What the program has written, and how far it was read.
+    /// The program's output, and how far it was read.
     seen: Vec<u8>,
     read: usize,
 }
@@ -164,7 +164,7 @@ async fn what_is_taken_back_is_said_otherwise_and_another_model_may_answer() {
     terminal.until("Two.");
     terminal.say("/undo");
     terminal.until("taken back");
-    // The line has what was said, to be changed.
+    // The line has the earlier message, to be edited.
     terminal.until("Second");
     terminal.press(" thoughts\r");
     terminal.until("Three.");
@@ -271,7 +271,7 @@ async fn ctrl_c_cancels_the_answer_and_twice_leaves() {
     terminal.until("One");
     terminal.interrupt();
     terminal.until("cancelled; Ctrl-C once more leaves");
-    // It was once, if something was said between.
+    // The line is in the history once, if another message was sent between.
     terminal.say("Well?");
     terminal.until("Go on.");
     terminal.until(PROMPT);

@@ -1,7 +1,7 @@
 //! Every write to the tables of a PostgreSQL store, in order: which host wrote it, and for which claim of the turn.
 //!
-//! A trigger notes each row that is written, in the transaction that writes it. Whoever writes something of a turn holds the
-//! lock of that turn's row to the end of the transaction, so the numbers of the notes are the order of its writes.
+//! A trigger notes each row that is written, in the transaction that writes it. The writer of a turn holds the lock of
+//! that turn's row to the end of the transaction, so the numbers of the notes are the order of its writes.
 
 use sqlx::Row;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::time::Duration;
 use stepwell_io::store::{PostgresOptions, PostgresStore};
 
-/// Not a turn's own: what a user has seen is noted by any host, and what is missing of the log of a turn that is over is told by
-/// any, too. Both change nothing that the turn's owner decides.
+/// Notes are not a turn's own: any host may note what a user has seen, and complete the log of a turn that is over.
+/// Both change nothing that the turn's owner decides.
 const NOTES: &str = "
 CREATE TABLE writes (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -50,10 +50,10 @@ END $$;
 /// The name of its connections: what ends the hosts' leaves them alone.
 const OWN: &str = "audit";
 
-/// The tables of turns. A thread has a title and a time beside them.
+/// The tables of turns. A thread also has a title and a time.
 const TABLES: [&str; 4] = ["turns", "turn_states", "blocks", "events"];
 
-/// What watches a schema.
+/// An observer of a schema's writes.
 pub(crate) struct Audit {
     pool: PgPool,
     url: String,
@@ -71,7 +71,7 @@ pub(crate) struct Write {
     /// The claims that the turn has had by then, its beginning among them.
     pub(crate) generation: i64,
     pub(crate) what: String,
-    /// Whether any host may write it.
+    /// Whether any host may write the row.
     pub(crate) is_anybodys: bool,
 }
 
@@ -92,12 +92,12 @@ impl fmt::Display for Write {
     }
 }
 
-/// What the writes of all turns come to.
+/// The summary of the writes of all turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub(crate) writes: usize,
     pub(crate) turns: usize,
-    /// How often a turn has gone from one host to another, all of them and the one that has most often.
+    /// The number of times that a turn has gone from one host to another: the total, and the maximum of one turn.
     pub(crate) handed_on: usize,
     pub(crate) most: usize,
 }
@@ -182,7 +182,7 @@ impl Audit {
         }
     }
 
-    /// Who wrote last of a turn that is under way.
+    /// Returns the last writer of a turn that is under way.
     pub(crate) async fn last_writer(&self) -> Option<String> {
         let sql = "SELECT w.host FROM writes w JOIN turn_states s ON s.turn_id = w.turn_id \
                    WHERE s.status = 'streaming' AND NOT w.is_anybodys ORDER BY w.number DESC LIMIT 1";
@@ -260,7 +260,7 @@ fn a_write_of_the_old_owner_after_the_new_ones_first_is_found() {
         said.contains("two has written for claim 3 before"),
         "{said}"
     );
-    // Who has seen what is noted by any host.
+    // Any host may note what a user has seen.
     writes[3].is_anybodys = true;
     assert!(judge(&writes).is_ok());
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A connection whose first request never comes whole.
+/// Opens a connection whose first request stays incomplete.
 async fn half_open(server: &Server) -> TcpStream {
     let mut socket = TcpStream::connect(server.address())
         .await
@@ -19,7 +19,7 @@ async fn half_open(server: &Server) -> TcpStream {
 /// Waits until the server has closed the connection.
 async fn closed(mut socket: TcpStream) {
     let mut rest = Vec::new();
-    // It may be cut off.
+    // The answer may be cut off.
     let _ = socket.read_to_end(&mut rest).await;
     assert_eq!(String::from_utf8_lossy(&rest), "");
 }
@@ -125,7 +125,7 @@ async fn a_request_for_several_hosts_is_refused() {
     }
 }
 
-/// A model that never stops, for one connection; says whether its peer hung up in the end.
+/// Starts a model that never stops, for one connection. The task returns whether its peer hung up in the end.
 async fn endless(say: &'static str) -> (String, tokio::task::JoinHandle<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

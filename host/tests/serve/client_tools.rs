@@ -11,7 +11,7 @@ fn tool(name: &str) -> Value {
     json!({"name": name, "description": "Where the user is."})
 }
 
-/// A model that asks where the user is, beside a tool of the server's, and then says this.
+/// Starts a model that asks where the user is and calls a tool of the server's, and then answers with this text.
 async fn asking(tool: &str) -> MockLlm {
     let calls = Hop::new()
         .tool_call_with_id("place", tool, json!({}))
@@ -52,7 +52,7 @@ async fn bring(server: &Server, call: &str, result: Value) -> Response {
     server.act("t", "r", &action, result).await
 }
 
-/// The result of the call, as it is told, and what the turn came to.
+/// Returns the reported result of the call, and the outcome of the turn.
 async fn told(server: &Server) -> (Value, Value) {
     let told = events(server.follow("t", "r", None).await).await;
     let results = all(&told, "TOOL_CALL_RESULT");
@@ -113,7 +113,7 @@ async fn a_call_waits_for_its_result_and_takes_one() {
 }
 
 #[tokio::test]
-async fn a_tool_that_failed_is_told_to_the_model() {
+async fn a_failed_tool_is_reported_to_the_model() {
     let model = asking("where").await;
     let server = Server::before(&model, &["--store", "memory"]);
     begin(&server, "where").await;
@@ -131,7 +131,7 @@ async fn a_tool_that_failed_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn after_a_restart_the_result_is_taken_and_the_tool_still_offered() {
+async fn after_a_restart_the_clients_tool_still_works() {
     let (file, model) = (File::new("client-tools"), asking("where").await);
     let store = file.store();
     let server = Server::before(&model, &["--store", &store]);
@@ -170,7 +170,7 @@ async fn a_turn_whose_tool_is_the_servers_own_after_a_restart_ends() {
 }
 
 #[tokio::test]
-async fn a_call_whose_result_nobody_brings_fails_in_time_and_the_turn_goes_on() {
+async fn a_call_without_a_result_times_out() {
     let model = asking("where").await;
     let arguments = [
         "--store",
@@ -202,7 +202,7 @@ async fn a_call_that_waits_is_stopped_like_any_other() {
 }
 
 #[tokio::test]
-async fn tools_that_cannot_be_offered_are_refused_and_the_turn_under_way_goes_on() {
+async fn refused_tools_leave_the_turn_under_way_alone() {
     let model = asking("where").await;
     let server = Server::before(&model, &["--store", "memory"]);
     begin(&server, "where").await;

@@ -10,7 +10,7 @@ async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_cancels_its_run_and_the_models_answer() {
+async fn a_client_that_leaves_cancels_its_run() {
     let model = model([
         Hop::new().text("I begin ").stall(),
         Hop::new().text("Hello."),
@@ -26,7 +26,7 @@ async fn a_client_that_goes_away_cancels_its_run_and_the_models_answer() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_before_a_word_was_said_cancels_too() {
+async fn a_client_that_leaves_before_the_first_word_cancels_too() {
     let model = model([Hop::silent()]).await;
     let server = Server::before(&model, &["--resume-timeout", "0"]);
     let mut run = Run::new(server.run(&asks("first", "?")).await);
@@ -48,7 +48,7 @@ async fn a_slow_reader_holds_up_no_run_and_loses_nothing() {
     let server = Server::before(&model, &["--max-answer-bytes", "67108864"]);
     let mut slow = Run::new(server.run(&asks("slow", "?")).await);
     slow.until("TEXT_MESSAGE_CONTENT").await;
-    // In the meantime another run says as much, to a client that reads.
+    // In the meantime another run emits as much, to a client that reads.
     let fast = text(&events(server.run(&asks("fast", "?")).await).await);
     assert_eq!(fast.len(), LONG);
     let is_whole = |requests: &[RecordedRequest]| {

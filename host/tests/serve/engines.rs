@@ -107,7 +107,7 @@ fn thread(test: &str, engine: &str) -> String {
     format!("{test}-{engine}-{}", std::process::id())
 }
 
-/// The next question that a turn tells.
+/// Returns the next question of a turn.
 async fn question(listener: &mut Run) -> Value {
     loop {
         let event = listener.next().await.expect("it goes on");
@@ -191,7 +191,7 @@ async fn a_turn_gives_way_to_the_next_of_its_thread() {
         let begun = hosts.two.call("POST", &path, Some(next)).await;
         assert_eq!(begun.status(), 201, "{engine}");
         model.asked().await;
-        // Nobody may be there for the answer to the first.
+        // The first request may be from a host that died.
         model.answer();
         model.answer();
         let next = events(hosts.one.follow(&thread, "next", None).await).await;
@@ -201,7 +201,7 @@ async fn a_turn_gives_way_to_the_next_of_its_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_waits_for_its_user_goes_on_with_the_answer() {
+async fn a_waiting_turn_continues_with_the_answer() {
     for engine in ENGINES {
         let Some(hosts) = Hosts::start(engine, "asks", None).await else {
             continue;
@@ -257,7 +257,7 @@ async fn a_running_tool_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_hosts_turn_goes_on_at_another() {
+async fn a_killed_hosts_turn_continues_at_another() {
     for engine in ENGINES {
         let model = HeldModel::start().await;
         let Some(hosts) = Hosts::start(engine, "killed", Some(&model)).await else {
@@ -308,9 +308,9 @@ async fn restate_may_die_as_a_turn_runs() {
     assert_eq!(all(&log, "RUN_FINISHED").len(), 1);
 }
 
-/// A host that Restate does not hear of any more goes on with its turn, while another one has it by then.
+/// A host that has lost Restate continues its turn, while another one has the turn by then.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_cut_off_from_restate_writes_nothing_after_the_next_one() {
+async fn a_host_cut_off_from_restate_stops_writing() {
     let (Some(url), Some(fixture)) = (postgres(), Fixture::start("zombie").await) else {
         return;
     };

@@ -47,7 +47,7 @@ async fn an_answer_counts_once_and_only_on_its_own_thread() {
 }
 
 #[tokio::test]
-async fn a_question_that_has_lapsed_can_only_be_cancelled_and_blocks_nothing() {
+async fn an_expired_question_can_only_be_cancelled() {
     let server = Server::start(&["--interrupt-timeout", "0"]);
     let first = interrupt(&server, "first").await;
     let late = resumes("first", "late", json!([yes(&first)]));

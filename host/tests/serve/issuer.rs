@@ -14,13 +14,13 @@ use tokio::net::TcpListener;
 
 pub(crate) struct Issuer {
     pair: EcdsaKeyPair,
-    /// Where its keys are.
+    /// The address of the keys.
     pub(crate) keys: String,
     asked: Arc<AtomicUsize>,
 }
 
 impl Issuer {
-    /// What it is called.
+    /// The issuer's name.
     pub(crate) const NAME: &str = "https://issuer.example";
 
     pub(crate) async fn start() -> Self {
@@ -45,12 +45,12 @@ impl Issuer {
         Self { pair, keys, asked }
     }
 
-    /// How often its keys were asked for.
+    /// Returns the number of requests for the keys.
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// A token for a subject, which is valid for so many seconds from now, with these claims besides.
+    /// Returns a token for a subject, which is valid for this number of seconds, with these additional claims.
     pub(crate) fn token(&self, subject: &str, seconds: i64, more: &Value) -> String {
         self.signed(
             &json!({ "alg": "ES256", "kid": "k" }),

@@ -1,4 +1,4 @@
-//! The journals of turns, for those who look into a run.
+//! The journals of turns, for a user who inspects a run.
 
 use crate::program::before;
 use crate::server::{Server, refusal};
@@ -33,7 +33,7 @@ async fn closed(server: &Server, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_turn_has_a_journal_with_its_requests_its_events_and_its_blocks() {
+async fn a_journal_has_requests_events_and_blocks() {
     let server = Server::start(&[]);
     server.begin("t", "r", "numbers").await;
     events(server.follow("t", "r", None).await).await;
@@ -84,7 +84,7 @@ async fn a_server_may_hide_the_texts_of_all_journals() {
 }
 
 #[tokio::test]
-async fn without_a_journal_the_server_says_why() {
+async fn without_a_journal_the_server_gives_the_reason() {
     let server = Server::start(&["--record", "off"]);
     server.begin("t", "r", "hello").await;
     let refused = refusal(server.get("/threads/t/turns/r/journal").await).await;

@@ -1,21 +1,21 @@
-//! A way to a PostgreSQL server that the test cuts, and mends.
+//! A connection to a PostgreSQL server that the test cuts and restores.
 
 use std::path::PathBuf;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 
-/// What becomes of what goes over it.
+/// The fate of the bytes on the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Whole,
     /// Connections are ended, and none is taken.
     Ended,
-    /// Nothing arrives, and nobody is told.
+    /// Nothing arrives, and neither end is notified.
     Silent,
 }
 
-/// Beside the server's own socket, in a folder of its own.
+/// A socket in a folder of its own, which leads to the server's socket.
 pub(crate) struct Line {
     folder: PathBuf,
     pub(crate) url: String,

@@ -15,7 +15,7 @@ async fn a_standard_error_that_is_not_read_stops_no_run() {
         let events = events(server.run(&asks(&format!("r{run}"), "hello")).await).await;
         assert_eq!(kinds(&events).last(), Some(&"RUN_FINISHED"), "{run}");
     }
-    // Once it is read the log says what is missing, and goes on.
+    // Once the log is read it reports the lost lines, and continues.
     let stderr = server.stderr();
     let reading = tokio::task::spawn_blocking(move || {
         let lines = BufReader::new(stderr).lines().map_while(Result::ok);

@@ -1,4 +1,4 @@
-//! What the server counts, and what its log says and does not say.
+//! The server's counts, and the contents of its log.
 
 use crate::server::{Server, asks, refusal};
 use crate::stream::events;
@@ -53,7 +53,7 @@ async fn metrics_are_behind_the_token() {
 }
 
 #[tokio::test]
-async fn the_log_tells_of_runs_and_not_of_what_was_said() {
+async fn the_log_has_runs_and_none_of_their_content() {
     for format in ["text", "json"] {
         let server = Server::start_logged(
             &["--log-format", format, "--token", "open-sesame"],

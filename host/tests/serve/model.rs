@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// Speaks Chat Completions, and holds its answers back until it is told to give them.
+/// A model of Chat Completions that holds its answers back until the test releases them.
 pub(crate) struct HeldModel {
     pub(crate) url: String,
     asked: Arc<Semaphore>,
@@ -59,7 +59,7 @@ impl HeldModel {
         self.leave.add_permits(1);
     }
 
-    /// How often it was asked.
+    /// Returns the number of requests.
     pub(crate) fn questions(&self) -> usize {
         self.questions.load(Ordering::SeqCst)
     }

@@ -42,7 +42,7 @@ async fn a_model_that_is_not_offered_is_refused() {
 }
 
 #[tokio::test]
-async fn after_a_restart_a_turn_goes_on_with_the_model_that_it_asked_for() {
+async fn after_a_restart_a_turn_keeps_its_model() {
     let asks = Hop::new().tool_call_with_id("sum", "calculator", json!({"expression": "40 + 2"}));
     let script = Script::new().hop(asks).hop(Hop::new().text("Done."));
     let model = MockLlm::start(script).await.expect("a model");
@@ -61,7 +61,7 @@ async fn after_a_restart_a_turn_goes_on_with_the_model_that_it_asked_for() {
     let answer = json!({ "resume": [
         { "interruptId": "interrupt-sum", "status": "resolved", "payload": { "approved": true } },
     ] });
-    // It may be that the turn is not gone on with yet.
+    // The new host may not have continued the turn yet.
     while server
         .act("t", "r", "resume", answer.clone())
         .await

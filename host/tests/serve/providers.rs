@@ -1,4 +1,4 @@
-//! Other providers behind the server, and what they are told.
+//! Other providers behind the server, and the requests that they receive.
 
 use crate::program;
 use crate::server::{Server, asks};
@@ -110,7 +110,7 @@ async fn a_key_that_the_provider_repeats_is_not_handed_on() {
 }
 
 #[tokio::test]
-async fn a_model_that_cannot_be_reached_or_breaks_off_is_an_error_of_its_own() {
+async fn unreachable_and_broken_models_are_distinct_errors() {
     let code = async |server: &Server| {
         let events = events(server.run(&asks("r", "?")).await).await;
         events.last().expect("an event")["code"]
@@ -124,7 +124,7 @@ async fn a_model_that_cannot_be_reached_or_breaks_off_is_an_error_of_its_own() {
     assert_eq!(code(&Server::before(&page, &[])).await, "model_unreadable");
 }
 
-/// An agent that asks before it goes on.
+/// A hop of an agent that asks before it continues.
 fn asks_first() -> Hop {
     asks_after(&[
         json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": 1}}),
@@ -193,7 +193,7 @@ async fn what_was_answered_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_call_beside_a_question_waits_for_the_client_after_the_answer() {
+async fn a_client_call_waits_until_a_question_is_answered() {
     let call = [
         json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "get_location"}),
         json!({"type": "TOOL_CALL_END", "toolCallId": "c"}),
@@ -215,7 +215,7 @@ async fn a_call_beside_a_question_waits_for_the_client_after_the_answer() {
 }
 
 #[tokio::test]
-async fn an_agent_behind_the_server_gets_what_the_client_says_beside_the_conversation() {
+async fn an_agent_backend_gets_the_clients_context_and_props() {
     let model = model([Hop::new().text("Hello.")]).await;
     let server = Server::start(&["--provider", "ag-ui", "--base-url", &model.ag_ui_url()]);
     let mut input = asks("first", "?");

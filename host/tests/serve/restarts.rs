@@ -22,7 +22,7 @@ async fn a_turn_whose_host_was_killed_is_finished_by_the_next_start() {
     listener.until("RUN_STARTED").await;
     model.asked().await;
     drop(server);
-    // The one that was asked first has nobody to answer.
+    // The first request was from the host that died.
     model.answer();
     let server = Server::before_url(&model.url, &["--store", &store]);
     model.asked().await;
@@ -36,7 +36,7 @@ async fn a_turn_whose_host_was_killed_is_finished_by_the_next_start() {
 }
 
 #[tokio::test]
-async fn why_an_answer_is_not_whole_is_said_and_kept() {
+async fn the_reason_of_an_incomplete_answer_is_kept() {
     for reason in ["length", "content_filter"] {
         let file = File::new(reason);
         let store = file.store();
@@ -133,7 +133,7 @@ async fn killed_at_any_event_a_turn_ends_and_its_log_has_no_gap() {
 
 /// A host may die between the end of a turn and the telling of it.
 #[tokio::test]
-async fn an_end_that_nobody_could_log_is_told_all_the_same_and_counts_as_an_event() {
+async fn an_end_that_was_not_logged_is_reported_as_an_event() {
     let file = File::new("untold");
     let (key, owner) = (TurnKey::new(ThreadKey::from("t"), "r"), "other");
     let store = SqliteStore::open(file.path()).await.expect("a store");
@@ -175,7 +175,7 @@ async fn an_end_that_nobody_could_log_is_told_all_the_same_and_counts_as_an_even
     assert_eq!(server.acknowledge("t", "r", 2).await, 204);
     assert_eq!(server.acknowledge("t", "r", 3).await, 422);
     assert_eq!(events(server.follow("t", "r", None).await).await, told);
-    // Who has it comes back to nothing.
+    // A client that has all events resumes an empty stream.
     let again = server.follow("t", "r", Some(2)).await;
     assert_eq!(again.status(), 200);
     assert_eq!(again.text().await.expect("text"), "");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 
-/// Where the tests find the program.
+/// The variable with the program's path.
 const PROGRAM: &str = "STEPWELL_RESTATE_SERVER";
 
 /// Restate's servers, with data of their own. They end when this is dropped.
@@ -27,12 +27,12 @@ struct Node {
     /// With what it has stored.
     folder: PathBuf,
     child: Child,
-    /// Where it takes turns, and what hosts say of themselves.
+    /// The ports for turns, and for the registration of hosts.
     ports: [u16; 2],
 }
 
-/// A port that nobody has, below those that a system gives out by itself: no connection takes it in between. Each is another.
-/// Those below 28000 are for the tests of io and for xtask.
+/// Returns a free port, below those that a system gives out by itself: no connection takes it in between. Each call
+/// returns another port. Ports below 28000 are for the tests of io and for xtask.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     // Programs that begin together have numbers next to each other.
@@ -52,8 +52,8 @@ impl Restate {
         Self::start_nodes(name, 1).await
     }
 
-    /// Starts so many that are one cluster, which goes on while most of them live. Without an object store for snapshots: a node
-    /// keeps its data.
+    /// Starts this number of nodes as one cluster, which works while most of them live. It has no object store for
+    /// snapshots: a node keeps its data.
     pub(crate) async fn start_nodes(name: &str, count: usize) -> Option<Self> {
         let Some(program) = std::env::var_os(PROGRAM).map(PathBuf::from) else {
             eprintln!("SKIPPED: set {PROGRAM} to Restate's program");
@@ -101,7 +101,7 @@ impl Restate {
         Some(servers)
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes.len()
     }
@@ -158,7 +158,7 @@ impl Restate {
     }
 }
 
-/// The configuration of a node: loopback alone, nothing is told to its makers, and a host that does not answer is soon given up.
+/// Returns the configuration of a node: loopback alone, no telemetry, and a host that does not answer is soon given up.
 fn config(folder: &Path, number: usize, addresses: &[String], ports: [u16; 2]) -> String {
     let [ingress, admin] = ports;
     let address = &addresses[number];
@@ -207,13 +207,13 @@ impl Drop for Restate {
     }
 }
 
-/// Stands for what spreads Restate's calls over the hosts: a connection goes to one of them that takes it.
+/// A load balancer for Restate's calls to the hosts: a connection goes to one of them that accepts it.
 #[derive(Clone)]
 pub(crate) struct Switch {
     pub(crate) url: String,
     /// The ports of the hosts that new connections go to, in turn.
     to: Arc<watch::Sender<Vec<u16>>>,
-    /// The port of a host that nothing reaches any more, and that reaches nobody: neither is told.
+    /// The port of a host that is cut off in both directions, in silence.
     silent: Arc<watch::Sender<u16>>,
 }
 
@@ -288,7 +288,7 @@ async fn pump(
             return;
         }
     }
-    // The end is not told either.
+    // The end is not passed on either.
     let swallows = async {
         let _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
         std::future::pending::<()>().await;

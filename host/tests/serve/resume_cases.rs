@@ -21,7 +21,7 @@ use stepwell_core::event::{Event, Message};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// A model that speaks as a case says: what it answers to each request, piece by piece.
+/// A model that follows a case: its answer to each request, chunk by chunk.
 #[derive(Clone)]
 struct Agent {
     answers: Arc<Vec<Vec<Value>>>,
@@ -78,7 +78,7 @@ async fn answer(State(agent): State<Agent>) -> Response {
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
-/// How the server here calls a tool of the cases.
+/// Returns this server's name of a tool of the cases.
 fn own_name(tool: &str) -> &'static str {
     assert_eq!(tool, "greet");
     TOOL
@@ -145,7 +145,7 @@ impl Read {
     }
 }
 
-/// What these events come to.
+/// Returns the messages that these events fold to.
 fn messages(events: &[Value]) -> Vec<Message> {
     let mut fold = Conversation::default();
     for event in events {
@@ -155,7 +155,8 @@ fn messages(events: &[Value]) -> Vec<Message> {
     fold.messages().to_vec()
 }
 
-/// Plays a case, cut after so many events where it says so. Whether the run has so many.
+/// Plays a case, and cuts the stream after `cut` events where the case asks for it. Returns whether the run has that
+/// many.
 async fn play(case: &Value, cut: usize) -> bool {
     let (agent, url) = Agent::start(&case["agent"]).await;
     let command = command();
@@ -250,7 +251,7 @@ fn check(expect: &Value, reads: &BTreeMap<String, Read>) {
     let sum = |names: &Value| -> Vec<Value> {
         let names = names.as_str().unwrap().split('+');
         let events = names.flat_map(|name| reads[name].events.clone());
-        // Who posts a run again is told first what came before it.
+        // A client that posts a run again first receives the messages before the run.
         events
             .filter(|event| event["type"] != "MESSAGES_SNAPSHOT")
             .collect()
@@ -259,7 +260,7 @@ fn check(expect: &Value, reads: &BTreeMap<String, Read>) {
         assert_eq!(sum(&pair[0]), sum(&pair[1]), "{pair}");
     }
     for (tool, count) in each("calls") {
-        // The client has what the run before said.
+        // The client has the messages of the run before.
         let told = [&reads["first"], &reads["whole"]].map(|read| &*read.events);
         let messages = messages(&told.concat());
         let calls = messages.iter().filter_map(|message| match message {
@@ -281,7 +282,7 @@ fn check(expect: &Value, reads: &BTreeMap<String, Read>) {
 }
 
 #[tokio::test]
-async fn each_case_is_as_its_file_says() {
+async fn each_case_behaves_as_its_file_describes() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/resume");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! Clients of `/agent` that come back to a run.
+//! Clients of `/agent` that resume a run.
 
 use crate::model::HeldModel;
 use crate::server::{Server, asks};
@@ -12,7 +12,7 @@ async fn from(server: &Server, input: &Value, last: &str) -> reqwest::Response {
 }
 
 #[tokio::test]
-async fn a_run_under_way_that_is_posted_again_is_joined_where_it_stands() {
+async fn a_run_under_way_posted_again_is_joined() {
     let model = HeldModel::start().await;
     let server = Server::before_url(&model.url, &[]);
     let mut first = Run::new(server.run(&asks("first", "?")).await);
@@ -27,7 +27,7 @@ async fn a_run_under_way_that_is_posted_again_is_joined_where_it_stands() {
 }
 
 #[tokio::test]
-async fn who_joins_in_mid_message_is_told_what_was_said_of_it() {
+async fn a_client_joining_mid_message_gets_its_beginning() {
     let stalls = Hop::new().text("Half a sentence").stall();
     let model = MockLlm::start(Script::new().hop(stalls)).await;
     let model = model.expect("the mock starts");
@@ -43,12 +43,12 @@ async fn who_joins_in_mid_message_is_told_what_was_said_of_it() {
     assert!("Half a sentence".starts_with(said), "{said}");
 }
 
-/// What a run says that is posted again, after what came before it.
+/// Posts a run again, and returns its events without the history before it.
 async fn again(server: &Server, input: &Value) -> Vec<Value> {
     without_history(events(server.run(input).await).await)
 }
 
-/// Takes out what the client is told after `RUN_STARTED` that came before the run, where it would have it twice otherwise.
+/// Removes the snapshot of the messages before the run, which follows `RUN_STARTED`: the client would have them twice.
 fn without_history(mut events: Vec<Value>) -> Vec<Value> {
     let history = events.remove(1);
     assert_eq!(history["type"], "MESSAGES_SNAPSHOT");
@@ -78,7 +78,7 @@ async fn a_run_that_is_over_is_played_again_or_from_an_event_on() {
 }
 
 #[tokio::test]
-async fn a_client_that_was_cut_comes_back_with_what_it_has_of_the_answer() {
+async fn a_cut_client_resumes_with_its_partial_answer() {
     let server = Server::start(&[]);
     let mut input = asks("first", "numbers");
     let whole = events(server.run(&input).await).await;
@@ -118,7 +118,7 @@ async fn a_run_in_the_background_outlives_its_connection() {
 }
 
 #[tokio::test]
-async fn who_reattaches_comes_back_to_the_run_it_names_or_to_the_latest() {
+async fn a_client_reattaches_to_a_named_or_the_latest_run() {
     let model = HeldModel::start().await;
     let server = Server::before_url(&model.url, &[]);
     let mut first = Run::new(server.run(&asks("first", "?")).await);
@@ -184,7 +184,7 @@ async fn an_answer_that_is_posted_again_counts_once() {
 }
 
 #[tokio::test]
-async fn what_a_run_asks_may_be_answered_by_who_follows_its_thread() {
+async fn a_follower_of_the_thread_may_answer_a_runs_question() {
     let server = Server::start(&[]);
     let asked = events(server.run(&asks("first", "change")).await).await;
     let interrupt = &asked.last().expect("an end")["outcome"]["interrupts"][0];

@@ -1,5 +1,5 @@
-//! What stands after the host was killed and started again: a turn obeys from its first instant, and nothing that was
-//! told is taken back.
+//! A turn after its host was killed and started again: it handles commands from its first instant, and takes back
+//! nothing that was reported.
 
 use crate::file::File;
 use crate::program::before;
@@ -12,7 +12,7 @@ use stepwell_io::ThreadKey;
 use stepwell_io::store::{PersistBatch, SqliteStore, Store, Unfinished};
 use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
 
-/// A model that asks for two tools at once, of which one asks the user, and then says this.
+/// Starts a model that makes two calls at once, one of which asks the user, and then answers with this text.
 async fn asking() -> MockLlm {
     let calls = Hop::new()
         .text("I look.")
@@ -54,7 +54,7 @@ fn with<'a>(messages: &'a [Value], field: &str, value: &str) -> Vec<&'a Value> {
     found.collect()
 }
 
-/// A turn that has told one result and asks about the other call, on a host that was killed then.
+/// Begins a turn that has reported one result and asks about the other call, and kills its host.
 async fn asked(file: &File, model: &MockLlm) -> (Server, u64) {
     let store = file.store();
     let arguments = ["--store", &store, "--ask-before", "calculator"];
@@ -78,7 +78,7 @@ fn answer(approved: bool) -> Value {
 }
 
 #[tokio::test]
-async fn a_question_is_answered_after_a_restart_and_nothing_told_is_taken_back() {
+async fn a_question_is_answered_after_a_restart() {
     for (approved, result) in [(true, "42"), (false, "not allow")] {
         let file = File::new(&format!("asks-{approved}"));
         let model = asking().await;
@@ -122,7 +122,7 @@ async fn a_turn_that_asks_is_cancelled_after_a_restart() {
 }
 
 #[tokio::test]
-async fn one_call_is_stopped_after_a_restart_and_the_others_go_on() {
+async fn after_a_restart_one_call_can_be_stopped() {
     let (file, model) = (File::new("asks-cancel-call"), asking().await);
     let (server, _) = asked(&file, &model).await;
     let unknown = server.act("t", "r", "calls/none/cancel", json!({})).await;
@@ -199,7 +199,7 @@ fn half() -> Hop {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_stays_and_the_next_is_a_message_of_its_own() {
+async fn a_cut_answer_and_the_next_are_separate_messages() {
     let file = File::new("cut");
     let store = file.store();
     let model = start(
@@ -235,7 +235,7 @@ async fn an_answer_that_was_cut_stays_and_the_next_is_a_message_of_its_own() {
 }
 
 #[tokio::test]
-async fn another_provider_goes_on_where_one_was_cut() {
+async fn another_provider_continues_a_cut_answer() {
     let file = File::new("cut-elsewhere");
     let store = file.store();
     let model = start(Script::new().hop(half())).await;
@@ -321,7 +321,7 @@ async fn a_turn_that_cannot_be_read_any_more_ends() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_turn_that_cannot_be_read_any_more_takes_no_result_back() {
+async fn an_unreadable_turns_end_keeps_its_results() {
     let file = File::new("unreadable-round");
     let model = asking().await;
     let (server, _) = asked(&file, &model).await;
@@ -360,7 +360,7 @@ async fn an_event_that_cannot_be_read_any_more_holds_no_turn_up() {
         .unwrap();
     store.close().await;
     let server = Server::before(&model, &["--store", &file.store()]);
-    // It is handed on as it is: a client may know it.
+    // The event is passed on as it is: a client may know it.
     let told = server.follow("t", "r", None).await.text().await;
     let told = told.expect("it ends");
     let told = told.lines().filter_map(|line| line.strip_prefix("data: "));

@@ -1,4 +1,5 @@
-//! What a run says, with the scripted model. Each stream is held to the schema and the order of the protocol.
+//! The events of a run, with the scripted model. Each stream is checked against the schema and the order of the
+//! protocol.
 
 use crate::file::File;
 use crate::server::{Server, asks};
@@ -42,7 +43,7 @@ async fn every_scene_is_a_stream_that_the_protocol_allows() {
 }
 
 #[tokio::test]
-async fn calls_with_arguments_that_do_not_fit_are_answered_and_not_left_to_the_client() {
+async fn calls_with_invalid_arguments_are_not_left_to_the_client() {
     let server = Server::start(&[]);
     let mut input = asks("r", "app");
     input["tools"] = json!([
@@ -79,7 +80,7 @@ async fn a_client_from_before_1_0_gets_what_it_knows() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_no_object_is_shown_whole_first() {
+async fn a_state_that_is_no_object_is_sent_complete_first() {
     let server = Server::start(&[]);
     let mut input = asks("r", "list");
     input["state"] = json!(["not", "an", "object"]);
@@ -117,7 +118,7 @@ async fn a_script_of_ones_own_is_played() {
 }
 
 #[tokio::test]
-async fn the_binary_form_says_the_same() {
+async fn the_binary_form_has_the_same_events() {
     let server = Server::start(&[]);
     for scene in ["numbers", "think", "list", "change", "fail"] {
         let input = asks(scene, scene);
@@ -143,7 +144,7 @@ async fn the_binary_form_says_the_same() {
         }
         assert!(rest.is_empty());
         for event in decoded.iter_mut().chain(&mut expected) {
-            // What differs from one run to the next.
+            // The values that differ from one run to the next.
             for (path, value) in [
                 ("/threadId", json!("t")),
                 ("/usage", json!([])),
@@ -165,7 +166,7 @@ async fn the_binary_form_says_the_same() {
     }
 }
 
-/// The events with the pieces of one text in one: what has arrived together is said together.
+/// Returns the events with the deltas of one text joined: deltas that arrive together are sent together.
 fn joined(events: Vec<Value>) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::new();
     for event in events {

@@ -29,7 +29,7 @@ async fn the_files_of_a_store_are_their_owners_alone() {
 }
 
 #[tokio::test]
-async fn a_damaged_store_is_said_to_be_damaged() {
+async fn a_damaged_store_is_reported() {
     let file = File::new("turns.db");
     let server = Server::start(&["--store", &file.store()]);
     // More threads than one page of the file holds: SQLite answers from the pages that it has read before.
@@ -55,7 +55,7 @@ async fn a_damaged_store_is_said_to_be_damaged() {
 }
 
 #[tokio::test]
-async fn a_store_whose_file_is_gone_is_said_to_be_damaged() {
+async fn a_store_without_its_file_is_reported_as_damaged() {
     let file = File::new("turns.db");
     let server = Server::start_logged(&["--store", &file.store()], "warn", Stdio::piped());
     server.begin("t", "r", "hello").await;
@@ -76,7 +76,7 @@ async fn a_store_whose_file_is_gone_is_said_to_be_damaged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_upstream_says_of_an_error_is_for_the_log_alone() {
+async fn upstream_error_texts_are_only_in_the_log() {
     let words = "bad: http://10.0.0.7/v1 with sk-of-somebody";
     let hop = Hop::error(400, words);
     let model = MockLlm::start(Script::new().hop(hop))

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use stepwell_mock_llm::MockLlm;
 
-/// The program, serving. It ends when this is dropped.
+/// The program as a server. It ends when this is dropped.
 pub(crate) struct Server {
     child: Child,
     url: String,
@@ -115,8 +115,8 @@ impl Server {
         assert!(status.expect("kill is there").success());
     }
 
-    /// Stops the program and returns its whole log, for one whose standard error is a pipe. One that is killed may not
-    /// have written its last lines.
+    /// Stops the program and returns its complete log. Its standard error must be a pipe. A program that is killed may
+    /// not have written its last lines.
     pub(crate) async fn log(mut self) -> String {
         let stderr = self.stderr();
         self.terminate();
@@ -133,7 +133,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Sessions that the server keeps: turns go on without anybody, and whoever comes back catches up.
+//! Sessions that the server keeps: turns continue without clients, and a client that resumes catches up.
 
 use crate::file::File;
 use crate::model::HeldModel;
@@ -82,7 +82,7 @@ pub(crate) async fn later(response: Response, first: u64) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_without_anybody_and_tells_all_of_it_later() {
+async fn a_turn_without_readers_continues_and_is_complete_later() {
     let model = HeldModel::start().await;
     let server = Server::before_url(&model.url, &STORE);
     server.begin("t", "r", "?").await;
@@ -99,7 +99,7 @@ async fn a_turn_goes_on_without_anybody_and_tells_all_of_it_later() {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_is_told_what_was_missed_and_no_more() {
+async fn a_returning_client_gets_only_the_missed_events() {
     let server = Server::start(&STORE);
     server.begin("t", "r", "What are the numbers?").await;
     let whole = events(server.follow("t", "r", None).await).await;
@@ -114,7 +114,7 @@ async fn whoever_comes_back_is_told_what_was_missed_and_no_more() {
 }
 
 #[tokio::test]
-async fn two_listeners_are_told_the_same() {
+async fn two_listeners_receive_the_same() {
     let model = HeldModel::start().await;
     let server = Server::before_url(&model.url, &STORE);
     server.begin("t", "r", "?").await;
@@ -165,7 +165,7 @@ async fn a_new_turn_stops_the_one_before() {
     let end = events(first).await.pop().expect("an end");
     assert_eq!(end["outcome"], json!({"type": "cancelled"}), "{end}");
     model.asked().await;
-    // It may still hold the request of the first, which is closed.
+    // The model may still hold the request of the first turn, which is closed.
     model.answer();
     model.answer();
     let told = events(server.follow("t", "second", None).await).await;
@@ -341,7 +341,7 @@ async fn a_thread_is_shown_in_pages() {
 }
 
 #[tokio::test]
-async fn a_server_says_whether_its_sessions_outlive_it() {
+async fn a_server_reports_whether_its_sessions_outlive_it() {
     for (store, is_durable) in [(None, false), (Some("sqlite"), true)] {
         let file = File::new("durable");
         let address = file.store();
@@ -370,7 +370,7 @@ async fn what_the_client_had_last_must_be_of_the_turn() {
 }
 
 #[tokio::test]
-async fn a_call_is_told_by_its_label() {
+async fn a_call_is_reported_by_its_label() {
     let server = Server::start(&STORE);
     server.begin("t", "r", "What are the numbers?").await;
     let told = events(server.follow("t", "r", None).await).await;
@@ -388,7 +388,7 @@ async fn a_call_is_told_by_its_label() {
 }
 
 #[tokio::test]
-async fn a_turn_that_failed_says_later_what_it_said_then() {
+async fn a_failed_turn_reports_the_same_later() {
     let server = Server::before_url("http://127.0.0.1:1/v1", &STORE);
     server.begin("t", "r", "?").await;
     let told = events(server.follow("t", "r", None).await).await;
@@ -401,7 +401,7 @@ async fn a_turn_that_failed_says_later_what_it_said_then() {
 }
 
 #[tokio::test]
-async fn a_turn_at_a_limit_says_later_which() {
+async fn a_turn_at_a_limit_reports_it_later() {
     let arguments = [&STORE[..], &["--max-tool-rounds", "1"]].concat();
     let server = Server::start(&arguments);
     server.begin("t", "r", "list").await;
@@ -420,7 +420,7 @@ async fn a_turn_at_a_limit_says_later_which() {
 }
 
 #[tokio::test]
-async fn how_far_a_turn_was_read_comes_back_with_its_thread() {
+async fn a_thread_has_how_far_its_turn_was_read() {
     let server = Server::start(&STORE);
     for (turn, message) in [("one", "hello"), ("two", "think")] {
         server.begin("t", turn, message).await;
@@ -449,7 +449,7 @@ async fn how_far_a_turn_was_read_comes_back_with_its_thread() {
 }
 
 #[tokio::test]
-async fn a_thread_that_waits_for_its_user_is_told_from_one_that_runs() {
+async fn waiting_and_running_threads_are_distinguished() {
     let server = Server::start(&STORE);
     server.begin("t", "r", "change").await;
     let mut listener = Run::new(server.follow("t", "r", None).await);
@@ -490,7 +490,7 @@ async fn the_turns_of_a_thread_share_a_state_that_the_model_changes() {
     let first = results("one").await;
     assert_eq!(first.len(), 2);
     assert!(first[1].contains("Drink tea"), "{first:?}");
-    // What the first has left is there for the second, which puts its list in the place of it.
+    // The first turn's list is there for the second, which replaces it with its own.
     server.begin("t", "two", "list").await;
     let second = results("two").await;
     assert_eq!(second, first);

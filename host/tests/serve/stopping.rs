@@ -1,4 +1,4 @@
-//! The server is told to stop.
+//! The server is asked to stop.
 #![cfg(unix)]
 
 use crate::file::File;
@@ -28,7 +28,7 @@ async fn a_second_interrupt_ends_the_process_at_once() {
 }
 
 #[tokio::test]
-async fn who_follows_a_turn_is_told_that_the_server_stops() {
+async fn followers_are_notified_that_the_server_stops() {
     let file = File::new("stopping");
     let server = Server::start(&["--grace", "0", "--store", &file.store()]);
     server.begin("t", "r", "change").await;
@@ -78,7 +78,7 @@ async fn a_server_with_nothing_to_do_stops_at_once() {
 }
 
 #[tokio::test]
-async fn a_file_is_whole_by_itself_after_a_stop() {
+async fn a_file_is_complete_after_a_stop() {
     let file = File::new("closed");
     let server = Server::start(&["--store", &file.store()]);
     server.begin("t", "r", "hello").await;

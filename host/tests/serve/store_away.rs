@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::process::Command;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
-/// Reads until the client is told that the turn waits for the store, and gives the reason.
+/// Reads until the client is notified that the turn waits for the store, and returns the reason.
 async fn waits(listener: &mut Run) -> String {
     let notice = listener.until_notice("store_waiting").await;
     notice["value"]["code"].as_str().expect("a code").to_owned()
@@ -30,7 +30,8 @@ async fn status(server: &Server, thread: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_waits_for_room_in_a_full_file() {
-    // One piece: its log and its block have room together if there is nothing else, and beside the fillers neither has.
+    // One delta: its log and its block have room together if there is nothing else, and next to the fillers neither
+    // has.
     let words = "word".repeat(85_000);
     let fillers = ["a", "b", "c", "d", "e", "f", "g"];
     let noted = fillers.iter().fold(Script::new(), |script, _| {
@@ -77,9 +78,9 @@ fn postgres() -> Option<(String, impl Fn(&[&str]))> {
     Some((url, control))
 }
 
-/// One after the other: they share the server.
+/// The scenes run one after the other: they share the server.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_postgresql_server_may_be_stopped_or_read_only_in_the_midst_of_a_turn() {
+async fn turns_survive_a_stopped_or_read_only_postgresql() {
     let Some((url, control)) = postgres() else {
         return;
     };
@@ -100,7 +101,7 @@ async fn a_postgresql_server_may_be_stopped_or_read_only_in_the_midst_of_a_turn(
         listener.until("RUN_STARTED").await;
         model.asked().await;
         control(stop);
-        // What it says now cannot be stored.
+        // The text of this answer cannot be stored.
         model.answer();
         assert_eq!(waits(&mut listener).await, code);
         control(start);

@@ -14,7 +14,7 @@ pub(crate) struct Run {
     index: u64,
     /// Comments so far.
     pub(crate) comments: usize,
-    /// What was told that is no part of the run's log.
+    /// The events that are no part of the run's log.
     notices: Vec<Value>,
 }
 
@@ -45,7 +45,7 @@ impl Run {
                 }
                 if let Some(data) = frame.strip_prefix("data: ") {
                     if !data.contains("\"CUSTOM\"") {
-                        // Who joins a run is told where it stands.
+                        // A client that joins a run first receives its state.
                         return Some(self.event(data));
                     }
                     self.notices.push(self.notice(data));
@@ -77,7 +77,7 @@ impl Run {
         let id = id.strip_prefix("id: ").expect("an id");
         let json = self.event(data);
         let run_id = self.run_id.as_deref().expect("a run has begun");
-        // Of what the log of its turn has, a run may leave something out.
+        // A run may leave out some events of its turn's log.
         let (of, index) = id.rsplit_once(':').expect("an id");
         let index: u64 = index.parse().expect("a number");
         assert_eq!(of, run_id);
@@ -95,7 +95,7 @@ impl Run {
         }
         check_event(&json);
         if let Event::RunStarted(started) = &event {
-            // The log of a turn that is told in runs has several, and its ids are those of the turn.
+            // The log of a turn that is reported in runs has several starts, and its ids are those of the turn.
             let run_id = || started.run_id.to_string();
             self.run_id.get_or_insert_with(run_id);
         }
@@ -156,7 +156,7 @@ pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
         .collect()
 }
 
-/// The text of the answer: what the last snapshot has of it, and the pieces that follow.
+/// Returns the text of the answer: the text in the last snapshot, and the deltas after it.
 pub(crate) fn text(events: &[Value]) -> String {
     let mut text = String::new();
     for event in events {
@@ -169,7 +169,7 @@ pub(crate) fn text(events: &[Value]) -> String {
     text
 }
 
-/// What the assistant has said since the user spoke.
+/// Returns the assistant's text since the user's last message.
 fn answer_in(messages: &Value) -> String {
     let messages = messages.as_array().map_or(&[][..], Vec::as_slice);
     let last = messages.rsplit(|message| message["role"] == "user").next();

@@ -1,7 +1,7 @@
-//! Hosts on one store that die, freeze, are cut off, or start at once: a turn goes on at another, and at one. The address
-//! of a PostgreSQL server is in `STEPWELL_POSTGRES`, with the folder of its socket.
+//! Hosts on one store that die, freeze, are cut off, or start at once: a turn continues at another, and only at one.
+//! The address of a PostgreSQL server is in `STEPWELL_POSTGRES`, with the folder of its socket.
 //!
-//! `STEPWELL_TAKE_OVERS` says how often each is tried (1). How long a take-over took is printed, and not judged.
+//! `STEPWELL_TAKE_OVERS` sets how often each is tried (1). The time of a take-over is printed, and not checked.
 #![cfg(unix)]
 
 use crate::audit::{Audit, judge};
@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
 
-/// How many turns a host has when it is lost.
+/// The number of turns that a host has when it is lost.
 const TURNS: usize = 4;
 
 fn times() -> usize {
@@ -89,7 +89,7 @@ async fn go_on(what: &str, lost_at: Instant, turns: &mut [(String, Run)], model:
         first.as_secs_f64(),
         last.as_secs_f64()
     );
-    // Those that were asked first may have nobody to answer.
+    // The first requests may be from the host that died.
     for _ in 0..2 * TURNS {
         model.answer();
     }
@@ -100,7 +100,7 @@ async fn go_on(what: &str, lost_at: Instant, turns: &mut [(String, Run)], model:
     }
 }
 
-/// What all hosts tell of the turns, which is one beginning, one answer and one end each.
+/// Returns the logs of the turns, after checks on all hosts: one beginning, one answer and one end each.
 async fn whole(turns: &[(String, Run)], hosts: &[&Server]) -> Vec<Vec<Value>> {
     let mut logs = Vec::new();
     for (thread, _) in turns {
@@ -131,7 +131,7 @@ async fn one_writes(what: &str, audit: &Audit) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_hosts_turns_go_on_at_another() {
+async fn a_killed_hosts_turns_continue_at_another() {
     let Some(url) = url() else { return };
     for round in 0..times() {
         let name = format!("killed-{}-{round}", std::process::id());
@@ -148,7 +148,7 @@ async fn a_killed_hosts_turns_go_on_at_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_hosts_turns_go_on_at_another_and_it_writes_nothing_more() {
+async fn a_frozen_host_loses_its_turns_to_another() {
     let Some(url) = url() else { return };
     for round in 0..times() {
         let name = format!("frozen-{}-{round}", std::process::id());
@@ -161,7 +161,7 @@ async fn a_frozen_hosts_turns_go_on_at_another_and_it_writes_nothing_more() {
         signal(&one, "-STOP");
         go_on("frozen (SIGSTOP)", frozen_at, &mut turns, &model).await;
         let told = whole(&turns, &[&other]).await;
-        // It hears its own answers now, and nobody waits for them any more.
+        // The frozen host now receives its own answers, which no client waits for.
         signal(&one, "-CONT");
         for _ in 0..TURNS {
             until("a turn is left to its new owner");
@@ -174,7 +174,7 @@ async fn a_frozen_hosts_turns_go_on_at_another_and_it_writes_nothing_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_turns_of_a_host_that_is_cut_off_go_on_at_another_and_it_writes_nothing_more() {
+async fn a_cut_off_hosts_turns_continue_at_another() {
     let Some(url) = url() else { return };
     let cuts = [
         (State::Ended, "cut off"),
@@ -191,7 +191,7 @@ async fn the_turns_of_a_host_that_is_cut_off_go_on_at_another_and_it_writes_noth
         line.set(cut);
         go_on(what, cut_at, &mut turns, &model).await;
         let told = whole(&turns, &[&other]).await;
-        // By now it has its own answers, and nobody waits for them any more.
+        // By now the host has its own answers, which no client waits for.
         line.set(State::Whole);
         for _ in 0..TURNS {
             until("a turn is left to its new owner");
@@ -215,7 +215,7 @@ async fn is_back(name: &str, one: &Server, model: &HeldModel) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_hosts_that_start_at_once_one_goes_on_with_each_turn() {
+async fn of_two_starting_hosts_one_continues_each_turn() {
     let Some(url) = url() else { return };
     for round in 0..times() {
         let name = format!("at-once-{}-{round}", std::process::id());
@@ -255,7 +255,7 @@ async fn a_host_of_the_same_name_leaves_the_turns_of_one_that_lives() {
     let one = start();
     one.begin(&name, "r", "?").await;
     model.asked().await;
-    // When it answers it has looked for what is left.
+    // When the host answers it has looked for orphaned turns.
     let other = start();
     let second = format!("{name}-second");
     other.begin(&second, "r", "?").await;
@@ -272,7 +272,7 @@ async fn a_host_of_the_same_name_leaves_the_turns_of_one_that_lives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_processes_share_a_file_and_one_resumes_the_turns_of_the_other() {
+async fn one_process_resumes_anothers_turns_in_a_shared_file() {
     let file = File::new("shared");
     let model = HeldModel::start().await;
     let one = host(&model, &file.store());
@@ -297,8 +297,8 @@ async fn two_processes_share_a_file_and_one_resumes_the_turns_of_the_other() {
     );
 }
 
-/// A turn that has asked the user and left a call to the client, on a host that is killed: another one, before another
-/// provider, takes what both say.
+/// A turn that has asked the user and left a call to the client, on a host that is killed: another host, before another
+/// provider, accepts both answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_hosts_turn_waits_for_is_brought_to_another() {
     let Some(url) = url() else { return };

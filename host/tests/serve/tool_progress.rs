@@ -1,4 +1,4 @@
-//! How far a running tool says it is: in a run's stream, and in the log of a session.
+//! The progress reports of a running tool: in a run's stream, and in the log of a session.
 
 use crate::file::File;
 use crate::server::{Server, asks};
@@ -17,7 +17,7 @@ fn progress(events: &[Value]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_tool_says_how_far_it_is_to_who_follows_and_to_who_comes_later() {
+async fn progress_reaches_followers_and_later_readers() {
     let file = File::new("tool-progress");
     let script = file.path().with_file_name("script.json");
     std::fs::write(&script, SCRIPT).expect("it is written");

@@ -41,7 +41,7 @@ fn result(events: &[Value]) -> String {
 }
 
 #[tokio::test]
-async fn a_run_ends_with_what_its_tool_asks_and_the_next_has_the_answer() {
+async fn a_run_ends_with_a_question_and_the_next_answers_it() {
     let server = Server::start(&[]);
     let (_, which) = run(&server, "one", json!([])).await;
     assert_eq!(which["reason"], "input_required");
@@ -85,7 +85,7 @@ async fn what_a_tool_asks_lapses_and_blocks_nothing() {
     assert_eq!(goes_on.last().expect("an end")["type"], "RUN_FINISHED");
 }
 
-/// The next question that a turn tells.
+/// Returns the next question of a turn.
 async fn question(listener: &mut Run) -> Value {
     loop {
         let event = listener.next().await.expect("it goes on");
@@ -100,7 +100,7 @@ async fn resume(server: &Server, entry: Value) -> reqwest::Response {
     server.act("t", "r", "resume", body).await
 }
 
-/// The answers that a turn has told, by their questions.
+/// Returns the answers that a turn has reported, by their questions.
 fn answered(events: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     all(events, "CUSTOM")
@@ -136,7 +136,7 @@ async fn a_session_asks_what_its_tool_wants_to_know() {
     assert!(result(&told).contains(ORDERED));
     let late = refusal(resume(&server, answer(&sure, &json!(true))).await).await;
     assert_eq!(late, (409, "turn_over".to_owned()));
-    // Whoever comes later sees the same.
+    // A later client sees the same.
     let whole = events(server.follow("t", "r", None).await).await;
     let id = |question: &Value| question["id"].as_str().expect("an id").to_owned();
     let resolved = "resolved".to_owned();
@@ -164,7 +164,7 @@ async fn a_call_that_is_stopped_while_it_asks_withdraws_its_question() {
 }
 
 #[tokio::test]
-async fn a_question_of_a_session_lapses_and_its_tool_goes_on_without() {
+async fn a_tool_continues_when_its_question_expires() {
     let server = Server::start(&["--store", "memory", "--interrupt-timeout", "1"]);
     server.begin("t", "r", ORDER).await;
     let told = events(server.follow("t", "r", None).await).await;
@@ -175,9 +175,9 @@ async fn a_question_of_a_session_lapses_and_its_tool_goes_on_without() {
     assert_eq!(status, "cancelled");
 }
 
-/// A tool that asks is run again by the next start where it is idempotent: nobody is asked twice what they have answered.
+/// The next start runs a tool that asks again where it is idempotent: no user is asked twice what they have answered.
 #[tokio::test]
-async fn after_a_restart_the_same_is_asked_and_what_was_answered_is_not() {
+async fn after_a_restart_only_open_questions_are_asked() {
     for answers_before in [0, 1] {
         let file = File::new(&format!("tool-asks-{answers_before}"));
         let store = file.store();
@@ -196,7 +196,7 @@ async fn after_a_restart_the_same_is_asked_and_what_was_answered_is_not() {
             0 => order(),
             _ => json!(true),
         };
-        // It may not have been asked again yet.
+        // The question may not have been asked again yet.
         let taken = resume(&server, answer(&open, &payload)).await;
         assert_eq!(taken.status(), 204, "{}", taken.text().await.unwrap());
         let mut listener = Run::new(server.follow("t", "r", None).await);

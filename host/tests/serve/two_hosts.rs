@@ -7,10 +7,10 @@ use crate::stream::{Run, all, events, kinds, text};
 use futures::stream::{self, StreamExt};
 use serde_json::{Value, json};
 
-/// How many turns at once.
+/// The number of concurrent turns.
 const AT_ONCE: usize = 4;
 
-/// How often: a small share, unless `STEPWELL_CATCH_UPS` says more.
+/// Returns the number of repetitions: a small share, unless `STEPWELL_CATCH_UPS` sets more.
 fn times() -> usize {
     let wanted = std::env::var("STEPWELL_CATCH_UPS").ok();
     wanted.map_or(10, |wanted| wanted.parse().expect("a number"))
@@ -47,7 +47,7 @@ async fn what_begins_on_one_host_is_followed_on_the_other() {
     );
 }
 
-/// Begins a turn on one host, reads some of it there, and goes on on the other while it is said.
+/// Begins a turn on one host, reads some of it there, and continues on the other while it is emitted.
 async fn follows(one: &Server, other: &Server, thread: String, number: usize) -> usize {
     one.begin(&thread, "r", "What are the numbers?").await;
     let mut seen = Vec::new();
@@ -64,7 +64,7 @@ async fn follows(one: &Server, other: &Server, thread: String, number: usize) ->
     let rest = later(other.follow(&thread, "r", last).await, seen.len() as u64).await;
     seen.extend(rest);
     assert!(text(&seen).ends_with("Bob's is 7"), "{seen:#?}");
-    // The whole log, on either host, is what the client has put together.
+    // The complete log, on either host, is what the client has put together.
     for host in [one, other] {
         assert_eq!(events(host.follow(&thread, "r", None).await).await, seen);
     }
@@ -72,12 +72,12 @@ async fn follows(one: &Server, other: &Server, thread: String, number: usize) ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_of_a_host_that_is_started_again_are_finished_for_who_follows_on_the_other() {
+async fn followers_on_one_host_see_turns_of_a_restarted_one_end() {
     let Some(url) = url() else { return };
     let name = format!("started-again-{}", std::process::id());
     let model = HeldModel::start().await;
     let start = || Server::before_url(&model.url, &["--store", &url]);
-    // Either may go on with what the one has left.
+    // Either host may continue the turns of the one.
     let (one, other) = (start(), start());
     let threads: Vec<_> = (0..AT_ONCE)
         .map(|number| format!("{name}-{number}"))
@@ -91,7 +91,7 @@ async fn turns_of_a_host_that_is_started_again_are_finished_for_who_follows_on_t
         listeners.push(listener);
     }
     drop(one);
-    // Those that were asked have nobody to answer.
+    // The first requests were from the host that died.
     threads.iter().for_each(|_| model.answer());
     let one = start();
     for _ in &threads {
@@ -99,7 +99,7 @@ async fn turns_of_a_host_that_is_started_again_are_finished_for_who_follows_on_t
         model.answer();
     }
     for (listener, thread) in listeners.iter_mut().zip(&threads) {
-        // The stream that began before the kill goes on to the end.
+        // The stream that began before the kill continues to the end.
         let rest = listener.rest().await;
         assert_eq!(kinds(&rest).last(), Some(&"RUN_FINISHED"));
         assert_eq!(text(&rest), "At last.");

@@ -29,7 +29,7 @@ impl User {
         Self { token, line }
     }
 
-    /// Whoever bears this token, which is in no file.
+    /// A client with this token, which is in no file.
     pub(crate) fn with(token: String) -> Self {
         let line = String::new();
         Self { token, line }
@@ -125,7 +125,7 @@ impl Two {
 async fn what_is_of_another_user_is_not_there() {
     let two = Two::start("not-there", Server::start);
     let (server, alice, bob) = (&two.server, &two.alice, &two.bob);
-    // It asks, and goes on when it is answered.
+    // The call asks, and continues when it is answered.
     alice.begin(server, "t", "r", "change").await;
     let mut listener = Run::new(alice.follow(server, "t", "r").await);
     let question = loop {
@@ -195,7 +195,7 @@ async fn a_thread_of_the_same_id_is_another_thread() {
     alice.begin(server, "t", "r", "of alice").await;
     let listener = alice.follow(server, "t", "r").await;
     model.asked().await;
-    // Neither refused nor told apart from a thread that nobody has: ids of others cannot be guessed so.
+    // The answer is the same as for a thread that does not exist: it does not reveal others' ids.
     bob.begin(server, "t", "r", "of bob").await;
     model.asked().await;
     model.answer();
@@ -275,7 +275,7 @@ async fn what_a_posted_run_asks_is_for_its_user() {
     let refused = events(bob.run(server, &answer).await).await;
     let end = refused.last().expect("an end");
     assert_eq!(end["code"], "interrupt_unknown", "{end}");
-    // The questions are no hindrance to another user, and stay for the one who is asked.
+    // The questions do not block another user, and stay for the user who is asked.
     let fresh = events(bob.run(server, &asks("r", "hello")).await).await;
     assert_eq!(kinds(&fresh).last(), Some(&"RUN_FINISHED"));
     let done = events(alice.run(server, &answer).await).await;
@@ -314,7 +314,7 @@ async fn what_was_there_before_users_is_for_the_servers_own_token() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_nobodys_opens_nothing() {
+async fn an_unknown_token_opens_nothing() {
     let two = Two::start("nobodys", Server::start);
     let longer = format!("{}A", two.alice.token);
     for token in ["", "alice", "a.b.c", &longer, &two.alice.line] {
@@ -366,7 +366,7 @@ async fn a_user_has_so_many_runs_at_once() {
         too_many(alice.run(server, &asks("s", "?")).await).await,
         refused
     );
-    // It takes the place of the one before, and others have as much.
+    // The turn replaces the one before, and other users have as many.
     alice.begin(server, "t", "two", "?").await;
     bob.begin(server, "t", "one", "?").await;
     drop(posted);
@@ -393,7 +393,7 @@ async fn a_user_has_so_many_requests_a_minute() {
     assert_eq!(code, "too_many_requests");
     assert!((1..=30).contains(&after), "{after}");
     bob.threads(server).await;
-    // What needs no token is nobody's.
+    // Requests that need no token count for no user.
     for _ in 0..4 {
         assert_eq!(server.get("/health").await.status(), 200);
     }
@@ -419,7 +419,7 @@ async fn turns_that_wait_for_their_user_leave_room_for_others() {
 }
 
 #[tokio::test]
-async fn a_user_who_follows_leaves_connections_to_others() {
+async fn a_follower_leaves_connections_to_other_users() {
     let server = Server::start(&["--max-connections", "3", "--user-streams", "3"]);
     server.begin("t", "r", "change").await;
     let mut followers = Vec::new();

@@ -1,10 +1,10 @@
-//! The official JSON Schema of AG-UI 1.0, which is not part of this repository: under `STEPWELL_SHARED`, or beside it.
+//! The official JSON Schema of AG-UI 1.0, which is not part of this repository: under `STEPWELL_SHARED`, or next to it.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// What holds events to the schema.
+/// The validator of events.
 static EVENTS: LazyLock<Option<jsonschema::Validator>> =
     LazyLock::new(|| Some(jsonschema::draft202012::new(&schema()?).expect("a schema")));
 

@@ -22,7 +22,7 @@ pub(super) struct Agent {
     runs: u32,
 }
 
-/// What a run goes on with.
+/// The input with which a run continues.
 #[derive(Debug, Default)]
 struct Next {
     resume: Vec<Value>,
@@ -30,7 +30,7 @@ struct Next {
     allowed: Vec<String>,
 }
 
-/// What is heard of a run.
+/// The outcome of reading a run.
 enum Heard {
     End(Value),
     /// The stream broke off.
@@ -48,7 +48,7 @@ impl Agent {
         }
     }
 
-    /// Asks so many questions.
+    /// Asks this number of questions.
     pub(super) async fn live(&mut self, questions: u64) {
         for question in 0..questions {
             tokio::time::sleep(self.chance.millis(0..10_000)).await;
@@ -65,7 +65,7 @@ impl Agent {
             self.fold.say(format!("{turn}-user"), &text);
             let is_done = self.question(&turn).await;
             if !is_done {
-                // What is half said is no conversation to go on from.
+                // A partial answer is no conversation to continue from.
                 self.fold = before;
             }
         }
@@ -132,8 +132,8 @@ impl Agent {
         next.resume.push(entry);
     }
 
-    /// One run, to the event that ends it. None where it is not heard of. Where the stream breaks off the client comes back,
-    /// to whichever host: with the id of the last event that it has, or with nothing.
+    /// Makes one run, to the event that ends it; `None` where there is no answer. Where the stream breaks off the
+    /// client resumes at any host: with the id of the last event that it has, or with nothing.
     async fn run(&mut self, turn: &str, next: &Next) -> Option<Value> {
         self.runs += 1;
         let run = format!("{turn}-r{}", self.runs);
@@ -177,7 +177,7 @@ impl Agent {
         None
     }
 
-    /// Posts the run, and hears what it says.
+    /// Posts the run, and reads its events.
     async fn hear(
         &mut self,
         turn: &str,
@@ -237,7 +237,7 @@ impl Agent {
                     }
                     up.life.passes("an agent's client hears of it");
                     if self.chance.one_in(100) {
-                        // It goes away.
+                        // The client goes away.
                         return Heard::Cut;
                     }
                 }
@@ -271,7 +271,7 @@ impl Agent {
         let text = outcome.to_string();
         for call in self.fold.calls() {
             let waits = text.contains(call) || self.fold.result(call).is_some();
-            // Client calls of an answer that also asks the user are told when the user has answered.
+            // Client calls of an answer that also asks the user are reported when the user has answered.
             if !waits && outcome["type"] != "interrupt" && !allowed.iter().any(|id| id == call) {
                 let what = format!("`{call}` has no result, and nobody is told to bring one");
                 self.world.finds(Rule::ApprovedIsTold, turn, what);

@@ -15,10 +15,10 @@ use std::time::Duration;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::store::Store;
 
-/// How long a turn may take that waits for nobody, once nothing goes wrong any more.
+/// The time that a turn may take that waits for no user or client, once there are no more faults.
 const LONGEST_WORK: Duration = Duration::from_secs(500);
 
-/// Brings all turns to their end, by users who answer, stop them or stay away, and looks whether the rules hold.
+/// Brings all turns to their end, by users who answer, stop them or stay away, and checks the rules.
 pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
     let chance = Chance::of(world.seed, "the judge");
     let mut judge = Client::new("judge".to_owned(), world, Vec::new());
@@ -37,7 +37,7 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
                     1 => stays_away = true,
                     _ => {}
                 }
-                // What comes of that takes a moment.
+                // The effects of that take a moment.
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 continue;
             }
@@ -46,7 +46,7 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
                 results::bring_all(world, turn, &fold).await;
             }
             let longest = match stays_away {
-                // One question after the other may lapse.
+                // One question after the other may expire.
                 true => 5 * INTERRUPT_TIME,
                 false => LONGEST_WORK,
             };
@@ -131,7 +131,7 @@ async fn judge_turn(
     clients: &mut [Client],
 ) {
     if is_open(world, turn).await {
-        // It is said elsewhere that it does not end.
+        // Another check reports that the turn does not end.
         return;
     }
     let lasts = Duration::from_secs(100);
@@ -191,7 +191,7 @@ fn judge_seen(world: &World, turn: &Posted, turns: &Value) {
     }
 }
 
-/// What is told of an answer that was cut stands apart from what is told of the next.
+/// Checks that an answer that was cut is separate from the next one.
 fn judge_answers(world: &World, turn: &Posted, fold: &Fold) {
     let mut messages = fold.messages.iter().peekable();
     while let Some(message) = messages.next() {
@@ -239,7 +239,7 @@ fn same_log(world: &World, turn: &Posted, name: &str, view: &View, whole: &View)
     }
 }
 
-/// No tool that is not idempotent began twice, whoever ran it.
+/// Checks that no tool that is not idempotent began twice, on any host.
 fn judge_tools(world: &World) {
     let mut begun: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in world.begun() {

@@ -1,4 +1,4 @@
-//! A client: it begins turns, follows them, answers, stops them, goes away and comes back.
+//! A client: it begins turns, follows them, answers, stops them, goes away and resumes.
 
 use super::clients::chance::Chance;
 use super::clients::findings::Rule;
@@ -20,7 +20,7 @@ pub(super) struct Client {
     pub(super) name: String,
     pub(super) world: Arc<World>,
     chance: Chance,
-    /// What it makes of its tool.
+    /// The choices of its tool's results.
     pub(super) results: Chance,
     threads: Vec<String>,
     pub(super) views: BTreeMap<String, View>,
@@ -48,7 +48,7 @@ impl Client {
         }
     }
 
-    /// Does so many things.
+    /// Takes this number of steps.
     pub(super) async fn live(&mut self, steps: u64, most_turns: usize) {
         for step in 0..steps {
             let pause = match self.chance.below(3) {
@@ -119,7 +119,7 @@ impl Client {
     }
 
     pub(super) fn fits(&self, turn: &str, what: &str, answer: &Answer, allowed: &[u16]) {
-        // A store that is away is said to be.
+        // A store that is away is reported as such.
         if !allowed.contains(&answer.status) && ![503, 500].contains(&answer.status) {
             let what = format!("{what}: {} {}", answer.status, answer.body);
             self.world.finds(Rule::AnswerFits, turn, what);
@@ -247,14 +247,14 @@ impl Client {
 
     fn hears(&self, turn: &Posted, view: &mut View, id: &str, data: String) {
         for (rule, what) in view.take(&turn.turn, id, data) {
-            // What is broken of the messages is told once, by the judge: many may follow.
+            // The judge reports broken messages once: many may follow.
             if [Rule::LogStays, Rule::EndIsTold].contains(&rule) {
                 self.world.finds(rule, &turn.turn, what);
             }
         }
     }
 
-    /// What a user does while they watch. `true` if they go away.
+    /// Acts as a user who watches. Returns `true` if they go away.
     async fn reacts(&mut self, turn: &Posted, view: &mut View, up: &Up) -> bool {
         match self.chance.below(60) {
             0 => return true,

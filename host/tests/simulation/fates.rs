@@ -1,4 +1,4 @@
-//! What befalls the hosts and the store while the clients live.
+//! The faults of the hosts and the store while the clients live.
 
 use super::clients::chance::Chance;
 use super::clients::findings::Rule;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What may happen under a seed.
+/// The faults that a seed allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fates {
     pub(super) kills: bool,
@@ -18,7 +18,7 @@ pub(super) struct Fates {
     pub(super) other_setup: bool,
 }
 
-/// The fate of one host: it is killed, stopped and started again, until nothing is to happen any more. Then it is up.
+/// Runs one host: it is killed, stopped and started again, until the faults end. Then it is up.
 pub(super) async fn host(
     world: Arc<World>,
     place: usize,
@@ -30,7 +30,7 @@ pub(super) async fn host(
     world.start(place, plan()).await;
     loop {
         let Some(up) = world.places[place].up() else {
-            // It was killed before it was seen.
+            // The host was killed before it was observed.
             world.start(place, plan()).await;
             continue;
         };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tower_service::Service;
 
-/// How long a client waits for an answer, and for a stream to say something. What the host's own limits come to is less.
+/// How long a client waits for an answer, and for the next frame of a stream. The sum of the host's own limits is less.
 const LONGEST: Duration = Duration::from_secs(150);
 
 #[derive(Clone, Debug)]
@@ -21,12 +21,12 @@ pub(super) struct Answer {
     pub(super) body: Value,
 }
 
-/// What a stream gives.
+/// The items of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
     Frame(Frame),
     Closed,
-    /// The host is gone.
+    /// The host has died.
     Gone,
     /// Nothing came for as long as was waited.
     Nothing,
@@ -41,7 +41,7 @@ pub(super) struct Events {
 }
 
 impl World {
-    /// Sends a command. None where the host is gone before it answers, or does not answer.
+    /// Sends a command. Returns `None` where the host dies before it answers, or does not answer.
     pub(super) async fn ask(
         &self,
         up: &Up,
@@ -126,7 +126,7 @@ impl Events {
         }
     }
 
-    /// What comes next, if it comes in time.
+    /// Returns the next item, if it comes in time.
     pub(super) async fn next(&mut self, patience: Duration) -> Told {
         loop {
             if let Some(frame) = self.frames.next() {
@@ -150,7 +150,7 @@ impl Events {
         }
     }
 
-    /// Whether it says nothing, though a stream sends a comment every now and then.
+    /// Returns whether the stream is silent, though a stream sends a comment every now and then.
     pub(super) fn is_mute(&self) -> bool {
         self.silent > LONGEST
     }

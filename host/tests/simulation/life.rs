@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 /// More calls of the store in one second are no work.
 const MOST_CALLS: u32 = 2_000;
 
-/// A process that may be killed. What it had begun never comes back from its next await, so that nothing of it has any
-/// effect outside any more; its tasks are dropped with the runtime.
+/// A process that may be killed. A killed task never returns from its next await, so that it has no further effect
+/// outside; the tasks are dropped with the runtime.
 #[derive(Debug)]
 pub(super) struct Life {
     /// Which host, and how often it was started.
@@ -22,7 +22,7 @@ pub(super) struct Life {
     left: Mutex<Option<u64>>,
     /// In which second it called the store last, and how often.
     called: Mutex<(u64, u32)>,
-    /// The threads that it was told to begin a turn on, or to stop one.
+    /// The threads on which it was asked to begin a turn, or to stop one.
     asked: Mutex<BTreeSet<String>>,
 }
 
@@ -39,7 +39,7 @@ impl Life {
         }
     }
 
-    /// Kills it after so many moments, or not at all.
+    /// Plans a kill after this number of moments, or none.
     pub(super) fn plan(&self, moments: Option<u64>) {
         *self.left.lock().unwrap() = moments;
     }
@@ -73,7 +73,7 @@ impl Life {
         self.lives().await;
     }
 
-    /// The same, for who is outside of it.
+    /// Passes a moment, for callers outside of it.
     pub(super) fn passes(&self, what: &str) {
         let is_last = {
             let mut left = self.left.lock().unwrap();
@@ -91,7 +91,7 @@ impl Life {
         }
     }
 
-    /// It calls the store. `true` where that makes too often in one second.
+    /// Counts a call of the store. Returns `true` where there were too many in one second.
     pub(super) fn calls(&self, now: u64) -> bool {
         let mut called = self.called.lock().unwrap();
         match called.0 == now / 1000 {

@@ -1,30 +1,30 @@
-//! A simulation of the host: all of it in one process and one thread, under a clock that stands still while there is work
-//! to do. One to three hosts share a store; scripted models of two providers answer them piece by piece; clients post
-//! turns, follow them, go away and come back on another device or another host, approve, deny, edit, stop, acknowledge,
+//! A simulation of the host: all of it in one process and one thread, under a clock that is paused while there is work
+//! to do. One to three hosts share a store; scripted models of two providers answer them chunk by chunk; clients post
+//! turns, follow them, go away and resume on another device or another host, approve, deny, edit, stop, acknowledge,
 //! bring the results of a tool of their own, and use `/agent` with it, where they may read slowly. Meanwhile hosts are
-//! killed at any call of the store, piece of an answer, step of a tool or event that a client hears, are stopped and
-//! started again, with another provider, other tools or other limits; the store is slow, away, full, read-only, does what
-//! it says has failed, or never answers.
+//! killed at any call of the store, chunk of an answer, step of a tool or event that a client receives, are stopped and
+//! started again, with another provider, other tools or other limits; the store is slow, away, full, read-only, does
+//! what it reports as failed, or never answers.
 //!
-//! Requests go to the router as a socket's would, and what is checked is what clients can see, the store, and which tools
-//! began: no type of the host's own but what a program opens it with. Then the clock goes on without faults, users
-//! answer what is asked, stop it, or stay away, and of each seed must hold what [`clients::findings::Rule`] lists: each command
-//! was answered; each turn has ended; no tool that is not idempotent began twice; what a client was told, message by
-//! message, with results and how calls ended, is what the log folds to, what each client has put together, and what the
-//! thread shows.
+//! Requests go to the router as a socket's would, and the checks use what clients can see, the store, and which tools
+//! began: no type of the host's own but what a program opens it with. Then the clock continues without faults, and
+//! users answer the questions, stop the turn, or stay away. Each seed must keep the rules of
+//! [`clients::findings::Rule`]: each command was answered; each turn has ended; no tool that is not idempotent began
+//! twice; what a client received, message by message, with results and how calls ended, is what the log folds to, what
+//! each client has put together, and what the thread shows.
 //!
-//! The hosts have the engine of their own, or one that behaves as Restate does (`restate.rs`): what drives turns for Restate
-//! is the host's own code, what Restate says and does is simulated.
+//! The hosts have the engine of their own, or one that behaves as Restate does (`restate.rs`): the code that drives
+//! turns for Restate is the host's own, and Restate itself is simulated.
 //!
-//! All choices come from the seed. `STEPWELL_SEED=123 cargo test -p stepwell simulation -- --nocapture` lets one seed
-//! happen and prints what happened; `STEPWELL_SEEDS` says how many a run takes (125, after those that failed once), and
+//! All choices come from the seed. `STEPWELL_SEED=123 cargo test -p stepwell simulation -- --nocapture` plays one seed
+//! and prints its trace; `STEPWELL_SEEDS` sets how many a run takes (125, after those that failed once), and
 //! `STEPWELL_FIRST_SEED` where it begins. `cargo xtask prove simulation` takes 100,000.
 //!
-//! What it does not show: stores other than the one in memory (`tests/kills` has those), threads that run at the same
-//! moment, and connections that break elsewhere than at a kill.
+//! The simulation does not cover stores other than the one in memory (`tests/kills` has those), threads that run at the
+//! same moment, and connections that break elsewhere than at a kill.
 //!
-//! The clock of the machine is real, so a deadline that a snapshot keeps may move by milliseconds, and a seed that meets one
-//! does not repeat to the letter.
+//! The clock of the machine is real, so a deadline that a snapshot keeps may move by milliseconds, and a seed that
+//! meets one does not repeat to the letter.
 
 mod agent;
 mod checks;
@@ -60,7 +60,7 @@ use world::{Config, Which, World};
 #[cfg(feature = "restate")]
 pub(crate) use restate_ingress::Maker;
 
-/// What came of a seed.
+/// The result of a seed.
 struct Played {
     findings: Vec<Finding>,
     trace: String,

@@ -1,4 +1,4 @@
-//! The model: what it says follows from the question, how it says it from the seed.
+//! The model: the content of its answers follows from the question, their form from the seed.
 
 use super::clients::TOOL;
 use super::clients::chance::Chance;
@@ -17,13 +17,13 @@ use stepwell_io::{HttpClient, SendError};
 
 type Answer = Response<BoxStream<'static, Result<Bytes, SendError>>>;
 
-/// What goes wrong with an answer.
+/// The fault of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trouble {
     None,
     Refused(u16),
     Unreachable,
-    /// After so many frames.
+    /// The answer ends after this number of frames.
     Cut(usize),
     /// The same without an error.
     EndsEarly(usize),
@@ -185,7 +185,7 @@ impl Body {
             _ => Duration::ZERO,
         };
         if pause.is_zero() {
-            // Each piece comes by itself now and then.
+            // Each delta comes by itself now and then.
             tokio::task::yield_now().await;
         } else {
             tokio::time::sleep(pause).await;

@@ -1,6 +1,6 @@
-//! What stands in the place of Restate. It gives a host what that host would be given, at least once: an attempt that it
-//! hears of no more goes on for a while beside the next one, and one that has ended is made again where its answer was lost.
-//! Cancellations, answers and results come late; it is away now and then, and what it says that it has not done may be done.
+//! A stand-in for Restate. It gives turns to a host at least once: an attempt with which it has lost contact continues
+//! for a while next to the next one, and one that has ended is made again where its answer was lost. Cancellations,
+//! answers and results come late; it is away now and then, and a request that it reports as failed may be done.
 
 use super::clients::chance::Chance;
 use super::life::Life;
@@ -21,10 +21,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// After what silence it gives up on an attempt.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// How long a host may not notice that it was given up on, in milliseconds.
+/// The time in which a host may not notice that Restate has given it up, in milliseconds.
 const UNNOTICED: u64 = 10_000;
 
-/// What all hosts share.
+/// The state that all hosts share.
 #[derive(Debug)]
 pub(super) struct Server {
     chance: Chance,
@@ -33,7 +33,7 @@ pub(super) struct Server {
     is_away: watch::Sender<bool>,
     pub(super) hosts: Mutex<Vec<(Arc<Life>, Arc<Work>)>>,
     objects: Mutex<BTreeMap<ThreadKey, Object>>,
-    /// What was sent under a key is sent once.
+    /// The keys of what was sent: one key is sent once.
     pub(super) sent: Mutex<BTreeSet<(ThreadKey, String)>>,
     pub(super) awaited: Mutex<BTreeMap<String, oneshot::Sender<Reply>>>,
     pub(super) numbers: AtomicU64,
@@ -47,7 +47,7 @@ pub(super) struct Object {
     pub(super) signals: mpsc::UnboundedSender<Said>,
 }
 
-/// What the object of a thread's signals is told, in order.
+/// The messages to the object of a thread's signals, in order.
 #[derive(Debug)]
 pub(super) enum Said {
     /// An invocation begins, and is given those that came since the one before began, and those that come.
@@ -55,7 +55,7 @@ pub(super) enum Said {
     PassOn(Signal),
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 enum Attempt {
     Done,
     Again,
@@ -76,7 +76,7 @@ impl Server {
         })
     }
 
-    /// From now on it is there, hears all that hosts say, and is quick.
+    /// Ends the faults: from now on it is there, receives all requests, and is quick.
     pub(super) fn calm(&self) {
         self.is_calm.store(true, Ordering::Relaxed);
         self.is_away.send_replace(false);
@@ -86,13 +86,13 @@ impl Server {
         self.is_calm.load(Ordering::Relaxed)
     }
 
-    /// Lets go of the hosts.
+    /// Releases the hosts.
     pub(super) fn end(&self) {
         self.hosts.lock().unwrap().clear();
         self.objects.lock().unwrap().clear();
     }
 
-    /// It is away now and then.
+    /// Makes it unreachable now and then.
     pub(super) async fn weather(self: Arc<Self>, chance: Chance, calm: CancellationToken) {
         loop {
             for is_away in [true, false] {
@@ -115,12 +115,12 @@ impl Server {
         self.trace.note(format!("Restate: {}", what.as_ref()));
     }
 
-    /// Whether something befalls what is under way.
+    /// Decides whether a fault hits what is under way.
     fn befalls(&self, times: u64) -> bool {
         !self.is_calm() && self.chance.one_in(times)
     }
 
-    /// How late something comes.
+    /// Waits for a random delay.
     async fn late(&self) {
         let late = match self.befalls(8) {
             true => self.chance.millis(10..8_000),
@@ -262,7 +262,7 @@ impl Server {
         tokio::select! {
             biased;
             () = life.dies() => Attempt::Again,
-            // Its connection breaks, and the host lets go.
+            // The connection breaks, and the host releases the turn.
             () = goes_away => {
                 driven.abort();
                 Attempt::Again

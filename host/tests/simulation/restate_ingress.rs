@@ -1,4 +1,4 @@
-//! What one life of a host asks of Restate's stand-in, and where it is given turns.
+//! The requests of one life of a host to Restate's stand-in, and the endpoint at which it receives turns.
 
 use super::life::Life;
 use super::restate::{Said, Server};
@@ -14,7 +14,7 @@ use stepwell_serve::parts::seam::{
 use stepwell_serve::parts::{DriverSetup, RestateEngine};
 use tokio::sync::oneshot;
 
-/// What one life of a host asks.
+/// The requests of one life of a host.
 #[derive(Debug)]
 struct Ingress {
     server: Arc<Server>,
@@ -102,7 +102,7 @@ impl Restate for Ingress {
     }
 }
 
-/// Where one life of a host is given turns.
+/// The endpoint at which one life of a host receives turns.
 #[derive(Debug)]
 struct Entrance {
     server: Arc<Server>,

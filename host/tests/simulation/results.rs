@@ -29,12 +29,12 @@ impl Client {
             0 => json!({ "error": text }),
             _ => json!({ "content": text }),
         };
-        // Those that have a result, and those that the host runs itself.
+        // The others are calls that have a result, and those that the host runs itself.
         let is_own = |call: &str| call.contains(&format!("_{TOOL}_"));
         let is_other =
             |(call, status): &(&String, &String)| is_final(status) || !is_own(call.as_str());
         let (others, own): (Vec<_>, Vec<_>) = view.fold.statuses.iter().partition(is_other);
-        // Of these the client has not heard that they wait: they may all the same by now.
+        // The client does not know yet that these calls wait: they may do so all the same by now.
         let is_early = |(_, status): &(&String, &String)| *status != "deferred";
         let early: Vec<_> = own.into_iter().filter(is_early).collect();
         let (call, body, allowed): (_, _, &[u16]) = match chance.below(12) {
@@ -75,7 +75,7 @@ pub(super) async fn bring_all(world: &World, turn: &Posted, fold: &Fold) {
     }
 }
 
-/// What was taken is what the log has, of a call that had begun to wait for it.
+/// Checks that an accepted result is in the log, and that its call had begun to wait for it.
 pub(super) async fn judge(world: &World, turn: &Posted, fold: &Fold) {
     let stored = Store::turn(&world.kept.memory, &turn.key()).await;
     let stored = stored.ok().flatten();
@@ -100,7 +100,7 @@ pub(super) async fn judge(world: &World, turn: &Posted, fold: &Fold) {
     }
 }
 
-/// Whether the call was left to the client before it had its result.
+/// Returns whether the call was left to the client before it had its result.
 fn has_waited(turn: &Turn, id: &str) -> bool {
     let mut left = BTreeSet::new();
     turn.blocks

@@ -1,12 +1,13 @@
-//! Lets many seeds happen, and says what came of them.
+//! Plays many seeds, and reports their results.
 
 use super::{Played, Which, play};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// How many seeds a test run takes alongside those of the list: of the forty faults that the simulation has found, 17 came
-/// to light among as many, and six more among twice as many. `cargo xtask prove simulation` takes eight hundred times as many.
+/// The number of seeds that a test run takes in addition to those of the list: of the forty faults that the simulation
+/// has found, 17 came to light among as many, and six more among twice as many. `cargo xtask prove simulation` takes
+/// eight hundred times as many.
 const SEEDS: u64 = 125;
 
 /// Seeds that have found something, which are tried first: each fault that was found has one here.
@@ -22,11 +23,11 @@ const SEEDS_BEHIND_RESTATE: u64 = 50;
 #[cfg(feature = "restate")]
 const FAILED_BEHIND_RESTATE: &[u64] = &[4, 57, 85];
 
-/// What came of the seeds.
+/// The results of the seeds.
 #[derive(Default)]
 struct Tally {
     seeds: u64,
-    /// What time the simulation let pass, in seconds.
+    /// The time that passed in the simulation, in seconds.
     seconds: u64,
     /// The rules that were broken, and what happened under the first such seed.
     broken: Vec<(u64, String)>,
@@ -105,7 +106,7 @@ fn say(engine: Which, tally: &Tally, begin: Instant) {
     );
 }
 
-/// Lets one seed happen, and tells all of it.
+/// Plays one seed, and prints its trace.
 fn one(engine: Which, seed: u64) {
     let played = play(engine, seed);
     println!("{}", played.trace);

@@ -1,4 +1,4 @@
-//! The store that all hosts share, and what may befall a call of it.
+//! The store that all hosts share, and the faults of its calls.
 
 use super::clients::chance::Chance;
 use super::clients::findings::Rule;
@@ -17,7 +17,7 @@ use stepwell_io::store::{
     ThreadRecord, TurnKey, Unfinished, Wakers,
 };
 
-/// How the store is at the moment.
+/// The state of the store at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weather {
     Fine,
@@ -29,13 +29,13 @@ pub(super) enum Weather {
     Flaky,
 }
 
-/// What is kept, whoever lives.
+/// The data that outlives every host.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) memory: MemoryStore,
-    /// Who follows a thread. Each has a channel of its own: one for several would wake them in an order that is drawn.
+    /// The followers of each thread. Each has a channel of its own: one for several would wake them in a random order.
     followers: Mutex<BTreeMap<ThreadKey, Vec<Wakers>>>,
-    /// Who drives a turn.
+    /// The life that drives each turn.
     drivers: Mutex<BTreeMap<TurnKey, Arc<Life>>>,
 }
 
@@ -47,7 +47,7 @@ impl Kept {
         }
     }
 
-    /// Lets go of the hosts' lives.
+    /// Releases the hosts' lives.
     pub(super) fn forget(&self) {
         self.drivers.lock().unwrap().clear();
     }
@@ -59,14 +59,14 @@ pub(super) struct FaultyStore {
     life: Arc<Life>,
 }
 
-/// What befalls a call.
+/// The faults of a call.
 struct Fate {
     before: Duration,
     after: Duration,
     refusal: Option<StoreError>,
-    /// It is done, and its answer is lost.
+    /// The call is done, and its answer is lost.
     is_lost: bool,
-    /// It is never answered.
+    /// The call is never answered.
     is_swallowed: bool,
 }
 
@@ -122,7 +122,7 @@ impl FaultyStore {
             let life = &self.life;
             life.lives().await;
             if life.calls(self.world.trace.now()) {
-                // The clock would stand still for ever.
+                // The clock would be paused for ever.
                 let what = format!("{} calls the store without a pause: {name}", life.name);
                 self.world.finds(Rule::Pauses, "", what);
                 std::future::pending::<()>().await;
@@ -173,7 +173,7 @@ impl FaultyStore {
         &self.world.kept.memory
     }
 
-    /// Whether the claim takes a turn from a host that lives, and that nobody has asked to give it up.
+    /// Checks whether the claim takes a turn from a host that lives, without a request to do so.
     fn judge_claim(&self, turn: &TurnKey) {
         let mut drivers = self.world.kept.drivers.lock().unwrap();
         let before = drivers.insert(turn.clone(), Arc::clone(&self.life));
@@ -181,7 +181,7 @@ impl FaultyStore {
         let Some(before) = before.filter(|before| !Arc::ptr_eq(before, &self.life)) else {
             return;
         };
-        // Restate gives a turn to another host when it hears nothing of the first, which may live.
+        // Restate gives a turn to another host when it has lost contact with the first, which may live.
         let may_be_taken = world.engine != Which::Local;
         if !may_be_taken
             && !before.is_dead()
@@ -250,7 +250,7 @@ impl StoreLayer for FaultyStore {
                     .trace
                     .note(format!("{} claims {}", self.life.name, turn.turn));
                 if owner == RESTING {
-                    // It is in nobody's hands.
+                    // No host drives the turn.
                     self.world.kept.drivers.lock().unwrap().remove(turn);
                 } else {
                     self.judge_claim(turn);
@@ -436,7 +436,7 @@ impl Inbox for FaultyStore {
     }
 }
 
-/// When a question lapses is told by the machine's clock, which a seed does not repeat.
+/// Removes the expiry of questions, which comes from the machine's clock: a seed does not repeat it.
 fn without_expiry(event: &str) -> String {
     const EXPIRY: &str = "\"expiresAt\":\"";
     match event.split_once(EXPIRY) {

@@ -11,7 +11,7 @@ pub(super) enum Provider {
     Messages,
 }
 
-/// A part of the conversation, whoever is asked.
+/// A part of the conversation, for any provider.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Said {
     User(String),
@@ -87,7 +87,7 @@ impl Provider {
         };
         let mut writer = Writer::new(dialect, &Setting::new());
         let mut frames = Vec::new();
-        // What is written together is one frame, since each takes its time and may be the last.
+        // Parts that are written together are one frame, since each takes its time and may be the last.
         let mut take = |writer: &mut Writer| {
             let bytes = writer.take().concat();
             if !bytes.is_empty() {
@@ -175,7 +175,7 @@ fn blocks(message: &Value, said: &mut Vec<Said>) {
     }
 }
 
-/// So many rounds of tools the conversation has: calls that results follow.
+/// Returns the number of tool rounds in the conversation: calls with results.
 pub(super) fn rounds(conversation: &[Said]) -> usize {
     let is_call = |said: &Said| matches!(said, Said::Call(_));
     let mut rounds = 0;
@@ -190,7 +190,7 @@ pub(super) fn rounds(conversation: &[Said]) -> usize {
     rounds
 }
 
-/// As a provider has it: each call is answered once, before anything else is said.
+/// Checks a provider's rule: each call is answered once, before the next message.
 pub(super) fn each_call_has_its_result(conversation: &[Said]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for said in conversation {

@@ -23,19 +23,19 @@ use stepwell_core::run::Limits as RunLimits;
 use stepwell_io::{Endpoint, Secret, provider};
 use stepwell_serve::ClientTrust;
 
-/// How long a turn may take.
+/// The time that a turn may take.
 pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
 
-/// How long a question stands.
+/// How long a question stays open.
 pub(super) const INTERRUPT_TIME: Duration = Duration::from_secs(600);
 
-/// How long a run goes on that nobody reads.
+/// How long a run continues without readers.
 pub(super) const LINGER: Duration = Duration::from_secs(30);
 
-/// How long a host may take to come up, or to say that it cannot.
+/// The time that a host may take to come up, or to report that it cannot.
 const LONGEST_START: Duration = Duration::from_secs(150);
 
-/// What a host is started with.
+/// The settings with which a host is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Config {
     pub(super) provider: Provider,
@@ -47,7 +47,7 @@ pub(super) struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     Local,
-    /// One that behaves as Restate does.
+    /// An engine that behaves as Restate does.
     #[cfg(feature = "restate")]
     Restate,
 }
@@ -75,7 +75,7 @@ pub(super) struct Place {
 pub(super) struct Posted {
     pub(super) thread: String,
     pub(super) turn: String,
-    /// Whether it was posted with a tool of the client's.
+    /// Whether the turn was posted with a tool of the client's.
     pub(super) has_tools: bool,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct World {
     pub(super) engine: Which,
     pub(super) trace: Arc<Trace>,
     pub(super) kept: Kept,
-    /// What the hosts are behind, if not alone.
+    /// The stand-in for Restate, if the hosts have one.
     #[cfg(feature = "restate")]
     pub(super) restate: Option<Arc<restate::Server>>,
     pub(super) places: Vec<Place>,
@@ -93,7 +93,7 @@ pub(super) struct World {
     answers: AtomicU64,
     findings: Mutex<Vec<Finding>>,
     begun: Mutex<Vec<Begun>>,
-    /// Who got each answer of the model, and whether all of it.
+    /// The receiver of each of the model's answers, and whether it got all of it.
     given: Mutex<BTreeMap<u64, (Arc<Life>, bool)>>,
     posted: Mutex<Vec<Posted>>,
     /// The last event of each turn that a host has noted as seen.
@@ -200,14 +200,14 @@ impl World {
         given.insert(number, (Arc::clone(to), false));
     }
 
-    /// It has given all of it.
+    /// Notes that the model has sent all of the answer.
     pub(super) fn has_given(&self, number: u64) {
         if let Some((_, is_whole)) = self.given.lock().unwrap().get_mut(&number) {
             *is_whole = true;
         }
     }
 
-    /// Whether the end of a host has cut the answer.
+    /// Returns whether the end of a host has cut the answer.
     pub(super) fn is_cut(&self, number: u64) -> bool {
         let given = self.given.lock().unwrap();
         let answer = given.get(&number);
@@ -241,7 +241,7 @@ impl World {
         self.seen.lock().unwrap().get(turn).copied()
     }
 
-    /// A host says that it has taken the result.
+    /// Notes that a host has accepted the result.
     pub(super) fn takes_result(&self, turn: &Posted, call: &str, text: &str) {
         let key = (turn.turn.clone(), call.to_owned());
         let mut results = self.results.lock().unwrap();
@@ -363,7 +363,7 @@ impl World {
         EngineSettings::Local
     }
 
-    /// Lets go of the hosts, which hold the world too.
+    /// Releases the hosts, which hold the world too.
     pub(super) fn end(&self) {
         #[cfg(feature = "restate")]
         if let Some(restate) = &self.restate {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A file, in a folder that is gone when the test is over.
+/// A file in a folder that is removed with it.
 pub(crate) struct File {
     folder: TempDir,
     path: String,

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-/// The program without the settings of whoever runs the tests.
+/// Returns the program without the settings of the user who runs the tests.
 pub(crate) fn stepwell(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
     command.args(arguments);
@@ -11,7 +11,7 @@ pub(crate) fn stepwell(arguments: &[&str]) -> Command {
     command
 }
 
-/// Takes the settings of whoever runs the tests from a program.
+/// Removes the settings of the user who runs the tests from a program.
 pub(crate) fn without_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();

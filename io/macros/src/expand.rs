@@ -116,7 +116,7 @@ fn own_arguments(function: &Function) -> impl Iterator<Item = &Argument> {
         })
 }
 
-/// What makes the tool of its definition and a closure that calls the function.
+/// Returns the code that builds the tool from its definition and a closure that calls the function.
 fn made(io: &Path, item: &ItemFn, function: &Function, tool: &TokenStream) -> TokenStream {
     let ident = &item.sig.ident;
     let (arguments, context) = (hygienic("arguments"), hygienic("context"));
@@ -140,7 +140,7 @@ fn made(io: &Path, item: &ItemFn, function: &Function, tool: &TokenStream) -> To
         true => quote!(#context),
         false => quote!(_),
     };
-    // What is wrong with the result is told where its type stands.
+    // An error in the result is reported at its type.
     let place = match &item.sig.output {
         ReturnType::Type(_, kind) => kind.span(),
         ReturnType::Default => ident.span(),

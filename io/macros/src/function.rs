@@ -1,4 +1,4 @@
-//! The function that becomes a tool: what is told of it, and whether it can be one.
+//! The function that becomes a tool: its description, and whether it can be a tool.
 
 use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
@@ -8,9 +8,9 @@ use syn::{
     Token, Type,
 };
 
-/// What is told of a function.
+/// The properties of a function.
 pub(crate) struct Function {
-    /// What the model reads.
+    /// The text for the model.
     pub(crate) description: String,
     pub(crate) parameters: Vec<Parameter>,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Parameter {
 pub(crate) struct Argument {
     pub(crate) name: Ident,
     pub(crate) kind: Type,
-    /// Those that a field may have: documentation, `serde`, `schemars`.
+    /// The attributes that a field may have: documentation, `serde`, `schemars`.
     pub(crate) attributes: Vec<Attribute>,
 }
 
@@ -56,7 +56,7 @@ impl Function {
     }
 }
 
-/// What no tool can be.
+/// Reports functions that cannot be a tool.
 fn refuse(signature: &Signature, errors: &mut Errors) {
     if let Some(generic) = signature.generics.params.first() {
         let message = "a tool is not generic: the model is told the type of each argument";
@@ -116,7 +116,7 @@ fn parameter(input: &mut FnArg) -> syn::Result<Parameter> {
     }))
 }
 
-/// Whether a field of the arguments has this attribute, and not the function's parameter.
+/// Returns whether a field of the arguments has this attribute, and not the function's parameter.
 fn of_field(attribute: &Attribute) -> bool {
     let path = attribute.path();
     ["doc", "serde", "schemars"]
@@ -124,7 +124,7 @@ fn of_field(attribute: &Attribute) -> bool {
         .any(|name| path.is_ident(name))
 }
 
-/// Whether the parameter is the call's context, and if so, whether it is a reference.
+/// Returns whether the parameter is the call's context, and if so, whether it is a reference.
 fn context(kind: &Type) -> Option<bool> {
     let (kind, is_reference) = match kind {
         Type::Reference(reference) if reference.mutability.is_none() => (&*reference.elem, true),
@@ -139,7 +139,7 @@ fn context(kind: &Type) -> Option<bool> {
     }
 }
 
-/// What to write in place of a reference.
+/// Returns the type to write instead of a reference.
 fn instead(referred: &Type) -> &'static str {
     match referred {
         Type::Path(path) if path.path.is_ident("str") => "write `String`",
@@ -173,7 +173,7 @@ pub(crate) fn name_of(function: &Ident) -> String {
     function.unraw().to_string()
 }
 
-/// What a struct's attributes say of unknown fields: they are an error, unless one argument takes in all others.
+/// Returns whether one argument takes in all unknown fields, which are an error otherwise.
 pub(crate) fn is_flattened(arguments: &[&Argument]) -> bool {
     let mut attributes = arguments.iter().flat_map(|argument| &argument.attributes);
     attributes.any(|attribute| {
@@ -183,7 +183,7 @@ pub(crate) fn is_flattened(arguments: &[&Argument]) -> bool {
     })
 }
 
-/// All that is wrong, to be told at once.
+/// The errors, which are reported together.
 struct Errors(Option<Error>);
 
 impl Errors {

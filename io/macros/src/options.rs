@@ -1,4 +1,4 @@
-//! What stands in the brackets of `#[tool(…)]`.
+//! The options in the brackets of `#[tool(…)]`.
 
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
@@ -14,7 +14,7 @@ pub(crate) struct Options {
     pub(crate) repeatable: bool,
     pub(crate) timeout: Option<Expr>,
     pub(crate) label: Option<Expr>,
-    /// Where `stepwell-io` is, if not under its own name.
+    /// The path of `stepwell-io`, if not under its own name.
     pub(crate) library: Option<LitStr>,
 }
 
@@ -39,7 +39,7 @@ struct Setting {
 
 impl Parse for Setting {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        // One of them is a keyword.
+        // One of the names is a keyword.
         let name = input.call(Ident::parse_any)?;
         let equals: Option<Token![=]> = input.parse()?;
         let value = equals.map(|_| input.parse()).transpose()?;

@@ -8,7 +8,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::Start;
 
-/// How a turn begins.
+/// The start of a turn.
 pub(crate) enum Begin {
     /// A new turn, with the code of the turn's own tools.
     Start(Box<Start>, BeginFrom, Handlers),

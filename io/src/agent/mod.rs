@@ -51,7 +51,7 @@ use uuid::Uuid;
 /// # One turn a thread
 /// A turn that begins while another turn of its thread is under way fails at once with
 /// [`Failure::Busy`](crate::Failure::Busy), and changes nothing. With [`WhenBusy::Cancel`] the new turn takes the
-/// thread over: the other turn is cancelled, its tools are told to stop, and its late results change nothing. The new
+/// thread over: the other turn is cancelled, its tools are asked to stop, and its late results change nothing. The new
 /// turn never waits for a tool. It continues from where the other turn was stopped: the history has the other turn's
 /// message, the model's answer so far, and a result for each call, which says that the call was cancelled.
 ///
@@ -174,7 +174,7 @@ impl Agent {
     ///
     /// A request whose answer had not begun is sent again. An open stream is resumed where the backend can; otherwise
     /// the answer so far stays, marked as [`CUT`](stepwell_core::run::CUT), and the model is asked again. A tool that
-    /// had begun is run again only if it is idempotent; otherwise the model is told that the tool's outcome is unknown.
+    /// had begun is run again only if it is idempotent; otherwise the model learns that the tool's outcome is unknown.
     /// The conversation is the snapshot's. An agent with a [store](crate::AgentBuilder::store) continues from the
     /// stored turn, which is at least as new; a turn that has ended there, or that another owner has, fails.
     ///
@@ -255,7 +255,8 @@ impl Agent {
         self.thread_with_history(key, Conversation::default())
     }
 
-    /// As [`thread`](Self::thread); a new thread begins with an earlier conversation.
+    /// Returns the conversation of this key, as [`thread`](Self::thread) does; a new thread begins with an earlier
+    /// conversation.
     pub fn thread_with_history(&self, key: impl Into<ThreadKey>, history: Conversation) -> Self {
         let thread = self.shared.thread(key.into(), history);
         Self {

@@ -56,7 +56,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) device: Device,
     pub(crate) clock: Clock,
     pub(crate) when_busy: WhenBusy,
-    /// How long it took to rebuild the conversation from stored turns, if it was rebuilt.
+    /// The time that it took to rebuild the conversation from stored turns, if it was rebuilt.
     pub(crate) history_took: OnceLock<Duration>,
 }
 

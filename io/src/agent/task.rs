@@ -131,12 +131,12 @@ struct TurnTask {
 impl TurnTask {
     /// Runs the turn to its end; `None` if it was suspended.
     ///
-    /// The order of what the turn lets go of matters. Each gate opens only once what its waiters read is in place, and the
-    /// last events are sent after all else: the next turn must not wait until the app takes them.
+    /// The order in which the turn releases things matters. Each gate opens only once what its waiters read is in
+    /// place, and the last events are sent after all else: the next turn must not wait until the app takes them.
     async fn run(self, begin: Begin) -> Option<Finished> {
         let next_turn = Gate::new(&self.current.ended);
         let begin_waiters = Gate::new(&self.handle.begun);
-        // It was cancelled, and waits for nothing but its own last write.
+        // The earlier turn was cancelled, and waits for nothing but its own last write.
         self.earlier.ended.cancelled().await;
         let agent = self.agent.clone();
         let (driver, turn) = match self.prepare(begin).await {

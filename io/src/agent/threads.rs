@@ -13,7 +13,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use tokio::sync::{Notify, watch};
 
-/// What all threads of an agent share.
+/// The state that all threads of an agent share.
 pub(crate) struct Shared {
     /// The setup without the tools of the sources.
     pub(crate) setup: Arc<Setup>,

@@ -64,7 +64,7 @@ impl Agent {
         TurnBuilder::new(self.clone(), Start::new(run_id, message))
     }
 
-    /// As [`turn`](Self::turn), with ids and a message that the app provides.
+    /// Returns a turn, as [`turn`](Self::turn) does, with ids and a message that the app provides.
     pub fn turn_of(&self, start: Start) -> TurnBuilder {
         TurnBuilder::new(self.clone(), start)
     }

@@ -11,7 +11,7 @@ use stepwell_core::tool::{Rejection, ToolRegistry};
 /// asks for approvals; [`AgentBuilder::answerer`](crate::AgentBuilder::answerer) adds one for questions.
 ///
 /// [`Timeouts::approval`](stepwell_core::run::Timeouts::approval) limits how long the user may take: after that the
-/// question is dropped, and the model or the tool is told. A panic counts as a denial.
+/// question is dropped, and the model or the tool is notified. A panic counts as a denial.
 pub trait Approver: Send + Sync + 'static {
     /// Asks whether a tool may run. Dropping the future stops asking.
     fn decide(&self, invocation: ToolInvocation) -> BoxFuture<'static, Decision>;

@@ -141,7 +141,7 @@ impl Hook {
         self.with(HookMoment::BeforeTool, |own| own.before_tool = look(code))
     }
 
-    /// Sets the code for the result of a tool call, before the model is told.
+    /// Sets the code for the result of a tool call, before the model receives it.
     #[must_use]
     pub fn after_tool<F, Fut>(self, code: F) -> Self
     where

@@ -83,7 +83,7 @@ impl Beginning<'_> {
         })
     }
 
-    /// Stops the unfinished turn of the thread. A turn that another host drives is stopped only if the app says so.
+    /// Stops the unfinished turn of the thread. A turn that another host drives is stopped only if the app allows it.
     async fn stop_unfinished(
         &self,
         new: &TurnKey,

@@ -21,12 +21,12 @@ pub(crate) struct Beginning<'a> {
     pub(crate) cancel: &'a CancellationToken,
     /// The new turn does not begin while another host drives a turn of the thread.
     pub(crate) fails_if_busy: bool,
-    /// How long it took to rebuild the conversation from stored turns, if it was rebuilt.
+    /// The time that it took to rebuild the conversation from stored turns, if it was rebuilt.
     pub(crate) history_took: &'a OnceLock<Duration>,
 }
 
 impl<'a> Beginning<'a> {
-    /// Calls the store, and again as often as the configuration says.
+    /// Calls the store, up to as many times as the configuration allows.
     pub(super) async fn call<'c, T>(
         &self,
         call: impl FnMut() -> StoreFuture<'c, T>,

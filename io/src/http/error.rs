@@ -73,7 +73,7 @@ impl SendError {
         Self(format!("the answer is longer than {most} bytes"))
     }
 
-    /// Returns an error with the texts of its causes: a library's own text does not say enough.
+    /// Returns an error with the texts of its causes: a library's own text is not enough.
     pub(super) fn with_causes(what: &str, mut cause: Option<&(dyn Error + 'static)>) -> Self {
         let mut text = what.to_owned();
         while let Some(error) = cause {

@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode, Uri};
 /// The maximum number of redirects of one request.
 pub(super) const MAX_REDIRECTS: usize = 10;
 
-/// The body that stands for a redirect which is not followed, in the form of a provider's error.
+/// The body for a redirect which is not followed, in the form of a provider's error.
 const NOT_FOLLOWED: &str = r#"{"error":{"message":"the server redirects to another address, and the request is not sent there; if that address is right, make it the base URL"}}"#;
 
 /// Returns the target of a redirect that is followed. With another status than 307 and 308 the request would become a

@@ -23,7 +23,7 @@ pub struct McpConfig {
     pub servers: BTreeMap<String, McpServerConfig>,
 }
 
-/// How a server is reached.
+/// The way to reach a server.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "ServerFields")]
 #[non_exhaustive]

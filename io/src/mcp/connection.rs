@@ -349,7 +349,7 @@ impl Drop for Connection {
     }
 }
 
-/// A call that was sent. If it is dropped before its answer, the server is told to cancel it.
+/// A call that was sent. If it is dropped before its answer, the server is asked to cancel it.
 pub(super) struct CallUnderWay {
     handle: Option<RequestHandle<RoleClient>>,
     calls: Calls,

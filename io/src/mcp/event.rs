@@ -24,7 +24,7 @@ pub enum McpEvent {
         progress: f64,
         /// The progress at the end, if the server knows it.
         total: Option<f64>,
-        /// What the tool is doing, if the server says so.
+        /// The tool's current activity, if the server reports it.
         message: Option<String>,
     },
     /// The server's tools have changed: turns that begin now have the new tools.
@@ -38,7 +38,7 @@ pub enum McpEvent {
     Lost {
         /// The server.
         server: String,
-        /// What happened.
+        /// The reason for the loss.
         reason: String,
         /// Whether the server is started again without a call.
         restarts: bool,

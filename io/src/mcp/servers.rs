@@ -28,7 +28,7 @@ struct Inner {
     cached: Mutex<CachedTools>,
 }
 
-/// The last tools of this source, and the lists that they were made of.
+/// The last tools of this source, and the lists from which they were built.
 #[derive(Default)]
 struct CachedTools {
     of: Vec<Arc<[Listed]>>,
@@ -44,7 +44,7 @@ pub enum McpError {
     Server {
         /// The server.
         server: String,
-        /// What happened.
+        /// The reason for the failure.
         reason: String,
     },
     /// The tools of two servers would have the same names.

@@ -25,7 +25,7 @@ pub(super) const TOOL_NAME: &str = "gen_ai.tool.name";
 pub(super) const TOOL_CALL_ID: &str = "gen_ai.tool.call.id";
 pub(super) const TOOL_TYPE: &str = "gen_ai.tool.type";
 
-// What was said: only where the app has asked for it.
+// The content of the conversation: only where the app has asked for it.
 pub(super) const SYSTEM_INSTRUCTIONS: &str = "gen_ai.system_instructions";
 pub(super) const INPUT_MESSAGES: &str = "gen_ai.input.messages";
 pub(super) const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
@@ -37,12 +37,12 @@ pub(super) const ERROR_TYPE: &str = "error.type";
 pub(super) const SERVER_ADDRESS: &str = "server.address";
 pub(super) const SERVER_PORT: &str = "server.port";
 
-// What subscribers make of a span; see `tracing-opentelemetry`.
+// The fields with which subscribers rename a span; see `tracing-opentelemetry`.
 pub(super) const NAME: &str = "otel.name";
 pub(super) const KIND: &str = "otel.kind";
 pub(super) const STATUS: &str = "otel.status_code";
 
-// What the conventions have no name for.
+// The fields for which the conventions have no name.
 pub(super) const RUN: &str = "stepwell.run.id";
 pub(super) const OUTCOME: &str = "stepwell.outcome";
 pub(super) const HOP: &str = "stepwell.hop";

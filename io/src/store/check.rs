@@ -42,7 +42,7 @@ pub(super) fn turn(key: &TurnKey) -> Result<(), StoreError> {
 /// Checks a title: any text without NUL.
 ///
 /// # Errors
-/// It is invalid.
+/// The title is invalid.
 pub fn title(title: &str) -> Result<(), StoreError> {
     plain("the title", title)
 }
@@ -50,7 +50,7 @@ pub fn title(title: &str) -> Result<(), StoreError> {
 /// Checks an owner's name: at most 800 bytes, without NUL.
 ///
 /// # Errors
-/// It is invalid.
+/// The name is invalid.
 pub fn owner(owner: &str) -> Result<(), StoreError> {
     name("the owner's name", owner)
 }
@@ -58,7 +58,7 @@ pub fn owner(owner: &str) -> Result<(), StoreError> {
 /// Checks the names of a new turn, and its title.
 ///
 /// # Errors
-/// It is invalid.
+/// A name or the title is invalid.
 pub fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
     turn(&new.key)?;
     owner(&new.owner)?;
@@ -71,7 +71,7 @@ pub fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
 /// Checks that the blocks are numbered as the batch says.
 ///
 /// # Errors
-/// They are not, or a turn that continues has an outcome.
+/// The numbers differ, or a turn that continues has an outcome.
 pub fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
     let refused = |message: String| Err(StoreError::Refused { message });
     let numbers = batch.first..;
@@ -133,7 +133,7 @@ pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), St
 /// Checks events of a log: any texts without NUL.
 ///
 /// # Errors
-/// It is invalid.
+/// An event is invalid.
 pub fn events(events: &[String]) -> Result<(), StoreError> {
     events.iter().try_for_each(|event| plain("an event", event))
 }
@@ -141,7 +141,7 @@ pub fn events(events: &[String]) -> Result<(), StoreError> {
 /// Checks a command to an owner: valid names, and a text without NUL.
 ///
 /// # Errors
-/// It is invalid.
+/// The command is invalid.
 pub fn command(command: &SentCommand) -> Result<(), StoreError> {
     name("the command's id", &command.id)?;
     owner(&command.owner)?;
@@ -151,7 +151,7 @@ pub fn command(command: &SentCommand) -> Result<(), StoreError> {
 /// Checks a reply to a command: any text without NUL.
 ///
 /// # Errors
-/// It is invalid.
+/// The reply is invalid.
 pub fn reply(reply: &str) -> Result<(), StoreError> {
     plain("a reply", reply)
 }

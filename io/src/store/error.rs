@@ -110,7 +110,7 @@ pub enum StoreError {
     /// The content of the store cannot be read.
     #[error("the store is damaged: {message}")]
     Damaged {
-        /// What is wrong, and where.
+        /// The damage, and its place.
         message: String,
     },
     /// The store failed for another reason.

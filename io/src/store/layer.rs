@@ -11,8 +11,8 @@ use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 
-/// A store around another one: what it does not do itself is done by the inner one. Whoever implements it is a
-/// [`Store`], and writes only the methods that it changes: to measure writes, to refuse some, to let them fail in a test.
+/// A store around another one, which does what the layer does not do itself. A type that implements it is a [`Store`],
+/// and writes only the methods that it changes: to measure writes, to refuse some, to let them fail in a test.
 ///
 /// ```
 /// use stepwell_io::store::{Generation, MemoryStore, NewTurn, Store, StoreError, StoreFuture, StoreLayer};
@@ -38,12 +38,12 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
     /// The store that does what this one does not do itself.
     fn inner(&self) -> &dyn Store;
 
-    /// As [`Store::begin_turn`].
+    /// Begins a turn, as [`Store::begin_turn`] does.
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
         self.inner().begin_turn(turn)
     }
 
-    /// As [`Store::claim`].
+    /// Claims a turn, as [`Store::claim`] does.
     fn claim<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -53,7 +53,7 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().claim(turn, seen, owner)
     }
 
-    /// As [`Store::persist`].
+    /// Writes a batch, as [`Store::persist`] does.
     fn persist<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -63,77 +63,77 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().persist(turn, generation, batch)
     }
 
-    /// As [`Store::unfinished`].
+    /// Returns unfinished turns, as [`Store::unfinished`] does.
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
         self.inner().unfinished(owner)
     }
 
-    /// As [`Store::renew_lease`].
+    /// Renews a lease, as [`Store::renew_lease`] does.
     fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
         self.inner().renew_lease(key, term)
     }
 
-    /// As [`Store::end_lease`].
+    /// Ends a lease, as [`Store::end_lease`] does.
     fn end_lease<'a>(&'a self, key: &'a LeaseKey) -> StoreFuture<'a, ()> {
         self.inner().end_lease(key)
     }
 
-    /// As [`Store::orphans`].
+    /// Returns orphaned turns, as [`Store::orphans`] does.
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         self.inner().orphans()
     }
 
-    /// As [`Store::inbox`].
+    /// Returns the inbox, as [`Store::inbox`] does.
     fn inbox(&self) -> &dyn Inbox {
         self.inner().inbox()
     }
 
-    /// As [`Store::turn`].
+    /// Returns a turn, as [`Store::turn`] does.
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
         self.inner().turn(turn)
     }
 
-    /// As [`Store::path`].
+    /// Returns a path, as [`Store::path`] does.
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
         self.inner().path(turn)
     }
 
-    /// As [`Store::path_end`].
+    /// Returns the end of a path, as [`Store::path_end`] does.
     fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
         self.inner().path_end(turn, limit)
     }
 
-    /// As [`Store::outline`].
+    /// Returns an outline, as [`Store::outline`] does.
     fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
         self.inner().outline(thread)
     }
 
-    /// As [`Store::turns`].
+    /// Returns the turns of a thread, as [`Store::turns`] does.
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
         self.inner().turns(thread)
     }
 
-    /// As [`Store::thread`].
+    /// Returns a thread, as [`Store::thread`] does.
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
         self.inner().thread(thread)
     }
 
-    /// As [`Store::threads`].
+    /// Returns threads, as [`Store::threads`] does.
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
         self.inner().threads(query)
     }
 
-    /// As [`Store::rename_thread`].
+    /// Renames a thread, as [`Store::rename_thread`] does.
     fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
         self.inner().rename_thread(thread, title)
     }
 
-    /// As [`Store::delete_thread`].
+    /// Deletes a thread, as [`Store::delete_thread`] does.
     fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
         self.inner().delete_thread(thread)
     }
 
-    /// As [`Store::append_events`].
+    /// Appends events, as [`Store::append_events`] does.
     fn append_events<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -144,7 +144,7 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().append_events(turn, generation, first, events)
     }
 
-    /// As [`Store::events`].
+    /// Returns events, as [`Store::events`] does.
     fn events<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -154,7 +154,7 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().events(turn, after, limit)
     }
 
-    /// As [`Store::events_within`].
+    /// Returns events, as [`Store::events_within`] does.
     fn events_within<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -165,32 +165,32 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().events_within(turn, after, limit, bytes)
     }
 
-    /// As [`Store::check`].
+    /// Checks the store, as [`Store::check`] does.
     fn check(&self) -> StoreFuture<'_, ()> {
         self.inner().check()
     }
 
-    /// As [`Store::event_log`].
+    /// Returns a log's state, as [`Store::event_log`] does.
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         self.inner().event_log(turn)
     }
 
-    /// As [`Store::drop_logs`].
+    /// Drops logs, as [`Store::drop_logs`] does.
     fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
         self.inner().drop_logs(ended, limit)
     }
 
-    /// As [`Store::event_logs`].
+    /// Returns logs' states, as [`Store::event_logs`] does.
     fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
         self.inner().event_logs(turns)
     }
 
-    /// As [`Store::acknowledge`].
+    /// Acknowledges events, as [`Store::acknowledge`] does.
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         self.inner().acknowledge(turn, index)
     }
 
-    /// As [`Store::subscribe`].
+    /// Subscribes to a thread, as [`Store::subscribe`] does.
     fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
         self.inner().subscribe(thread)
     }

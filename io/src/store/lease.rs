@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How long a lease lasts without being renewed.
+/// How long a lease is valid without being renewed.
 pub(crate) const LEASE_TERM: Duration = Duration::from_secs(5);
 /// How often a lease is renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);

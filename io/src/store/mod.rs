@@ -245,8 +245,8 @@ pub trait Store: Debug + Send + Sync + 'static {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>>;
 
-    /// As [`events`](Self::events), with `bytes` at most in total, but always with the next event, however long it is.
-    /// By default the store reads one event at a time.
+    /// Returns events, as [`events`](Self::events) does, with `bytes` at most in total, but always the next event,
+    /// however long it is. By default the store reads one event at a time.
     ///
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).

@@ -9,7 +9,7 @@ pub(crate) struct CurrentTurn {
 }
 
 impl CurrentTurn {
-    /// Returns whether the turn continues. A turn that was told to stop does not, even if it has not put its
+    /// Returns whether the turn continues. A turn that was asked to stop does not, even if it has not put its
     /// conversation back.
     pub(crate) fn is_under_way(&self) -> bool {
         !self.ended.is_cancelled() && !self.cancel.is_cancelled()

@@ -68,7 +68,7 @@ struct Alarms {
     silence: Alarm,
 }
 
-/// What happens next in a turn.
+/// The next event in a turn.
 enum Next {
     /// The machine gets an input.
     Input(Input<'static>),

@@ -10,7 +10,7 @@ use stepwell_core::run::{Outcome, Problem, TextOptions};
 /// A turn that is over. Its `Debug` output says how the turn ended, and holds nothing of the conversation.
 #[derive(Clone, PartialEq)]
 pub struct Finished {
-    /// How the turn ended. A turn whose thread another turn took over is cancelled.
+    /// The outcome of the turn. A turn whose thread another turn took over is cancelled.
     pub outcome: Outcome,
     /// The conversation after the turn.
     pub conversation: Conversation,
@@ -20,7 +20,7 @@ pub struct Finished {
     pub hops: u32,
     /// The typed answer, if one was asked for and the turn has succeeded.
     pub output: Option<Value>,
-    /// How the turn's text was shown.
+    /// The options with which the turn's text was shown.
     pub(crate) shown_as: TextOptions,
 }
 
@@ -28,7 +28,7 @@ pub struct Finished {
 /// hold nothing of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnFailed {
-    /// What went wrong, and what to do.
+    /// The problem, and what to do.
     pub problem: Problem,
     /// The turn, with the answer as far as it came.
     pub finished: Box<Finished>,

@@ -80,8 +80,8 @@ impl TurnHandle {
         self.cancel.cancel();
     }
 
-    /// Stops one tool call, by the provider's id for it. The other calls continue, and the model is told. A call that
-    /// is incomplete, or waits, is never begun.
+    /// Stops one tool call, by the provider's id for it. The other calls continue, and the model is notified. A call
+    /// that is incomplete, or waits, is never begun.
     ///
     /// # Errors
     /// The call is done, or the turn has no such call.
@@ -211,7 +211,7 @@ impl TurnHandle {
         Ok(id)
     }
 
-    /// As [`steer`](Self::steer), with a message that the app provides.
+    /// Steers the turn, as [`steer`](Self::steer) does, with a message that the app provides.
     ///
     /// # Errors
     /// The turn is over.

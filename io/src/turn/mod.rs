@@ -107,7 +107,7 @@ impl Turn {
     /// Waits until the turn ends, however it ends, and drops its remaining events. Awaiting the turn itself gives an
     /// error if its answer is incomplete.
     ///
-    /// No user sees the questions of an AG-UI agent meanwhile: the agent is told that there is no answer, and if it
+    /// No user sees the questions of an AG-UI agent meanwhile: the agent is notified that there is no answer, and if it
     /// asks once more, the turn is cancelled. To answer, take the events and [`resume`](Self::resume).
     ///
     /// # Panics

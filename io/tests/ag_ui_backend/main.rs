@@ -20,41 +20,41 @@ macro_rules! backends {
 
 backends! {
     pydantic_ai {
-        text_comes_and_the_thread_goes_on,
+        text_arrives_and_the_thread_continues,
         reasoning_is_shown_and_taken_back,
         sealed_reasoning_is_kept,
         tools_of_the_backend_are_left_to_it,
         tools_of_the_client_run_here_over_two_runs,
         tools_of_both_in_one_run,
-        what_it_asks_is_answered_and_the_turn_goes_on,
+        an_answered_question_continues_the_turn,
         what_it_asks_is_answered_after_a_restart,
         the_shared_state_follows_its_deltas,
         its_error_is_the_turns,
         a_cancelled_turn_is_cancelled_there,
     }
     langgraph {
-        text_comes_and_the_thread_goes_on,
+        text_arrives_and_the_thread_continues,
         reasoning_is_shown_and_taken_back,
         tools_of_the_backend_are_left_to_it,
         tools_of_the_client_run_here_over_two_runs,
         tools_that_only_a_snapshot_asks_for_run_here,
         tools_of_both_in_one_run,
-        what_it_asks_is_answered_and_the_turn_goes_on,
+        an_answered_question_continues_the_turn,
         what_it_asks_is_answered_after_a_restart,
         its_error_is_the_turns,
     }
     strands {
-        text_comes_and_the_thread_goes_on,
+        text_arrives_and_the_thread_continues,
         reasoning_is_shown_and_taken_back,
         tools_of_the_backend_are_left_to_it,
         tools_of_the_client_run_here_over_two_runs,
         tools_of_both_in_one_run,
-        what_it_asks_is_answered_and_the_turn_goes_on,
+        an_answered_question_continues_the_turn,
         what_it_asks_is_answered_after_a_restart,
         its_error_is_the_turns,
     }
     adk {
-        text_comes_and_the_thread_goes_on,
+        text_arrives_and_the_thread_continues,
         reasoning_is_shown_and_taken_back,
         tools_of_the_backend_are_left_to_it,
         tools_of_the_client_run_here_over_two_runs,
@@ -63,7 +63,7 @@ backends! {
         its_error_is_the_turns,
     }
     agno {
-        text_comes_and_the_thread_goes_on,
+        text_arrives_and_the_thread_continues,
         tools_of_the_backend_are_left_to_it,
         tools_of_the_client_run_here_over_two_runs,
         tools_of_both_in_one_run,

@@ -35,7 +35,7 @@ fn is_in_order(events: &[RunEvent]) {
     assert_eq!(events.iter().find(is_warning), None);
 }
 
-/// The text of the last answer. What a snapshot names anew comes behind it, as the protocol has it.
+/// Returns the text of the last answer. A message that only a snapshot names comes after it, as the protocol has it.
 fn last_text(finished: &Finished) -> String {
     let answers = finished.conversation.messages().iter();
     let mut texts = answers.filter_map(|message| match message {
@@ -63,7 +63,7 @@ fn with_tools(agent: AgentBuilder) -> Agent {
         .expect("the agent is set up")
 }
 
-pub(crate) async fn text_comes_and_the_thread_goes_on(backend: &Backend) {
+pub(crate) async fn text_arrives_and_the_thread_continues(backend: &Backend) {
     let agent = backend.agent().build().expect("the agent is set up");
     let (_, finished) = ask(&agent, "hello").await;
     assert_eq!(finished.outcome, Outcome::Success);
@@ -103,7 +103,7 @@ pub(crate) async fn tools_of_the_client_run_here_over_two_runs(backend: &Backend
     tools_of_the_client(backend, "app").await;
 }
 
-/// The backend streams nothing, so that no event says of the calls but a snapshot.
+/// The backend streams nothing, so that the calls are only in a snapshot.
 pub(crate) async fn tools_that_only_a_snapshot_asks_for_run_here(backend: &Backend) {
     tools_of_the_client(backend, "app, quietly").await;
 }
@@ -179,7 +179,7 @@ pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
     assert_eq!(*finished.conversation.shared_state(), state, "it stays");
 }
 
-/// What the backend asks, and the turn that rests.
+/// Returns the questions of the backend, and the turn that rests.
 async fn asked(agent: &Agent, word: &str) -> (Turn, Vec<Interrupt>) {
     let mut turn = agent.send(word);
     loop {
@@ -191,7 +191,7 @@ async fn asked(agent: &Agent, word: &str) -> (Turn, Vec<Interrupt>) {
     }
 }
 
-/// One file may go, and the other not.
+/// Allows one file, and not the other.
 fn answers(interrupts: &[Interrupt]) -> Vec<ResumeEntry> {
     let answer = |interrupt: &Interrupt| {
         let question = serde_json::to_string(interrupt).expect("JSON");
@@ -214,7 +214,7 @@ async fn goes_on(turn: Turn) {
     assert!(!text.contains("b.txt is gone"), "{text}");
 }
 
-pub(crate) async fn what_it_asks_is_answered_and_the_turn_goes_on(backend: &Backend) {
+pub(crate) async fn an_answered_question_continues_the_turn(backend: &Backend) {
     let agent = backend.agent().build().expect("the agent is set up");
     let (turn, interrupts) = asked(&agent, "delete").await;
     assert_eq!(interrupts.len(), 2, "{interrupts:#?}");
@@ -276,7 +276,7 @@ pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
     let finished = turn.finish().await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
     assert_eq!(finished.conversation.text(), "One");
-    // The backend answers this when it has seen that its client has gone.
+    // The backend answers this once it has noticed that its client has left.
     let client = HttpClient::new().expect("a client");
     let asked = HttpRequest {
         method: "GET",
@@ -290,7 +290,8 @@ pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
     assert_eq!(finished.outcome, Outcome::Success);
 }
 
-/// Agno asks for leave by leaving the call to the app, whose tool of that name says whether the backend may run it.
+/// Agno asks for approval by leaving the call to the app, whose tool of that name decides whether the backend may run
+/// it.
 pub(crate) async fn what_it_asks_by_a_call_is_answered_by_a_tool(backend: &Backend) {
     let leave = |call: stepwell_io::ToolContext| async move {
         let accepted = call.arguments.value["path"] == "a.txt";

@@ -17,7 +17,7 @@ fn read_only() -> StoreError {
 }
 
 #[tokio::test]
-async fn a_store_that_comes_back_has_everything_once() {
+async fn a_store_that_recovers_has_everything_once() {
     for error in [away(), full()] {
         let server = serve([asks(&["a"]), says("Done.")]).await;
         let store = faulty();
@@ -45,7 +45,7 @@ async fn a_store_that_comes_back_has_everything_once() {
 async fn a_write_whose_answer_was_lost_is_not_done_twice() {
     let server = serve([asks(&["a"]), says("Done.")]).await;
     let store = faulty();
-    // Each second write is done, and says that it was not.
+    // Each second write is done, but reported as failed.
     let lost = || [Fault::After(away()), Fault::None];
     store.next((0..10).flat_map(|_| lost()));
     let agent = agent(&server, &store).tool(work(), done).build().unwrap();
@@ -60,7 +60,7 @@ async fn a_write_whose_answer_was_lost_is_not_done_twice() {
 }
 
 #[tokio::test]
-async fn a_turn_that_cannot_begin_says_so_and_sends_nothing() {
+async fn a_turn_that_cannot_begin_sends_nothing() {
     for (error, tries) in [(away(), 6), (full(), 6), (read_only(), 1)] {
         let server = serve([says("Hello.")]).await;
         let store = faulty();
@@ -85,7 +85,7 @@ async fn a_turn_that_cannot_begin_says_so_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_store_that_stays_away_fails_the_turn_which_is_recovered_later() {
+async fn a_store_that_stays_away_fails_a_recoverable_turn() {
     for error in [away(), full(), read_only()] {
         let server = serve([asks(&["a"]), says("Done.")]).await;
         let store = faulty();
@@ -108,7 +108,7 @@ async fn a_store_that_stays_away_fails_the_turn_which_is_recovered_later() {
         let left = turns(&store).await;
         assert_eq!(kinds(&left[0]), ["text", "tool_use"]);
         assert!(!is_closed(&left[0]));
-        // The disk is mended, and the program started again.
+        // The disk works again, and the program is started again.
         store.always(Fault::None);
         let second = agent(&store).tool(work(), |_| async { Err::<String, _>("run twice") });
         let recovered = second.build().unwrap().recover().await.unwrap();
@@ -142,7 +142,7 @@ async fn a_turn_is_cancelled_while_it_waits_for_its_store() {
     assert!(server.requests().is_empty());
 }
 
-/// An agent that waits, with a tool whose result the store does not take until it is mended.
+/// An agent that waits, with a tool whose result the store refuses until it is repaired.
 fn waits(
     server: &MockLlm,
     store: &Faulty,
@@ -211,7 +211,7 @@ async fn a_turn_that_is_cancelled_while_it_waits_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_can_be_let_go_of_and_goes_on_elsewhere() {
+async fn a_released_waiting_turn_continues_elsewhere() {
     for is_over in [false, true] {
         let server = serve([asks(&["a"]), says("Done.")]).await;
         let (store, calls) = (faulty(), Arc::new(Semaphore::new(0)));
@@ -220,7 +220,7 @@ async fn a_turn_that_waits_can_be_let_go_of_and_goes_on_elsewhere() {
         trouble.wait_for(Option::is_some).await.unwrap();
         if is_over {
             turn.cancel();
-            // It has come to its end, which cannot be stored.
+            // The turn has ended, and its end cannot be stored.
             turn.handle().conversation().await.ok();
         }
         let kept = turn.suspend().await;
@@ -243,7 +243,7 @@ mod sqlite {
     use tempfile::TempDir;
 
     #[tokio::test]
-    async fn a_disk_that_is_full_fails_the_turn_and_one_with_room_goes_on_with_it() {
+    async fn a_full_disk_fails_the_turn_which_continues_with_room() {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("turns.db");
         let mut options = SqliteOptions::default();

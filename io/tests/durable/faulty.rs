@@ -1,4 +1,4 @@
-//! A store that fails when it is told to.
+//! A store that fails when a test asks it to.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -7,14 +7,14 @@ use stepwell_io::store::{
     StoreLayer, TurnKey,
 };
 
-/// What becomes of a write.
+/// The fate of a write.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// It is done.
+    /// The write is done.
     None,
-    /// It is not.
+    /// The write is not done.
     Before(StoreError),
-    /// It is, but the answer is lost.
+    /// The write is done, but the answer is lost.
     After(StoreError),
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn away() -> StoreError {
 
 type Hook = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Writes fail as the list says, one after the other; then as `always` says.
+/// A store whose writes fail as the list says, one after the other; then as `always` says.
 #[derive(Clone)]
 pub(crate) struct Faulty {
     pub(crate) inner: MemoryStore,
@@ -57,7 +57,7 @@ impl Faulty {
         self.faults.lock().unwrap().1 = fault;
     }
 
-    /// Is told of each write before it is done.
+    /// Calls the hook before each write.
     pub(crate) fn watch(&self, hook: impl Fn(&str) + Send + Sync + 'static) {
         *self.hook.lock().unwrap() = Some(Box::new(hook));
     }

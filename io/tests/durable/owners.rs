@@ -41,7 +41,7 @@ async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
 }
 
 #[tokio::test]
-async fn a_turn_that_a_dead_host_left_is_stopped_when_the_user_goes_on() {
+async fn a_new_message_stops_a_dead_hosts_turn() {
     let server = serve([asks(&["a"]), says("All right.")]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let first = agent(&server, &store)
@@ -62,7 +62,7 @@ async fn a_turn_that_a_dead_host_left_is_stopped_when_the_user_goes_on() {
     assert_eq!(kinds(&turns[0]), ["text", "tool_use", "tool_error"]);
     assert_eq!(turns[1].status, TurnStatus::Complete);
     assert_eq!(turns[1].parent, Some(turns[0].id.clone()));
-    // Its history has what was said by then.
+    // The history has the messages up to then.
     assert_eq!(
         contents(&server.requests()[1], "user"),
         ["Do it", "Leave it"]
@@ -73,7 +73,7 @@ async fn a_turn_that_a_dead_host_left_is_stopped_when_the_user_goes_on() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_run_cannot_be_read_is_closed_when_the_user_goes_on() {
+async fn a_new_message_closes_an_unreadable_turn() {
     for snapshot in [None, Some("no snapshot".to_owned())] {
         let server = serve([says("Hello.")]).await;
         let store = memory();
@@ -97,7 +97,7 @@ async fn a_turn_whose_run_cannot_be_read_is_closed_when_the_user_goes_on() {
 }
 
 #[tokio::test]
-async fn a_host_goes_on_from_what_another_has_added() {
+async fn a_host_continues_from_another_hosts_turns() {
     let server = serve([says("One."), says("Two."), says("Three.")]).await;
     let store = memory();
     let host = |name| agent(&server, &store).owner(name).build().unwrap();
@@ -133,7 +133,7 @@ async fn two_agents_on_one_store_do_not_mix_their_turns() {
     assert_eq!(turns(&store).await, stored, "nothing is stored of it");
     assert_eq!(server.requests().len(), 1);
 
-    // An app that says so stops what another host drives.
+    // An app that allows it stops what another host drives.
     let turn = second.turn("Leave it").when_busy(WhenBusy::Cancel);
     let (_, finished) = watch(turn.send().unwrap()).await;
     assert_eq!(finished.outcome, Outcome::Success);
@@ -141,7 +141,7 @@ async fn two_agents_on_one_store_do_not_mix_their_turns() {
     assert_eq!(said, ["I am Alice", "Leave it"]);
     assert!(first.conversation().messages().is_empty());
     drop(left);
-    // What nobody drives any more holds up nobody.
+    // A turn without a living owner blocks no other.
     let (_, finished) = watch(first.send("Hello")).await;
     assert_eq!(finished.outcome, Outcome::Success);
 }

@@ -1,4 +1,4 @@
-//! Hosts that die and come back. A kill is a runtime that is dropped, with all that runs on it.
+//! Hosts that die and restart. A kill is a runtime that is dropped, with all that runs on it.
 
 use crate::*;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Se
             .build()
             .unwrap();
         runtime.block_on(life());
-        // With its tasks, which say in the store that their owner lives.
+        // The drop ends its tasks, which renew the lease of their owner.
         drop(runtime);
     })
     .join()
@@ -22,7 +22,7 @@ fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Se
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_that_ran_when_the_host_died_is_run_again_only_if_it_may_be() {
+async fn a_killed_tool_runs_again_only_if_idempotent() {
     for (is_idempotent, runs) in [(false, 1), (true, 2)] {
         let server = Arc::new(serve([asks(&["a"]), says("Done.")]).await);
         let store = memory();
@@ -98,7 +98,7 @@ async fn a_host_that_dies_while_the_model_speaks_asks_again() {
 }
 
 #[tokio::test]
-async fn a_turn_of_which_only_the_message_is_stored_begins_anew() {
+async fn a_turn_with_only_a_stored_message_begins_again() {
     let server = serve([says("First."), says("Second.")]).await;
     let store = memory();
     watch(agent(&server, &store).build().unwrap().send("One")).await;
@@ -160,7 +160,7 @@ async fn a_program_that_is_started_again_knows_the_conversation() {
     let requests = server.requests();
     let before = requests[2].body["messages"].as_array().unwrap();
     let live_requests = requests[1].body["messages"].as_array().unwrap();
-    // What the provider sees is what it saw and said, and the new question.
+    // The provider sees the earlier requests and answers, and the new question.
     assert_eq!(before[..live_requests.len()], live_requests[..]);
     assert_eq!(before.len(), live_requests.len() + 2);
     let messages = live.conversation.messages();
@@ -195,14 +195,14 @@ async fn a_turn_that_was_suspended_is_revived_from_its_store() {
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(results(&server.requests()[1]), ["delivered"]);
     assert!(is_closed(&turns(&store).await[0]));
-    // It is over: the snapshot is of no use any more.
+    // The turn is over: the snapshot is of no use any more.
     let (_, finished) = watch(agent.revive(&kept).unwrap()).await;
     assert!(not_stored(&finished.outcome).contains("already"));
     assert_legal(&server);
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_read_says_so_at_recovery() {
+async fn recovery_reports_an_unreadable_store() {
     let server = serve([]).await;
     let store = faulty();
     let mut new = NewTurn::new(
@@ -223,7 +223,7 @@ async fn a_store_that_cannot_be_read_says_so_at_recovery() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_whose_runs_a_backend_makes_goes_on_after_a_kill() {
+async fn a_turn_with_backend_runs_continues_after_a_kill() {
     let server = Arc::new(serve([asks(&["a"]), says("Done.")]).await);
     let store = memory();
     let made = Arc::new(AtomicU32::new(0));
@@ -262,13 +262,13 @@ async fn a_turn_whose_runs_a_backend_makes_goes_on_after_a_kill() {
         ["text", "tool_use", "tool_result", "text"]
     );
     assert!(is_closed(&turns[0]));
-    // The next turn goes on from it.
+    // The next turn continues from it.
     assert_eq!(agent.conversation(), finished.conversation);
     assert_legal(&server);
 }
 
 #[tokio::test]
-async fn a_thread_that_is_forgotten_is_still_stored_and_one_that_is_deleted_is_not() {
+async fn forgotten_threads_stay_stored_and_deleted_ones_do_not() {
     let server = serve([says("One."), says("Two.")]).await;
     let store = memory();
     let agent = agent(&server, &store).build().unwrap();

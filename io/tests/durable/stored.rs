@@ -89,7 +89,7 @@ async fn a_turn_that_is_cancelled_is_stored_so() {
 }
 
 #[tokio::test]
-async fn a_turn_that_loses_its_thread_is_closed_before_the_next_begins() {
+async fn a_replaced_turn_is_closed_before_the_next_begins() {
     let server = serve([asks(&["a"]), says("Never mind.")]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let agent = agent(&server, &store)
@@ -111,7 +111,7 @@ async fn a_turn_that_loses_its_thread_is_closed_before_the_next_begins() {
 }
 
 #[tokio::test]
-async fn another_branch_goes_on_from_where_it_leaves_the_path() {
+async fn another_branch_continues_from_its_fork() {
     let server = serve([says("One."), says("Two."), says("Other."), says("More.")]).await;
     let store = memory();
     let agent = agent(&server, &store).build().unwrap();
@@ -126,7 +126,7 @@ async fn another_branch_goes_on_from_where_it_leaves_the_path() {
     assert_eq!(finished.outcome, Outcome::Success);
     let asked = contents(&server.requests()[2], "user");
     assert_eq!(asked, ["First", "Second, said better"]);
-    // And the thread goes on from there.
+    // The thread continues from there.
     watch(agent.send("Third")).await;
     let asked = contents(&server.requests()[3], "user");
     assert_eq!(asked, ["First", "Second, said better", "Third"]);
@@ -146,7 +146,7 @@ async fn another_branch_goes_on_from_where_it_leaves_the_path() {
 }
 
 #[tokio::test]
-async fn a_turn_says_under_which_generation_its_events_are_logged() {
+async fn a_turn_exposes_the_generation_of_its_events() {
     let server = serve([says("Hello.")]).await;
     let store = memory();
     let agent = agent(&server, &store).build().unwrap();
@@ -186,10 +186,10 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
         (2, "One.")
     );
     assert_eq!(later.conversation(), loaded, "it is known from then on");
-    // What another process adds is read too.
+    // Turns of another process are read too.
     watch(first.send("B")).await;
     assert_eq!(later.load().await.unwrap().text(), "Two.");
-    // So is a turn that is under way, as far as it is stored; what comes of it later is not missed.
+    // A turn that is under way is also read, as far as it is stored; its later blocks are not missed.
     let turn = first.send("C");
     begun(&calls, 1).await;
     assert_eq!(later.load().await.unwrap().text(), "Let me see.");

@@ -19,7 +19,7 @@ async fn echo(call: ToolContext) -> Result<String, String> {
     Ok(call.arguments.value.to_string())
 }
 
-/// What the model is shown of a call, given who is asked.
+/// Returns the result of a call that the model receives, with this approver.
 async fn shown(dialect: Dialect, approver: impl Approver) -> (String, Vec<RunEvent>) {
     let server = serve([asks(&["a"]), says("I see.")]).await;
     let agent = dialect
@@ -66,7 +66,7 @@ async fn approval_denied_with_a_reason_tells_the_model() {
 }
 
 #[tokio::test]
-async fn approval_times_out_and_the_model_is_told() {
+async fn an_expired_approval_is_reported_to_the_model() {
     for dialect in BOTH {
         let (shown, events) = shown(dialect, |_| async {
             struct Resumed;

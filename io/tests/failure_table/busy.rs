@@ -5,7 +5,7 @@ use crate::threads::{events, names};
 use crate::*;
 use stepwell_io::{Message, ProblemKind, Start, WhenBusy};
 
-/// What the users have said in the conversation.
+/// Returns the users' messages in the conversation.
 fn said(finished: &Finished) -> Vec<Value> {
     let messages = finished.conversation.messages();
     let said = messages.iter().filter_map(|message| match message {
@@ -15,7 +15,7 @@ fn said(finished: &Finished) -> Vec<Value> {
     said.collect()
 }
 
-/// How a turn begins.
+/// A way to begin a turn.
 type Way = (&'static str, fn(&Agent) -> Turn);
 
 const WAYS: [Way; 4] = [
@@ -83,7 +83,7 @@ async fn two_users_of_one_agent_are_not_mixed() {
     }
 }
 
-/// What the model has said there.
+/// Returns the model's text at that place.
 fn so_far(place: Place) -> &'static str {
     match place {
         Place::Streaming => "So far",
@@ -92,7 +92,7 @@ fn so_far(place: Place) -> &'static str {
 }
 
 #[tokio::test]
-async fn an_app_that_says_so_cancels_the_turn_under_way() {
+async fn when_busy_cancel_cancels_the_turn_under_way() {
     let server = serve([Hop::silent(), Hop::silent(), says("Sure.")]).await;
     let agent = Dialect::Chat
         .agent(&server)
@@ -115,7 +115,7 @@ async fn an_app_that_says_so_cancels_the_turn_under_way() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_dropped_or_suspended_keeps_no_other_from_its_thread() {
+async fn a_dropped_or_suspended_turn_frees_its_thread() {
     let server = serve([Hop::silent(), Hop::silent(), says("Sure.")]).await;
     let agent = Dialect::Chat.agent(&server).build();
     let agent = agent.expect("the agent is set up");
@@ -131,7 +131,7 @@ async fn a_turn_that_was_dropped_or_suspended_keeps_no_other_from_its_thread() {
 }
 
 #[tokio::test]
-async fn a_stored_turn_does_not_come_back_to_a_busy_thread() {
+async fn a_stored_turn_is_not_revived_on_a_busy_thread() {
     let server = serve([asks(&["a"]), Hop::silent()]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));

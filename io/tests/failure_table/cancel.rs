@@ -25,7 +25,7 @@ pub(crate) const PLACES: [Place; 6] = [
     Place::Interrupted,
 ];
 
-/// What an agent asks with, and what answers it.
+/// The question of an agent, and the answer to it.
 pub(crate) fn question(id: &str) -> Hop {
     let ids = |kind: &str| json!({"type": kind, "threadId": "thread-1", "runId": "run-1"});
     let mut finished = ids("RUN_FINISHED");
@@ -143,7 +143,7 @@ async fn cancel_in_any_state_ends_once_and_leaves_a_legal_history() {
 }
 
 #[tokio::test]
-async fn the_host_goes_away_in_any_state_and_what_it_still_says_is_refused() {
+async fn a_host_that_left_in_any_state_is_refused() {
     for (place, dialect) in Place::all() {
         let server = serve([place.hop(), says("Welcome back.")]).await;
         let calls = Arc::new(Semaphore::new(0));
@@ -164,7 +164,7 @@ async fn the_host_goes_away_in_any_state_and_what_it_still_says_is_refused() {
 }
 
 #[tokio::test]
-async fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
+async fn cancelling_one_call_leaves_its_siblings_running() {
     for dialect in BOTH {
         let server = serve([asks(&["a", "b", "c"]), says("I see.")]).await;
         let calls = Arc::new(Semaphore::new(0));
@@ -201,7 +201,7 @@ async fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_or_is_not_whole_yet_is_never_begun_once_it_is_stopped() {
+async fn a_stopped_call_that_waits_is_never_begun() {
     // The stream is held after the calls, so that the user is faster than the model.
     let server = serve([asks(&["a", "b", "c"]).stall()]).await;
     let ran = Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -14,7 +14,7 @@ fn timed_out(deadline: Deadline) -> Failure {
 }
 
 #[tokio::test]
-async fn a_model_silent_before_its_first_event_is_asked_again_and_then_given_up() {
+async fn a_silent_model_is_retried_and_then_given_up() {
     for dialect in BOTH {
         let server = serve([Hop::silent(), Hop::new().bare().stall(), Hop::silent()]).await;
         let agent = dialect.agent(&server).configure(|config| {
@@ -58,7 +58,7 @@ async fn a_model_that_falls_silent_fails_and_what_was_shown_stays() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_held_open_after_the_answer_is_closed_and_the_tools_run() {
+async fn a_connection_kept_open_after_the_answer_is_closed() {
     let sse = ["content-type: text/event-stream"];
     let asked = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"work","arguments":"{\"key\":\"a\"}"}}]}}]}"#;
     let bodies = [
@@ -84,7 +84,7 @@ async fn a_connection_that_is_held_open_after_the_answer_is_closed_and_the_tools
 async fn a_tools_time_is_never_the_models_silence() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Done.")]).await;
-        // The clock stands still while the tool takes an hour, and moves on only when nothing else does.
+        // The clock is paused while the tool takes an hour, and advances only when no task runs.
         let agent = dialect
             .agent(&server)
             .configure(|config| {
@@ -127,7 +127,7 @@ async fn an_app_that_is_slow_to_take_events_is_not_the_models_silence() {
 }
 
 #[tokio::test]
-async fn a_turn_that_takes_too_long_fails_and_its_tools_are_told() {
+async fn a_turn_out_of_time_fails_and_stops_its_tools() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Sorry.")]).await;
         let (dropped, was_dropped) = tokio::sync::oneshot::channel::<()>();

@@ -31,10 +31,10 @@ async fn body(dialect: Dialect) -> Vec<u8> {
     body
 }
 
-/// The places in a test run are so many bytes apart. `STEPWELL_THOROUGH` takes all.
+/// The distance in bytes of the places in a test run. `STEPWELL_THOROUGH` takes all.
 const SHARE: usize = 4;
 
-/// `broken` says how the stream breaks off after some of its bytes. `first` is the first place of a test run.
+/// `broken` breaks the stream off after some of its bytes. `first` is the first place of a test run.
 async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop, first: usize) {
     let bytes = body(dialect).await;
     let is_thorough = std::env::var_os("STEPWELL_THOROUGH").is_some();
@@ -73,7 +73,7 @@ async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop, first
                 assert!(!ran && shown_before == 0, "{what}: nothing was seen before");
             }
             Outcome::Success => {
-                // All that counts was said: both calls are run, whatever is missing.
+                // All that counts was sent: both calls are run, whatever is missing.
                 assert_eq!(finished.conversation.text(), "Hé! Well.", "{what}");
                 let said = serde_json::to_string(finished.conversation.messages());
                 let said = said.expect("messages are JSON");

@@ -166,7 +166,7 @@ async fn an_agents_question_is_answered_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_tool_that_ran_when_the_host_died_is_not_run_again_unless_it_may_be() {
+async fn after_a_kill_only_idempotent_tools_run_again() {
     for idempotent in [false, true] {
         let server = serve([asks(&["a"]), says("I see.")]).await;
         let tool = || {
@@ -217,7 +217,7 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
 }
 
 #[tokio::test]
-async fn a_turn_in_two_processes_can_be_lived_through_again_from_its_journals() {
+async fn a_turn_in_two_processes_replays_from_its_journals() {
     let server = serve([asks(&["later"]), says("It has arrived.")]).await;
     let lines = Arc::new(std::sync::Mutex::new(Vec::<(String, String)>::new()));
     let agent = || {

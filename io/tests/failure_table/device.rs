@@ -25,7 +25,7 @@ async fn the_app_loses_its_network_and_the_request_waits_for_the_next() {
 }
 
 #[tokio::test]
-async fn the_network_goes_during_a_pause_and_the_next_try_waits_for_it() {
+async fn a_retry_waits_for_a_lost_network() {
     for dialect in BOTH {
         let hops = [
             Hop::error(503, "later").header("retry-after", "100"),
@@ -78,7 +78,7 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
         let turn = agent.send("Go on");
         begun(&calls, 1).await;
         agent.entered_background();
-        // The turn has heard of it once it answers.
+        // The turn has received it once it answers.
         turn.handle().conversation().await.expect("it goes on");
         turn.handle().conversation().await.expect("it goes on");
         tokio::time::pause();
@@ -110,7 +110,7 @@ async fn an_app_may_cancel_its_turns_when_it_goes_to_the_background() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_let_go_of_and_revived_is_one_turn() {
+async fn a_turn_that_is_suspended_and_revived_is_one_turn() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Done."), says("Sure.")]).await;
         let agent = dialect.agent(&server).tool(work(), |_| async {
@@ -151,7 +151,7 @@ async fn a_turn_that_is_let_go_of_and_revived_is_one_turn() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_let_go_of_stops_its_tools() {
+async fn a_dropped_turn_stops_its_tools() {
     let server = serve([asks(&["a"])]).await;
     let (dropped, was_dropped) = tokio::sync::oneshot::channel::<()>();
     let dropped = std::sync::Mutex::new(Some(dropped));
@@ -203,7 +203,7 @@ async fn the_user_types_during_the_turn_and_the_next_hop_takes_it_in() {
 }
 
 #[tokio::test]
-async fn what_the_user_typed_comes_back_if_the_turn_ends_without_it() {
+async fn unused_input_is_returned_when_the_turn_ends() {
     let server = serve([asks(&["a"])]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
@@ -265,7 +265,7 @@ async fn a_stream_that_broke_off_is_resumed_where_the_backend_can() {
 }
 
 #[tokio::test]
-async fn a_stream_that_broke_off_is_gone_on_with_from_a_replay_and_from_a_snapshot() {
+async fn a_broken_stream_continues_from_replay_or_snapshot() {
     let ids = |kind: &str| json!({"type": kind, "threadId": "thread-1", "runId": "r"});
     let text =
         |delta: &str| json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": delta});
@@ -281,7 +281,7 @@ async fn a_stream_that_broke_off_is_gone_on_with_from_a_replay_and_from_a_snapsh
         text("The "),
         text("answer "),
     ];
-    // The backend has merged what it said, and said more meanwhile.
+    // The backend has merged its earlier events, and emitted more meanwhile.
     let replay = [
         ids("RUN_STARTED"),
         start,

@@ -1,4 +1,4 @@
-//! The provider says what is not so.
+//! The provider sends false data.
 
 use crate::wire::{End, answer, peer};
 use crate::*;
@@ -12,7 +12,7 @@ async fn ask(dialect: Dialect, hop: Hop) -> (MockLlm, Agent, Finished) {
 }
 
 #[tokio::test]
-async fn a_wrong_content_type_on_a_stream_that_can_be_read_is_forgiven() {
+async fn a_wrong_content_type_of_a_readable_stream_is_allowed() {
     for dialect in BOTH {
         for content_type in [
             "text/plain",
@@ -48,7 +48,7 @@ async fn a_web_page_is_no_answer_whatever_it_is_called() {
 }
 
 #[tokio::test]
-async fn a_json_error_with_status_200_is_that_error_whatever_it_is_called() {
+async fn a_200_with_a_json_error_fails_as_that_error() {
     for dialect in BOTH {
         for content_type in ["application/json", "text/event-stream"] {
             let error =
@@ -88,7 +88,7 @@ async fn an_empty_body_is_asked_for_again() {
 
 #[tokio::test]
 async fn two_calls_with_one_id_are_two_calls_and_each_is_answered() {
-    // Chat tells them apart by their index; the second gets an id of its own, so that the history can be sent.
+    // Chat distinguishes them by their index; the second gets an id of its own, so that the history can be sent.
     let server = serve([asks(&["a", "a"]), says("Done.")]).await;
     let agent = Dialect::Chat.agent(&server).tool(work(), done).build();
     let agent = agent.expect("the agent is set up");
@@ -115,7 +115,7 @@ async fn an_id_that_is_begun_twice_is_a_fault_of_the_stream() {
 
 #[tokio::test]
 async fn what_comes_after_the_finish_does_not_undo_it() {
-    // A second finish with another reason, and a whole second end.
+    // A second finish with another reason, and a complete second end.
     let second = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]});
     let hop = says("Done.").stop_reason("stop").raw_frame(second);
     let (server, _, finished) = ask(Dialect::Chat, hop).await;
@@ -170,7 +170,7 @@ async fn a_body_that_only_claims_to_be_compressed_is_read() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_compressed_unasked_fails_and_says_so() {
+async fn an_unrequested_compressed_body_fails() {
     let mut body = answer(
         &[
             "content-type: text/event-stream",

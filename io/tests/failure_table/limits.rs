@@ -27,7 +27,7 @@ fn limit(finished: &Finished) -> Option<&'static str> {
 }
 
 #[tokio::test]
-async fn hop_limit_completes_or_fails_as_the_policy_says() {
+async fn hop_limit_completes_or_fails_by_policy() {
     for dialect in BOTH {
         let (server, finished) =
             for_ever(dialect, |config| config.limits.max_tool_rounds = 2).await;
@@ -66,7 +66,7 @@ async fn hop_limit_with_one_last_hop_without_tools_sums_up() {
 }
 
 #[tokio::test]
-async fn the_same_call_with_the_same_arguments_is_told_and_then_stopped() {
+async fn a_repeated_call_gets_a_warning_and_then_stops() {
     for dialect in BOTH {
         let hops = (0..8).map(|number| {
             Hop::new().tool_call_with_id(format!("call-{number}"), "work", json!({}))
@@ -107,7 +107,7 @@ async fn tool_call_budget_token_budget_or_wall_time_is_named() {
             (Some("max_duration"), 1)
         );
     }
-    // The mock's AG-UI says nothing of tokens.
+    // The mock's AG-UI does not report tokens.
     let (server, finished) =
         for_ever(Dialect::Chat, |config| config.limits.max_tokens = Some(150)).await;
     assert_eq!(

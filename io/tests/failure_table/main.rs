@@ -1,7 +1,7 @@
-//! The failure table over real HTTP: what goes wrong in the field, and what must happen, with a provider that cuts,
+//! The failure table over real HTTP: faults from the field, and the required behaviour, with a provider that cuts,
 //! stalls, refuses and lies, in each dialect.
 //!
-//! Nothing here waits for a time to pass: a test waits for what is to happen, and hangs if it never does.
+//! No test waits for a time to pass: a test waits for an event, and hangs if it never comes.
 
 mod approvals;
 mod busy;
@@ -102,7 +102,7 @@ fn failure(outcome: &Outcome) -> &Failure {
     }
 }
 
-/// The thread goes on after whatever befell it.
+/// Checks that the thread continues after any fault.
 async fn assert_goes_on(agent: &Agent, server: &MockLlm) {
     let (_, finished) = watch(agent.send("And now?")).await;
     assert_eq!(finished.outcome, Outcome::Success);

@@ -65,7 +65,7 @@ async fn pause_after(dialect: Dialect, status: u16, header: &str, value: &str) -
 }
 
 #[tokio::test]
-async fn retry_after_in_seconds_or_as_a_date_is_obeyed() {
+async fn retry_after_works_in_seconds_and_as_a_date() {
     let at = |seconds| httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(seconds));
     for dialect in BOTH {
         for status in [429, 503] {
@@ -93,7 +93,7 @@ async fn retry_after_in_seconds_or_as_a_date_is_obeyed() {
                     None
                 );
             }
-            // What cannot be read is no reason to give up.
+            // An unreadable value is no reason to give up.
             let pause = pause_after(dialect, status, "retry-after", "soon").await;
             assert!(pause.is_some_and(|pause| pause < 10), "{pause:?}");
         }
@@ -131,7 +131,7 @@ async fn a_connection_lost_before_the_first_event_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_connection_lost_after_the_first_event_fails_and_what_was_shown_stays() {
+async fn a_connection_lost_after_events_fails_and_keeps_them() {
     for dialect in BOTH {
         let server = serve([says("The answer is").cut(), says("Well.")]).await;
         let agent = dialect.agent(&server).build().expect("the agent is set up");
@@ -199,7 +199,7 @@ async fn what_is_no_http_is_no_answer_and_tried_again() {
 }
 
 #[tokio::test]
-async fn chunked_garbage_breaks_the_connection_and_keeps_what_came_before() {
+async fn chunked_garbage_keeps_the_text_before_it() {
     let nothing = answer(&CHUNKED, "ZZZ\r\nwhat is this\r\n");
     let (events, finished) = ask_peer(vec![(nothing, End::Close), (whole(), End::Close)]).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Several turns at once, and who owns a thread.
+//! Several turns at once, and the owner of a thread.
 
 use crate::cancel::Place;
 use crate::*;
@@ -8,7 +8,7 @@ pub(crate) fn events(agent: &Agent) -> Vec<RegistryEvent> {
     std::iter::from_fn(|| agent.registry().poll_event()).collect()
 }
 
-/// What happened to the runs: `started 1`, `continued 1.1`, `completed 1.1`.
+/// The names of the registry's events: `started 1`, `continued 1.1`, `completed 1.1`.
 pub(crate) fn names(events: &[RegistryEvent]) -> Vec<String> {
     let name = |event: &RegistryEvent| match event {
         RegistryEvent::RunStarted { handle } => Some(format!("started {handle}")),
@@ -29,7 +29,7 @@ pub(crate) fn names(events: &[RegistryEvent]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_user_sends_again_in_any_state_and_the_new_turn_owns_the_thread() {
+async fn a_new_message_in_any_state_takes_the_thread() {
     for (place, dialect) in Place::all() {
         let what = format!("{place:?}, {dialect:?}");
         let server = serve([place.hop(), says("Sure.")]).await;
@@ -37,7 +37,7 @@ async fn the_user_sends_again_in_any_state_and_the_new_turn_owns_the_thread() {
         let agent = place.agent(dialect, &server, &calls);
         let mut first = agent.send("A hard question");
         place.reached(&mut first, &server, &calls).await;
-        // Nobody takes the events of the first turn: the second waits for neither it nor its tools.
+        // The events of the first turn are not taken: the second waits for neither it nor its tools.
         let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
         let (_, second) = watch(second.expect("it has no options")).await;
         assert_eq!(second.outcome, Outcome::Success, "{what}");
@@ -67,8 +67,8 @@ async fn the_user_sends_again_in_any_state_and_the_new_turn_owns_the_thread() {
 }
 
 #[tokio::test]
-async fn what_still_comes_of_a_turn_that_lost_its_thread_changes_nothing() {
-    // Two agents share a registry: the first hears that its thread is taken only by what comes for it next.
+async fn late_results_of_a_replaced_turn_change_nothing() {
+    // Two agents share a registry: the first notices that its thread is taken only by the next event for it.
     let server = serve([asks(&["a"]), says("Sure.")]).await;
     let calls = Arc::new(Semaphore::new(0));
     let first = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
@@ -157,7 +157,7 @@ async fn a_hop_continues_the_turn_once_and_never_starts_it_again() {
 }
 
 #[tokio::test]
-async fn the_user_looks_at_another_thread_and_comes_back() {
+async fn the_user_looks_at_another_thread_and_returns() {
     let server = serve([asks(&["a"]), says("Here."), says("Done.")]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
@@ -292,7 +292,7 @@ async fn what_happens_to_the_turns_can_be_waited_for() {
 }
 
 #[tokio::test]
-async fn a_thread_that_is_forgotten_is_stopped_and_begins_anew() {
+async fn a_forgotten_thread_is_stopped_and_begins_again() {
     let server = serve([Hop::silent(), says("Hello.")]).await;
     let agent = Dialect::Chat
         .agent(&server)

@@ -36,13 +36,13 @@ async fn a_asked_then_b_in_one_stream_run_side_by_side_with_one_continuation() {
     }
 }
 
-/// By AG-UI's rules the whole run is broken; held to them leniently, only the call is.
+/// By AG-UI's rules the complete run is broken; in lenient mode only the call is.
 fn leniently(config: &mut RunConfig) {
     config.endpoint.quirks.ag_ui.verification = Verification::Lenient;
 }
 
 #[tokio::test]
-async fn a_call_starts_and_never_ends_and_the_model_is_told() {
+async fn a_call_that_never_ends_is_reported_to_the_model() {
     for dialect in BOTH {
         let open = match dialect {
             Dialect::Chat => Hop::new().tool_call_raw("a", "work", "{\"id\": \"a"),
@@ -71,7 +71,7 @@ async fn a_call_starts_and_never_ends_and_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn a_zero_argument_call_an_empty_string_or_null_is_an_empty_object() {
+async fn empty_arguments_are_an_empty_object() {
     for dialect in BOTH {
         for raw in ["", "null", "{}"] {
             let server = serve([Hop::new().tool_call_raw("a", "work", raw), says("Done.")]).await;
@@ -91,7 +91,7 @@ async fn a_zero_argument_call_an_empty_string_or_null_is_an_empty_object() {
 }
 
 #[tokio::test]
-async fn arguments_for_an_unknown_call_id_are_said_so_and_the_stream_goes_on() {
+async fn arguments_of_an_unknown_call_are_a_warning() {
     let stray = json!({"type": "TOOL_CALL_ARGS", "toolCallId": "nobody", "delta": "{}"});
     let server = serve([asks(&["a"]).raw_frame(stray), says("Done.")]).await;
     let agent = Dialect::AgUi.agent(&server).tool(work(), done);
@@ -145,7 +145,7 @@ async fn text_and_calls_in_one_hop_are_both_kept() {
 }
 
 #[tokio::test]
-async fn a_tool_throws_or_panics_and_its_sibling_goes_on() {
+async fn a_failed_tool_does_not_affect_its_sibling() {
     for dialect in BOTH {
         let server = serve([asks(&["throws", "panics", "works"]), says("I see.")]).await;
         let agent = dialect.agent(&server).tool(work(), |call| async move {
@@ -190,7 +190,7 @@ async fn a_panic_on_a_thread_of_its_own_is_that_tools_error() {
 }
 
 #[tokio::test]
-async fn a_tool_times_out_and_is_told() {
+async fn a_tool_that_times_out_is_reported_to_the_model() {
     let server = serve([asks(&["a"]), says("I see.")]).await;
     let (told, was_told) = std::sync::mpsc::channel();
     let told = Mutex::new(told);
@@ -219,8 +219,8 @@ async fn a_tool_that_only_waits_for_its_turn_does_not_time_out() {
     let side_by_side = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let (counted, highest) = (Arc::clone(&side_by_side), Arc::clone(&most));
-    // Three calls, one after the other, each of which takes two thirds of what it may take. The clock stands still
-    // while they run, and moves on only when nothing else does.
+    // Three calls, one after the other, each of which takes two thirds of its limit. The clock is paused while they
+    // run, and advances only when no task runs.
     let agent = Dialect::Chat
         .agent(&server)
         .max_parallel_tools(1)
@@ -264,7 +264,7 @@ async fn no_more_tools_than_there_is_room_for_run_side_by_side() {
             let all_there = Arc::clone(&all_there);
             async move {
                 highest.fetch_max(counted.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                // The first ones can only go on when as many run as there is room for.
+                // The first calls can only continue when as many run as there is room for.
                 if call.call.index < u32::try_from(together).unwrap_or(u32::MAX) {
                     all_there.wait().await;
                 }
@@ -309,14 +309,14 @@ async fn a_tool_returns_twice_and_the_second_result_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_tool_returns_after_the_end_and_nobody_hears_it() {
+async fn a_result_after_the_end_is_dropped() {
     let server = serve([asks(&["a"]), says("As you like.")]).await;
     let (begun, has_begun) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
     let begun = Mutex::new(Some((begun, released)));
     let (ended, has_ended) = tokio::sync::oneshot::channel();
     let ended = Mutex::new(Some(ended));
-    // It listens to nobody: its thread cannot be stopped, and the turn does not wait for it.
+    // The tool ignores all signals: its thread cannot be stopped, and the turn does not wait for it.
     let agent = Dialect::Chat
         .agent(&server)
         .blocking_tool(work(), move |_| {
@@ -355,7 +355,7 @@ async fn a_tool_returns_after_the_end_and_nobody_hears_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_that_blocks_its_worker_and_ignores_everyone_does_not_hold_up_the_turn() {
+async fn a_blocking_tool_does_not_hold_up_the_turn() {
     let server = serve([asks(&["a"]), says("As you like.")]).await;
     let (begun, has_begun) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();

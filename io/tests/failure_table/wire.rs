@@ -1,10 +1,10 @@
-//! A peer below HTTP: it answers each connection with the bytes it is given, and ends it as it is told.
+//! A peer below HTTP: it answers each connection with given bytes, and then ends it in a given way.
 
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How a connection ends.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum End {
     /// In order.
@@ -28,7 +28,7 @@ pub(crate) async fn peer(answers: Vec<(Vec<u8>, End)>) -> String {
             match end {
                 End::Close => {}
                 End::Reset => {
-                    // What was written is to arrive first: the client says that it has read it by closing or by waiting.
+                    // The bytes must arrive first: the client shows that it has read them by closing or by waiting.
                     tokio::task::yield_now().await;
                     stream.set_zero_linger().expect("a TCP option");
                 }

@@ -11,7 +11,7 @@ use stepwell_io::{Agent, Tool, ToolContext, provider};
 /// Turns side by side, each on a thread of its own.
 const THREADS: u32 = 3;
 
-/// How long a tool takes: a kill may come in its midst.
+/// The time that a tool takes: a kill may come in the middle.
 const WORK: Duration = Duration::from_millis(3);
 
 pub(crate) fn run(store: &str) {

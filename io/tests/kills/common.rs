@@ -7,7 +7,7 @@ use stepwell_core::event::{AssistantMessage, Message, ReasoningMessage};
 use stepwell_core::run::{BlockContent, CUT, Outcome, TurnStatus};
 use stepwell_core::session::{MessageBuilder, Turn};
 
-/// All that the model says in a turn, whatever its rounds do.
+/// The complete text of the model in a turn, whatever its rounds do.
 pub(crate) const WHOLE: &str = "Round 0 of the answer.Round 1 of the answer.Round 2 of the answer.";
 
 /// A new folder for a test.
@@ -25,9 +25,9 @@ pub(crate) fn number(variable: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// What there is to count of a turn.
+/// The figures of a turn.
 pub(crate) struct Judged {
-    /// Whether an answer was cut by the end of its host.
+    /// Whether no answer was cut by the end of its host.
     pub(crate) is_whole: bool,
     /// The calls, and those among them that have failed.
     pub(crate) calls: HashSet<String>,
@@ -40,7 +40,8 @@ pub(crate) fn judge(turn: &Turn, expected: &[String], was_run: impl Fn(&str) -> 
     let id = &turn.id;
     assert_eq!(turn.outcome, Some(Outcome::Success), "{id}");
     assert_eq!(turn.status, TurnStatus::Complete, "{id}");
-    // Killed in the middle of an answer: what was said stands, marked as cut, and the answer was asked for anew.
+    // The host was killed in the middle of an answer: the partial text stays, marked as cut, and the model was asked
+    // again.
     let messages = messages(turn);
     let is_whole = !messages.iter().any(is_cut);
     let mut asked = Vec::new();
@@ -76,7 +77,7 @@ pub(crate) fn judge(turn: &Turn, expected: &[String], was_run: impl Fn(&str) -> 
         words.concat() == WHOLE || !is_whole,
         "{id}: each word is stored once: {words:?}"
     );
-    // One that was cut is the beginning of a round, and the last is whole.
+    // A text that was cut is the beginning of a round, and the last is complete.
     let is_said = words.iter().all(|text| WHOLE.contains(text));
     let ends = messages.last().is_some_and(|last| !is_cut(last));
     assert!(is_said && ends, "{id}: {words:?}");

@@ -1,9 +1,9 @@
 //! A program with durable turns is killed (SIGKILL) at random moments and started again, until every turn has ended.
 //!
-//! The program is this one, started again with `STEPWELL_KILLS_STORE`. Each run of a tool leaves a line in a file. In the
-//! end every turn is closed, its blocks are numbered without a gap and each is there once, and no tool that is not
-//! idempotent was run twice for one call. `STEPWELL_KILLS` says how many kills (10), `STEPWELL_KILLS_SEED` which (1), and
-//! `STEPWELL_POSTGRES` the address of a server. `cargo xtask prove kills` does 200 on each store.
+//! The program is this one, started again with `STEPWELL_KILLS_STORE`. Each run of a tool leaves a line in a file. In
+//! the end every turn is closed, its blocks are numbered without a gap and each is there once, and no tool that is not
+//! idempotent was run twice for one call. `STEPWELL_KILLS` sets the number of kills (10), `STEPWELL_KILLS_SEED` their
+//! moments (1), and `STEPWELL_POSTGRES` the address of a server. `cargo xtask prove kills` does 200 on each store.
 #![allow(clippy::unwrap_used)]
 
 mod child;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::store::Store;
 
-/// Where the program under test finds its store: `sqlite:FILE`, or `postgres:SCHEMA`.
+/// The variable with the store of the program under test: `sqlite:FILE`, or `postgres:SCHEMA`.
 const STORE: &str = "STEPWELL_KILLS_STORE";
 const PROVIDER: &str = "STEPWELL_KILLS_PROVIDER";
 /// The file with a line for each run of a tool.
 const EFFECTS: &str = "STEPWELL_KILLS_EFFECTS";
-/// Begin no new turns: bring those that there are to their end.
+/// The variable that stops new turns: the program brings the existing ones to their end.
 const FINISH: &str = "STEPWELL_KILLS_FINISH";
 const POSTGRES: &str = "STEPWELL_POSTGRES";
 
@@ -103,7 +103,7 @@ fn storm(store: &str) -> Result<(), Failed> {
     for _ in 0..kills {
         let mut child = start(store, &provider, &effects, false);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // It has recovered what was left, and turns are under way.
+        // The program has recovered its turns, and they are under way.
         let ready = lines.next();
         std::thread::sleep(Duration::from_micros(random(&mut state) % 250_000));
         let killed = child.kill();

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// Between two pieces of an answer: a kill may come between any two.
+/// The time between two chunks of an answer: a kill may come between any two.
 const PIECE: Duration = Duration::from_millis(2);
 const ROUNDS: usize = 2;
 
 /// The tools that it asks for in each round.
 const CALLS: [&str; 3] = ["work", "look", "work"];
 
-/// What it asks for in a turn, in order.
+/// Returns the calls of the model in a turn, in order.
 pub(crate) fn calls(question: &str) -> Vec<String> {
     let rounds = (0..ROUNDS).flat_map(|round| {
         let names = CALLS.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Tools, calls and what comes back, over standard input and output.
+//! Tools, calls and their results, over standard input and output.
 
 use crate::server::{MANNER, PIXEL};
 use crate::support::*;
@@ -159,7 +159,7 @@ pub(crate) async fn what_is_structured_is_given_once() {
     servers.close().await;
 }
 
-pub(crate) async fn progress_is_told_with_its_call() {
+pub(crate) async fn progress_is_reported_with_its_call() {
     let servers = start("plain").await;
     let mut events = servers.events();
     let slow = call(&servers, "test__slow", json!({}));
@@ -196,7 +196,7 @@ pub(crate) async fn a_call_that_is_dropped_is_cancelled_on_the_server() {
             _ = call(&servers, "test__slow", json!({})) => panic!("it ends only when it is cancelled"),
             _ = wait_for(&mut events, progress) => {}
         }
-        // This one waits until the server has seen the cancel.
+        // This call waits until the server has seen the cancel.
         let seen = text(&servers, "test__cancelled", json!({ "times": cancelled })).await;
         assert_eq!(seen, cancelled.to_string());
     }
@@ -245,7 +245,7 @@ pub(crate) async fn environment_and_folder_are_the_childs() {
     assert_eq!(about(&servers, MANNER).await["variable"], "plain");
     servers.close().await;
 
-    // What programs need to run goes with it.
+    // The variables that programs need to run are passed on.
     let program = std::env::current_exe().expect("this program has a path");
     let servers = McpServers::connect(
         one(McpServerConfig::Stdio {
@@ -263,7 +263,7 @@ pub(crate) async fn environment_and_folder_are_the_childs() {
     servers.close().await;
 }
 
-/// Cargo sets `CARGO_MANIFEST_DIR` for this program: it stands for a password in the app's environment.
+/// Cargo sets `CARGO_MANIFEST_DIR` for this program: it represents a password in the app's environment.
 pub(crate) async fn servers_get_no_secrets_of_the_app() {
     let secret = "CARGO_MANIFEST_DIR";
     let own = std::env::var(secret).expect("cargo sets it");

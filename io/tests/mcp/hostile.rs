@@ -109,7 +109,7 @@ pub(crate) async fn answers_that_cannot_be_read_end_their_calls() {
 }
 
 pub(crate) async fn a_silent_server_is_given_up_in_time() {
-    // The clock stands still, and moves on only when nothing else does.
+    // The clock is paused, and advances only when no task runs.
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
     let refused = McpServers::connect(one(child("silent")), options()).await;
@@ -124,7 +124,7 @@ pub(crate) async fn a_silent_server_is_given_up_in_time() {
     assert!(begin.elapsed() >= Duration::from_secs(60));
 }
 
-pub(crate) async fn a_server_that_ends_at_once_says_why() {
+pub(crate) async fn a_server_that_ends_at_once_gives_the_reason() {
     assert_eq!(
         refused(child("broken")).await,
         "the MCP server `test` cannot be used: it broke off the handshake; it ended with exit status: 3; the last \

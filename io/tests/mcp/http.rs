@@ -148,7 +148,7 @@ pub(crate) async fn a_refusal_that_names_no_call_is_its_answer() {
     host.refuse("the quota is used up");
     let failed = error(&servers, "test__echo", arguments()).await;
     assert!(failed.contains("the quota is used up"), "{failed}");
-    // A session that is gone is made anew, and the call goes out again.
+    // An expired session is replaced, and the call is sent again.
     host.refuse("Bad Request: No valid session ID provided");
     assert_eq!(text(&servers, "test__echo", arguments()).await, "hello");
     servers.close().await;

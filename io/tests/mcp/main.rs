@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             errors_are_results_that_the_model_sees,
             media_and_resources_are_kept,
             what_is_structured_is_given_once,
-            progress_is_told_with_its_call,
+            progress_is_reported_with_its_call,
             a_call_that_is_dropped_is_cancelled_on_the_server,
             tools_that_change_are_there_in_the_next_turn,
             environment_and_folder_are_the_childs,
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             words_that_are_no_protocol_do_no_harm,
             answers_that_cannot_be_read_end_their_calls,
             a_silent_server_is_given_up_in_time,
-            a_server_that_ends_at_once_says_why,
+            a_server_that_ends_at_once_gives_the_reason,
             a_program_that_does_not_exist_is_named,
             names_that_are_the_same_are_refused;
         restarts:
@@ -61,9 +61,9 @@ fn main() -> ExitCode {
             headers_are_sent_and_never_shown,
             an_address_that_is_none_is_refused;
         turns:
-            a_turn_calls_a_tool_and_goes_on_with_its_result,
+            a_turn_calls_a_tool_and_continues_with_its_result,
             a_turn_that_is_cancelled_cancels_its_call,
-            a_call_out_of_time_is_cancelled_and_the_turn_goes_on;
+            a_call_out_of_time_is_cancelled;
     }
     let own = std::mem::take(&mut tests);
     tests! {

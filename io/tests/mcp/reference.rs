@@ -45,15 +45,15 @@ async fn over_http(port: u16) -> Child {
         let line = lines.next_line().await.expect("text");
         let line = line.expect("the server listens before it ends");
         if line.contains("listening on port") {
-            // Whoever closed the pipe would end the server with the next line.
+            // A closed pipe would end the server with the next line.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
             return child;
         }
     }
 }
 
-/// A port that nobody has, below those that a system gives out by itself: no connection takes it in between.
-/// The tests of the host take those from 28000 on, xtask those below 24000.
+/// Returns a free port, below those that a system gives out by itself: no connection takes it in between. The tests of
+/// the host take those from 28000 on, xtask those below 24000.
 fn free_port() -> u16 {
     let mut ports = (24_000..28_000)
         .cycle()
@@ -62,7 +62,7 @@ fn free_port() -> u16 {
     ports.find(is_free).expect("a free port")
 }
 
-/// A call that goes on for long, in steps of a tenth of a second.
+/// A call that takes long, in steps of a tenth of a second.
 fn long() -> Value {
     json!({ "duration": 3600, "steps": 36000 })
 }
@@ -117,7 +117,7 @@ pub(crate) async fn it_lists_calls_and_fails_over_stdio() {
 pub(crate) async fn a_slow_call_is_cancelled_over_stdio() {
     let folder = TempDir::new().expect("a folder");
     let log = folder.path().join("sent.jsonl");
-    // What the client sends is kept on its way.
+    // The pipe keeps what the client sends.
     let pipe = r#"tee "$1" | node "$0""#;
     let log_path = log.to_string_lossy().into_owned();
     let arguments = ["-c".to_owned(), pipe.to_owned(), program(), log_path];
@@ -127,7 +127,7 @@ pub(crate) async fn a_slow_call_is_cancelled_over_stdio() {
         _ = call(&servers, SLOW, long()) => panic!("it takes an hour"),
         _ = wait_for(&mut events, progress) => {}
     }
-    // The server goes on.
+    // The server continues.
     let echo = text(&servers, "test__echo", json!({ "message": "still here" })).await;
     assert_eq!(echo, "Echo: still here");
     servers.close().await;

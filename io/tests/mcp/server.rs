@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::Notify;
 
-/// The variable that makes this program a server, and says what kind of one.
+/// The variable that makes this program a server of a certain kind.
 pub(crate) const MANNER: &str = "STEPWELL_TEST_MCP_SERVER";
 
 /// A picture of one pixel.
@@ -292,7 +292,7 @@ impl ServerHandler for Server {
                 )
             }
             "raw" => {
-                // As a server does whose JSON is no text, or no JSON.
+                // Some servers return a text that is not JSON, or JSON that is no text.
                 let result = arguments["result"].as_str().unwrap_or_default();
                 let id = json!(context.id);
                 println!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);

@@ -90,7 +90,7 @@ pub(crate) async fn error(servers: &McpServers, name: &str, arguments: Value) ->
     result.expect_err("the call fails").message
 }
 
-/// What the child says of itself.
+/// Returns the child's own report.
 pub(crate) async fn about(servers: &McpServers, variable: &str) -> Value {
     let arguments = serde_json::json!({ "variable": variable });
     let text = text(servers, "test__about", arguments).await;
@@ -130,7 +130,7 @@ pub(crate) fn parts(content: MessageContent) -> Vec<ContentPart> {
     }
 }
 
-/// Whether the process is there, if only as a zombie.
+/// Returns whether the process exists, if only as a zombie.
 pub(crate) fn exists(pid: u64) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }

@@ -15,14 +15,14 @@ pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
     Agent::builder(endpoint).tool_source(servers.clone())
 }
 
-/// What the model is told of its calls.
+/// Returns the results that the model receives for its calls.
 pub(crate) fn results(request: &Value) -> Vec<Value> {
     let messages = request["messages"].as_array().expect("messages");
     let last = messages.last().expect("a message");
     last["content"].as_array().expect("blocks").clone()
 }
 
-pub(crate) async fn a_turn_calls_a_tool_and_goes_on_with_its_result() {
+pub(crate) async fn a_turn_calls_a_tool_and_continues_with_its_result() {
     let servers = start("plain").await;
     let model = serve([
         Hop::new()
@@ -102,7 +102,7 @@ pub(crate) async fn a_turn_that_is_cancelled_cancels_its_call() {
     servers.close().await;
 }
 
-pub(crate) async fn a_call_out_of_time_is_cancelled_and_the_turn_goes_on() {
+pub(crate) async fn a_call_out_of_time_is_cancelled() {
     let mut options = options();
     options.call_timeout = Some(std::time::Duration::from_secs(3600));
     let servers = start_with("plain", options).await;

@@ -82,7 +82,7 @@ async fn the_next_turn_has_a_run_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_is_gone_on_with_after_the_last_event() {
+async fn a_broken_stream_continues_after_the_last_event() {
     let rooms = Rooms::serve([Says::text("A text that is cut twice.").cut_at([3, 5])]).await;
     let (agent, ..) = agent(&rooms).await;
     let agent = agent.build().expect("the agent is set up");
@@ -96,7 +96,7 @@ async fn a_stream_that_breaks_is_gone_on_with_after_the_last_event() {
 }
 
 #[tokio::test]
-async fn a_run_that_the_server_does_not_make_fails_the_turn_with_its_words() {
+async fn a_refused_run_fails_the_turn_with_the_servers_text() {
     let rooms = Rooms::serve([Says::call("work"), Says::no_run("the quota is used up")]).await;
     let (agent, ..) = agent(&rooms).await;
     let agent = agent.build().expect("the agent is set up");
@@ -118,7 +118,7 @@ async fn a_run_that_the_server_does_not_make_fails_the_turn_with_its_words() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_or_says_something_else_is_told_apart() {
+async fn refusals_and_wrong_answers_are_distinguished() {
     let client = HttpClient::new().expect("a client");
     let rooms = Rooms::serve([]).await;
     let stranger = RestRunSource::new(Soliplex::new(rooms.address(), "the room").key("wrong"));

@@ -1,4 +1,4 @@
-//! A mock of a Soliplex server: it makes the threads and runs, takes a run's input once, and goes on with a stream after
+//! A mock of a Soliplex server: it makes the threads and runs, takes a run's input once, and continues a stream after
 //! the event that a request names.
 //!
 //! Source: the REST interface of Soliplex, `/api/v1/rooms/{room}/agui`.
@@ -16,11 +16,11 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::net::TcpListener;
 
-/// What the server does with a run.
+/// The server's behaviour in a run.
 #[derive(Clone, Default)]
 pub(crate) struct Says {
     events: Vec<Value>,
-    /// After so many events of the run the connection breaks, once each.
+    /// The numbers of events after which the connection breaks, once each.
     cuts: VecDeque<usize>,
     /// The run is not made, for this reason.
     refusal: Option<&'static str>,
@@ -68,7 +68,7 @@ impl Says {
 #[derive(Default)]
 struct Inner {
     script: VecDeque<Says>,
-    /// The runs that were posted to: their input, and what they say.
+    /// The runs that were posted to: their input, and their behaviour.
     runs: BTreeMap<String, (Value, Says)>,
     made: u32,
     seen: Vec<String>,
@@ -219,7 +219,7 @@ async fn run(
     if cut.is_some() {
         pieces.push(Err(io::Error::from(io::ErrorKind::ConnectionReset)));
     }
-    // What was said goes out before the connection breaks.
+    // The events go out before the connection breaks.
     let pieces = futures::stream::iter(pieces).then(|piece| async {
         tokio::task::yield_now().await;
         piece

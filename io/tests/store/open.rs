@@ -60,7 +60,7 @@ mod postgres {
     use std::sync::atomic::{AtomicU32, Ordering};
     use stepwell_io::store::{PostgresOptions, PostgresStore};
 
-    /// The address of the server, or nothing said aloud.
+    /// The address of the server, or `None` and a note.
     pub(crate) fn postgres_url() -> Option<String> {
         let url = std::env::var("STEPWELL_POSTGRES").ok();
         if url.is_none() {

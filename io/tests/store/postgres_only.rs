@@ -91,7 +91,7 @@ async fn two_hosts_keep_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_claim_and_a_write_at_once_leave_the_write_whole_or_refused() {
+async fn a_write_during_a_claim_is_complete_or_refused() {
     let Some(stores) = two("claim_write").await else {
         return;
     };
@@ -114,7 +114,7 @@ async fn a_claim_and_a_write_at_once_leave_the_write_whole_or_refused() {
         match written {
             Ok(()) => {
                 assert_eq!(blocks, 2);
-                // It came first, so the claim has its snapshot.
+                // The write came first, so the claim has its snapshot.
                 assert_eq!(claimed.checkpoint.as_deref(), Some("checkpoint after 0"));
             }
             Err(StoreError::Stale { .. }) => assert_eq!((blocks, claimed.checkpoint), (0, None)),
@@ -137,7 +137,7 @@ async fn connections_that_the_server_cuts_are_made_again() {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%stepwell%'";
     sqlx::query(cut).execute(&raw).await.unwrap();
-    // The listener says that something may have been missed.
+    // The listener reports that something may have been missed.
     changes.changed().await;
     let mut begun = store.begin_turn(&new_turn("t", "b", 1)).await;
     for _ in 0..20 {
@@ -150,7 +150,7 @@ async fn connections_that_the_server_cuts_are_made_again() {
     }
     begun.unwrap();
     let turn = key("t", "b");
-    // And it hears again of what others do: at the latest once it has told of the cut.
+    // The listener works again: at the latest once it has reported the cut.
     let mut is_closed = false;
     while !is_closed {
         match other.persist(&turn, FIRST, &last(0, &["x"], 2)).await {
@@ -165,7 +165,7 @@ async fn connections_that_the_server_cuts_are_made_again() {
 }
 
 #[tokio::test]
-async fn an_address_that_leads_nowhere_says_so_without_the_password() {
+async fn a_dead_address_is_reported_without_the_password() {
     if postgres_url().is_none() {
         return;
     }
@@ -180,7 +180,7 @@ async fn an_address_that_leads_nowhere_says_so_without_the_password() {
 }
 
 #[tokio::test]
-async fn reads_that_are_dropped_on_the_way_leave_no_transaction_behind() {
+async fn dropped_reads_leave_no_transaction_open() {
     let Some(url) = postgres_url() else { return };
     let mut options = options("dropped");
     options.max_connections = 2;

@@ -61,7 +61,7 @@ async fn two_stores_on_one_file_keep_apart() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_full_says_so_and_keeps_what_it_has() {
+async fn a_full_file_is_reported_and_keeps_its_data() {
     let directory = Directory::new("full");
     let mut options = SqliteOptions::default();
     options.max_bytes = Some(300_000);
@@ -225,7 +225,7 @@ async fn what_another_connection_writes_wakes_followers() {
     while texts(&store, &turn).await.is_empty() {
         changes.changed().await;
     }
-    // It wakes for its own changes alone while nothing else changes.
+    // The store wakes for its own changes alone while nothing else changes.
     let mut options = SqliteOptions::default();
     options.read_only = true;
     let reading = SqliteStore::open_with(directory.file(), options);
@@ -233,7 +233,7 @@ async fn what_another_connection_writes_wakes_followers() {
     assert_eq!(texts(&reading, &turn).await, ["x"]);
 }
 
-/// The turn `a`, with an event of so many bytes.
+/// The turn `a`, with an event of this length.
 async fn with_event(store: &SqliteStore, length: usize) {
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let event = "x".repeat(length);
@@ -252,7 +252,7 @@ fn wal(directory: &Directory) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn a_file_that_is_closed_is_whole_by_itself() {
+async fn a_closed_file_is_complete_by_itself() {
     let directory = Directory::new("whole");
     let store = SqliteStore::open(directory.file()).await.unwrap();
     with_event(&store, 10).await;

@@ -64,12 +64,12 @@ pub(crate) fn work() -> Tool {
     Tool::new("work", "Works.")
 }
 
-/// The code of a tool that says which call it is.
+/// The code of a tool that returns the name of its call.
 pub(crate) async fn done(call: ToolContext) -> Result<String, String> {
     Ok(format!("{} is done", call.tool_call_id))
 }
 
-/// The code of a tool that never comes back by itself, and how many of its calls have begun.
+/// The code of a tool that never returns by itself, and the number of its calls that have begun.
 pub(crate) fn hangs(
     begun: &Arc<Semaphore>,
 ) -> impl Fn(ToolContext) -> BoxFuture<'static, Result<String, String>> + use<> {
@@ -80,7 +80,7 @@ pub(crate) fn hangs(
     }
 }
 
-/// Waits until so many calls have begun.
+/// Waits until this number of calls have begun.
 pub(crate) async fn begun(calls: &Semaphore, count: u32) {
     let begun = calls.acquire_many(count).await;
     begun.expect("nobody closes it").forget();
@@ -111,7 +111,7 @@ pub(crate) fn contents(request: &RecordedRequest, role: &str) -> Vec<String> {
     messages.map(text).collect()
 }
 
-/// What the model is shown of its calls, in the request.
+/// Returns the results of the calls in the request, as the model receives them.
 pub(crate) fn results(request: &RecordedRequest) -> Vec<String> {
     contents(request, "tool")
 }

@@ -27,7 +27,7 @@ fn answer(id: &str) -> Vec<ResumeEntry> {
 }
 
 #[tokio::test]
-async fn what_the_agent_asks_is_answered_and_the_turn_goes_on() {
+async fn an_answered_agent_question_continues_the_turn() {
     let server = start(
         Script::new()
             .hop(question())
@@ -61,7 +61,7 @@ async fn what_the_agent_asks_is_answered_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn what_the_agent_asks_while_nobody_takes_the_events_has_no_answer_and_the_turn_goes_on() {
+async fn an_agents_question_without_a_reader_gets_no_answer() {
     let server = start(
         Script::new()
             .hop(question())
@@ -89,7 +89,7 @@ async fn an_agent_that_asks_again_and_again_is_not_heard() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_asked_for_is_refused() {
+async fn an_answer_without_a_question_is_refused() {
     let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let turn = agent.send("Hello");

@@ -97,7 +97,7 @@ async fn dropping_the_turn_cancels_it() {
 }
 
 #[tokio::test]
-async fn a_detached_turn_goes_on_to_its_end() {
+async fn a_detached_turn_continues_to_its_end() {
     let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
@@ -110,7 +110,7 @@ async fn a_detached_turn_goes_on_to_its_end() {
 }
 
 #[tokio::test]
-async fn who_sends_again_has_moved_on() {
+async fn a_new_message_replaces_the_turn() {
     let server = start(
         Script::new()
             .hop(Hop::new().text("Let me think about that").stall())
@@ -120,7 +120,7 @@ async fn who_sends_again_has_moved_on() {
     let agent = agent(&server).build().expect("the agent is set up");
     let first = agent.send("A hard question");
     server.wait_until(|requests| requests.len() == 1).await;
-    // The first turn is held, and nobody takes its events: the second waits for neither.
+    // The first turn is held, and its events are not taken: the second waits for neither.
     let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
     let (_, second) = watch(second.expect("it has no options")).await;
     assert_eq!(second.outcome, Outcome::Success);

@@ -67,7 +67,7 @@ fn results(body: &Value) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn cohere_runs_its_tools_and_goes_on() {
+async fn cohere_runs_its_tools_and_continues() {
     let server = start(script()).await;
     let body = converse(
         "cohere",
@@ -95,7 +95,7 @@ async fn cohere_runs_its_tools_and_goes_on() {
 }
 
 #[tokio::test]
-async fn mistral_runs_its_tools_and_goes_on() {
+async fn mistral_runs_its_tools_and_continues() {
     let server = start(script()).await;
     let body = converse(
         "mistral",

@@ -16,7 +16,7 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
         .configure(|config| config.context_guard.window = Some(1_500))
         .trim_context(
             |overflow: ContextOverflow, messages: Vec<Message>| async move {
-                // What it is given are the messages of the overflow.
+                // The trimmer receives the messages of the overflow.
                 assert_eq!(overflow.messages.len(), messages.len());
                 Some(Trimmed {
                     keep: overflow.newest(0.5),
@@ -40,7 +40,7 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
 }
 
 #[tokio::test]
-async fn code_that_breaks_off_or_leaves_nothing_out_ends_the_turn_before_a_request() {
+async fn a_failed_or_useless_trimmer_ends_the_turn_early() {
     let server = start(Script::new().hop(Hop::new().text("never"))).await;
     for breaks in [true, false] {
         let agent = agent(&server)

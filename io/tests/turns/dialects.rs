@@ -1,4 +1,4 @@
-//! One scenario in every API of every provider: whatever the wire says, the app sees the same turn, and its journal
+//! One scenario in every API of every provider: whatever the wire format, the app sees the same turn, and its journal
 //! replays and can be redacted.
 
 use super::{secret_number, start, watch};
@@ -30,8 +30,8 @@ async fn lookup(call: stepwell_io::ToolContext) -> Result<String, String> {
     }
 }
 
-/// The events without ids, usage and the providers' own words. What belongs to one item stands together, its pieces
-/// joined: how the items of one answer interleave is the wire's affair.
+/// Returns the events without ids, usage and the providers' own words. The events of one item are joined, with their
+/// deltas: how the items of one answer interleave depends on the wire format.
 fn canonical(events: &[RunEvent]) -> Vec<String> {
     let mut log: Vec<(String, String)> = Vec::new();
     let mut say = |item: &str, what: String| match log
@@ -95,7 +95,8 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
             let agent = Agent::builder(endpoint)
                 .thread_id("thread-1")
                 .tool(secret_number(), lookup)
-                // A request sent again would take the next hop of the script: the turn is to say why instead.
+                // A request sent again would take the next hop of the script: the turn should report the failure
+                // instead.
                 .configure(|settings| settings.retry.attempts = 1)
                 .journal(move |_: &RunId, text: &str| {
                     lines.lock().expect("nobody panicked").push_str(text);

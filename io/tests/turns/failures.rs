@@ -66,7 +66,7 @@ async fn calls_of_a_stream_that_broke_off_are_not_run() {
         .expect("the agent is set up");
     let (_, finished) = watch(agent.send("Hello")).await;
     failure(&finished.outcome);
-    // The history stays legal: the provider takes the next turn.
+    // The history stays valid: the provider accepts the next turn.
     let (_, finished) = watch(agent.send("Again")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(server.failures().is_empty(), "{:?}", server.failures());
@@ -171,7 +171,7 @@ async fn an_error_in_the_stream_fails_and_keeps_the_text() {
 }
 
 #[tokio::test]
-async fn a_frame_that_is_not_json_fails_and_says_where() {
+async fn a_frame_that_is_not_json_fails_with_its_place() {
     let server =
         start(Script::new().hop(Hop::new().text("Well").raw_frame("{\"choices\":[{]}"))).await;
     let (_, finished) = ask(&server).await;
@@ -196,8 +196,8 @@ async fn a_connection_closed_before_the_answer_is_tried_again() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_fails_in_the_end() {
-    // A port that is given to nobody: one that was free a moment ago may be another test's by now.
+async fn an_address_without_a_listener_fails_in_the_end() {
+    // A port that is never assigned: one that was free a moment ago may be another test's by now.
     let endpoint = endpoint("openai-compatible", "m", "http://127.0.0.1:2/v1", None);
     let agent = agent_at(endpoint)
         .configure(|config| config.retry.attempts = 2)

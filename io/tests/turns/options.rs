@@ -96,7 +96,7 @@ async fn a_turn_that_cannot_be_is_refused_before_it_begins() {
 }
 
 #[tokio::test]
-async fn a_turn_that_comes_back_has_its_options_and_says_that_its_tool_has_no_code() {
+async fn a_revived_turn_keeps_options_and_reports_missing_code() {
     let script = Script::new()
         .hop(Hop::new().tool_call_with_id("call-1", "own", json!({})))
         .hop(Hop::new().tool_call_with_id("call-2", "own", json!({})))
@@ -226,7 +226,7 @@ async fn a_turn_whose_key_does_not_come_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn instructions_are_made_for_each_turn_of_what_was_said_so_far() {
+async fn instructions_are_made_for_each_turn_from_its_history() {
     let script = Script::new()
         .hop(says("Yes."))
         .hop(says("No."))
@@ -264,7 +264,7 @@ where
 }
 
 #[tokio::test]
-async fn instructions_that_cannot_be_made_fail_the_turn_before_its_request() {
+async fn failed_instructions_fail_the_turn_before_its_request() {
     let server = yes().await;
     for breaks in [true, false] {
         let agent = instructed(&server, move |_| async move {

@@ -71,7 +71,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
 }
 
 #[tokio::test]
-async fn a_failed_answer_is_told_in_the_providers_words() {
+async fn a_failed_answer_has_the_providers_error_text() {
     let server = start(Script::new().hop(Hop::new().text("He").error_event("Oh no"))).await;
     let agent = agent(&server).build().expect("the agent is set up");
     let (_, finished) = watch(agent.send("Hello")).await;

@@ -1,4 +1,4 @@
-//! What a tool's code is given: who calls, the app's own value, and ways to report, to show and to ask.
+//! The context of a tool's code: the caller, the app's own value, and ways to report, to show and to ask.
 
 use super::{agent, messages, start, watch};
 use serde_json::json;
@@ -11,7 +11,7 @@ use stepwell_io::{
 };
 use stepwell_mock_llm::{Hop, Script};
 
-/// The model calls `ship` once and says that it is done, twice.
+/// The model calls `ship` once and then reports that it is done, twice.
 fn script() -> Script {
     let turn = |script: Script| {
         script
@@ -30,7 +30,7 @@ struct Depot {
 }
 
 #[tokio::test]
-async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
+async fn a_tool_knows_its_caller_and_the_apps_value() {
     let server = start(script()).await;
     let agent = agent(&server)
         .deps(Depot { city: "Bergen" })
@@ -58,12 +58,12 @@ async fn a_tool_knows_who_calls_and_what_the_app_gave_it() {
 }
 
 #[tokio::test]
-async fn a_value_of_another_type_fails_the_turn_and_the_model_is_not_told() {
+async fn deps_of_another_type_fail_the_turn() {
     let server = start(script()).await;
     let agent = agent(&server)
         .deps(std::sync::Arc::new(Depot { city: "Bergen" }))
         .tool(ship(), |call: ToolContext| async move {
-            // Whatever the tool makes of it.
+            // The turn fails, whatever the tool does with the error.
             Ok::<_, Infallible>(match call.deps::<Depot>() {
                 Ok(depot) => depot.city.to_owned(),
                 Err(error) => error.to_string(),
@@ -88,7 +88,7 @@ async fn a_value_of_another_type_fails_the_turn_and_the_model_is_not_told() {
     let failed = finished.whole().expect_err("it has failed");
     assert_eq!(failed.problem.kind, ProblemKind::AppFailed);
     assert_eq!(server.requests().len(), 1, "the model is not told");
-    // The thread goes on, and what the model is shown then has no type's name.
+    // The thread continues, and the model's next request has no type's name.
     watch(agent.send("Well?")).await;
     let asked = server.requests()[1].body.to_string();
     assert!(
@@ -229,7 +229,7 @@ async fn a_tool_that_waits_for_the_user_does_not_run_out_of_time() {
             let answer = call.ask("Why?").await?;
             Ok::<_, QuestionError>(format!("{answer:?}"))
         })
-        // The clock moves on only when nothing else does, until nobody waits for the answer any more.
+        // The clock advances only when no task runs, until the question times out.
         .answerer(|_, _| async {
             struct Resumed;
             impl Drop for Resumed {

@@ -130,7 +130,7 @@ async fn an_unknown_tool_is_answered_without_running_anything() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_not_json_are_answered_without_running_the_tool() {
+async fn arguments_that_are_not_json_run_no_tool() {
     let script = one_call("get_secret_number", r#"{"name": "bo"#);
     let (shown, kind) = result_of(script, secret_number(), true).await;
     assert!(shown.contains("not valid JSON"), "{shown}");
@@ -138,7 +138,7 @@ async fn arguments_that_are_not_json_are_answered_without_running_the_tool() {
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_schema_are_answered_without_running_the_tool() {
+async fn arguments_that_break_the_schema_run_no_tool() {
     let script = one_call("get_secret_number", r#"{"name": 3}"#);
     let (shown, kind) = result_of(script, secret_number(), true).await;
     assert!(shown.contains("schema"), "{shown}");

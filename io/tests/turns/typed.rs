@@ -55,7 +55,7 @@ async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
 }
 
 #[tokio::test]
-async fn one_handle_on_a_conversation_asks_for_a_type_and_another_for_text() {
+async fn handles_on_a_conversation_have_their_own_output_type() {
     let server = start(answers(&[3, 4])).await;
     let plain = agent(&server).build().expect("complete");
     let typed = plain.with_output(trip(), Some(Arc::new(decode)));
@@ -71,7 +71,7 @@ async fn one_handle_on_a_conversation_asks_for_a_type_and_another_for_text() {
 }
 
 #[tokio::test]
-async fn without_code_for_it_the_turn_fails_and_says_so() {
+async fn without_a_decoder_the_turn_fails() {
     let server = start(answers(&[3])).await;
     let output = trip().decoded_by_host(true).retries(0);
     let agent = agent(&server).output(output).build().expect("complete");

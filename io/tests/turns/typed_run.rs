@@ -16,7 +16,7 @@ struct Trip {
     days: std::num::NonZeroU8,
 }
 
-/// What a model may say of a wish.
+/// The model's answer to a wish.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -155,7 +155,7 @@ impl JsonSchema for Broken {
 }
 
 #[test]
-fn a_schema_that_is_none_is_said_before_anything_is_sent() {
+fn an_invalid_schema_is_reported_before_any_request() {
     let error = output_type::<Broken>().expect_err("it is none").to_string();
     assert!(error.contains("`Broken` is not a JSON Schema"), "{error}");
 }

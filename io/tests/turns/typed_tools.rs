@@ -94,7 +94,7 @@ fn every_tool(builder: AgentBuilder) -> AgentBuilder {
     builder.tools(tools![get_weather, add, nothing, picture, later, arguments])
 }
 
-/// What the model is shown of a call.
+/// Returns the result of a call that the model receives.
 async fn shown(
     setup: impl FnOnce(AgentBuilder) -> AgentBuilder,
     name: &str,
@@ -115,7 +115,7 @@ async fn shown(
 }
 
 #[test]
-fn the_model_is_told_of_a_function_by_its_comments_and_types() {
+fn a_function_is_described_by_its_comments_and_types() {
     let tool = get_weather::tool().tool;
     assert_eq!(tool.name(), "get_weather");
     assert_eq!(
@@ -161,7 +161,7 @@ fn the_model_is_told_of_a_function_by_its_comments_and_types() {
 }
 
 #[test]
-fn a_tool_has_the_name_and_the_settings_that_it_is_given_and_no_others() {
+fn a_tool_has_only_its_given_name_and_settings() {
     let tool = add::tool().tool;
     assert_eq!(tool.name(), "sum");
     assert!(!tool.requires_approval && !tool.idempotent && !tool.repeatable);
@@ -213,7 +213,7 @@ async fn arguments_that_do_not_fit_never_reach_the_function() {
     assert!(shown_of_more.contains("third"), "{shown_of_more}");
 }
 
-/// Its schema says less than its decoder wants.
+/// The schema is weaker than the decoder.
 #[derive(Deserialize, JsonSchema)]
 struct Booking {
     #[schemars(with = "Vec<String>")]
@@ -221,7 +221,7 @@ struct Booking {
 }
 
 #[tokio::test]
-async fn what_only_the_type_refuses_is_told_with_its_place() {
+async fn a_decoding_error_is_reported_with_its_place() {
     let setup = |builder: AgentBuilder| {
         builder.typed_tool(
             Tool::new("book", "Books."),

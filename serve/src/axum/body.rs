@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// How long a body may take to come.
+/// The time that a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// Checks that the request declares a JSON body.
@@ -26,17 +26,17 @@ pub fn check_content_type(headers: &HeaderMap) -> Result<(), Refused> {
     crate::check_content_type(value.and_then(|value| value.to_str().ok()))
 }
 
-/// Reads a body of up to `limit` bytes, which may take half a minute to come. All bodies of the process that are being read, or
-/// were and are not dropped, hold 256 MiB at most, without the first 64 KiB of each.
+/// Reads a body of up to `limit` bytes, which may take half a minute to arrive. All bodies of the process that are
+/// being read, or were read and are not dropped, hold 256 MiB at most, without the first 64 KiB of each.
 ///
 /// # Errors
-/// It is longer, takes longer, or broke off; or there is no room for it at the moment.
+/// The body is longer, takes longer, or broke off; or there is no room for it at the moment.
 pub async fn read_body(body: Body, limit: usize) -> Result<RequestBody, Refused> {
     static BODIES: LazyLock<BodyBudget> = LazyLock::new(|| BodyBudget::new(MAX_BODIES_BYTES));
     BODIES.read(body, limit).await
 }
 
-/// What of each body is taken whatever others hold, in bytes. The connections bound how much that is together.
+/// The bytes of each body that are accepted whatever other bodies hold. The connections bound their sum.
 const FREE_BYTES: usize = 64 << 10;
 
 /// The most bytes that bodies hold beyond that.
@@ -55,11 +55,11 @@ impl AsRef<[u8]> for RequestBody {
     }
 }
 
-/// How many bytes all bodies together may still take.
+/// The number of bytes that all bodies together may still take.
 #[derive(Clone, Debug)]
 struct BodyBudget(Arc<AtomicUsize>);
 
-/// What one body has taken of them.
+/// The part of the budget that one body has taken.
 #[derive(Debug)]
 struct Held {
     budget: BodyBudget,

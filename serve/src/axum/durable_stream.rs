@@ -18,10 +18,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long a long poll waits, of which clients expect half a minute at most.
+/// How long a long poll waits. Clients expect half a minute at most.
 const LONG_POLL: Duration = Duration::from_secs(20);
 
-/// How long a stream of events lasts: its client comes back with its offset, to whichever host is there then.
+/// How long a stream of events stays open. Its client then resumes at its offset, on any host.
 const SSE: Duration = Duration::from_secs(60);
 
 /// After how long a silence a stream of events sends a comment.
@@ -44,7 +44,8 @@ pub const EXPOSED: [HeaderName; 5] = [NEXT_OFFSET, UP_TO_DATE, CLOSED, CURSOR, h
 /// What a read asks for, in its query.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DurableRead {
-    /// Where it begins: `-1` for the beginning, `now` for the end, or what was given before.
+    /// The offset at which the read begins: `-1` for the beginning, `now` for the end, or one that the server returned
+    /// before.
     offset: Option<String>,
     /// `long-poll` or `sse`.
     live: Option<String>,
@@ -65,7 +66,7 @@ pub enum DurableReadError {
     /// The query is none of the protocol's.
     #[error("{0}")]
     Query(&'static str),
-    /// What follows the offset was dropped.
+    /// The events after the offset were dropped.
     #[error("the events after this `offset` were dropped: read on from `now`, or get the thread")]
     Gone,
     /// There is no such turn, or the store cannot be read.
@@ -104,7 +105,7 @@ pub async fn durable_stream(
         None => catch_up(&log, from, read, headers, &close).await,
         Some("long-poll") => long_poll(&log, from, read, &close).await,
         Some("sse") => {
-            // What is refused is refused before the stream begins.
+            // A refusal must come before the stream begins.
             if log.part(from, &close).await?.is_gone {
                 return Err(DurableReadError::Gone);
             }
@@ -184,7 +185,7 @@ fn events(
         let close = close.clone();
         async move {
             let (log, from, is_first, before, guard) = state?;
-            // What it had is sent.
+            // The events of the log before are sent.
             drop(before);
             let left = end.saturating_duration_since(Instant::now());
             let longest = match is_first {
@@ -192,7 +193,7 @@ fn events(
                 false => left.min(KEEP_ALIVE),
             };
             let Ok(part) = log.wait(from, longest, &close).await else {
-                // The client comes back with its offset.
+                // The client resumes at its offset.
                 return None;
             };
             if part.is_gone {

@@ -18,15 +18,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::Agent;
 
-/// The routes of an agent: `POST /agent` for AG-UI clients, `POST /api/chat` for chats of the AI SDK, and
-/// `GET /api/chat/{id}/stream` for those that come back to a stream (204 if there is none). `POST /agent/stop`, with `threadId`
-/// and `runId`, and `POST /api/chat/{id}/stop` stop a run. Put them elsewhere with axum's `nest`, and what checks who asks before them with its `layer`.
+/// The routes of an agent: `POST /agent` for AG-UI clients, `POST /api/chat` for chats of the AI SDK, and `GET
+/// /api/chat/{id}/stream` for clients that resume a stream (204 if there is none). `POST /agent/stop`, with `threadId`
+/// and `runId`, and `POST /api/chat/{id}/stop` stop a run. Move the routes with axum's `nest`, and put an
+/// authentication check before them with its `layer`.
 ///
 /// The system prompt is the agent's alone: see [`ClientTrust`](crate::ClientTrust). To let clients that are back ends
 /// of yours give the model instructions, give [`AgentRoutes::server`] an [`AgUiServer::with_trust`].
 ///
-/// All who ask share the threads: whoever knows a thread's id can answer what it asks. An app with users gives each an agent
-/// with a [`ThreadKey`](stepwell_io::ThreadKey) of their own, in handlers with an [`AgUiServer`].
+/// All clients share the threads: any client that knows a thread's id can answer its questions. An app with users gives
+/// each an agent with a [`ThreadKey`](stepwell_io::ThreadKey) of their own, in handlers with an [`AgUiServer`].
 pub fn router(agent: Agent) -> Router {
     AgentRoutes::new(agent).router()
 }

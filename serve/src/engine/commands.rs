@@ -29,10 +29,10 @@ pub enum Command {
 pub struct Continued {
     /// What the client brought to the run.
     pub(crate) brought: Brought,
-    /// What runs the turn from here on, where that is known here.
+    /// The agent that runs the turn from here on, where it is known here.
     #[serde(skip)]
     pub(crate) agent: Option<Arc<TurnAgent>>,
-    /// What its agent begins with.
+    /// The agent that the turn's agent is built from.
     #[serde(skip)]
     pub(crate) base: Option<AgentBuilder>,
 }

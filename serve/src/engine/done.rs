@@ -44,7 +44,7 @@ pub(crate) async fn is_done(
     }
 }
 
-/// Whether the block has this result of the call, and not one that somebody else has brought, or that the call gave itself.
+/// Returns whether the block has this result of the call, and not one from another source or from the call itself.
 fn is_result(block: &BlockContent, call: &ToolCallId, brought: &ToolResult) -> bool {
     let BlockContent::ToolResult {
         tool_call_id,

@@ -1,5 +1,5 @@
-//! What a turn is told at a host that does not drive it: the host sends it to the owner of the turn, by the store that they
-//! share, and waits for the reply.
+//! Commands for a turn that reach a host which does not drive it. The host sends a command to the turn's owner through
+//! the store that they share, and waits for the reply.
 
 use crate::engine::done::is_done;
 use crate::engine::reply::Reply;
@@ -143,13 +143,13 @@ impl Driver {
                 biased;
                 () = replied.changed() => {}
                 () = changes.changed() => {}
-                // The owner may be gone, and nobody have said so.
+                // The owner may have died without a reply.
                 () = tokio::time::sleep(LOOKED_EVERY) => {}
             }
         }
     }
 
-    /// Hears what other hosts tell the turns of this one, until the engine is stopped.
+    /// Handles the commands that other hosts send for this host's turns, until the engine is stopped.
     pub(crate) async fn keep_hearing(self) {
         let over = self.own_lease().over.clone();
         let heard = ReceivedCommands::default();
@@ -228,7 +228,7 @@ impl Driver {
         let mut heard = heard.lock();
         match stored {
             Ok(()) => heard.remove(id),
-            // What was done is not done again.
+            // A command that was handled is not handled again.
             Err(_) => heard.insert(id.to_owned(), CommandState::Replied(reply)),
         };
         Ok(stored?)

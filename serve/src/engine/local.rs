@@ -1,5 +1,5 @@
-//! The engine of hosts that need nothing but their store: a turn is driven where it began, and by another host once that
-//! one is gone. What comes in for it at any host reaches the one that drives it.
+//! The engine of hosts that need nothing but their store. The host where a turn began drives it, and another host once
+//! that one has died. A command for the turn reaches its owner from any host.
 
 use crate::engine::Command;
 use crate::engine::done::is_done;
@@ -24,7 +24,7 @@ impl LocalEngine {
         Self(Driver::new(setup))
     }
 
-    /// One of another host is taken away from it: whatever that host still writes is refused.
+    /// A turn of another host is claimed from that host: whatever it still writes is refused.
     async fn stop_turn(&self, mut turn: Unfinished) -> Result<(), EngineError> {
         let key = turn.key.clone();
         let mut is_stored_late = false;
@@ -34,7 +34,7 @@ impl LocalEngine {
                 None => match self.0.adopt(turn, GoesOn::cancelled()).await {
                     Ok(active) => active,
                     Err(EngineError::Store(error)) if error.is_lost() => {
-                        // It ended, or somebody else took it, in the meantime.
+                        // The turn ended, or another host claimed it, in the meantime.
                         match self.0.unfinished(&key).await? {
                             Some(taken) => turn = taken,
                             None => return Ok(()),
@@ -46,7 +46,7 @@ impl LocalEngine {
             };
             active.cancel.cancel();
             let ended = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
-            // It may have been let go of before its end.
+            // The turn may have been released before its end.
             match self.0.unfinished(&key).await? {
                 None => return Ok(()),
                 Some(left) => turn = left,
@@ -56,7 +56,7 @@ impl LocalEngine {
                 break;
             }
         }
-        // A store that is damaged says so.
+        // The read fails if the store is damaged.
         self.0.store().path(&key).await?;
         if !is_stored_late {
             // Other hosts took it, each from the other.
@@ -130,7 +130,7 @@ impl Engine for LocalEngine {
             let until = Instant::now() + LONGEST_REQUEST;
             while Instant::now() < until {
                 let Some(turn) = unfinished else {
-                    // It may have been done before the turn ended, and nobody been left to reply.
+                    // The owner may have handled the command before the turn ended, without time to reply.
                     let is_done = is_again && is_done(self.0.store(), &key, &command).await?;
                     return if is_done {
                         Ok(())

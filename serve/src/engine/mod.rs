@@ -1,9 +1,10 @@
-//! The engines that drive stored turns. All that a turn emits is in the store, so a reader needs no engine, and may be on
-//! another host.
+//! The engines that drive stored turns. All that a turn emits is in the store, so a reader needs no engine, and may be
+//! on another host.
 //!
-//! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides what
-//! the driver drives: on which host a turn runs and when, what becomes of one whose host is gone, and how a turn is
-//! reached that runs elsewhere. [`local`] drives turns where they begin; `restate` asks Restate, which many hosts share.
+//! There is one way to drive a turn, and the [`Driver`] has it: a task of this process for each. An [`Engine`] decides
+//! what the driver drives: on which host a turn runs and when, which host continues a turn whose owner has died, and
+//! how a turn on another host is reached. [`local`] drives turns where they begin; `restate` asks Restate, which many
+//! hosts share.
 
 mod commands;
 mod done;
@@ -125,7 +126,7 @@ pub trait Engine: Debug + Send + Sync {
         async move {
             if let Some(active) = self.driver().find(turn) {
                 match active.tell(command.clone()).await {
-                    // It may be about to rest: then it is told in its rest.
+                    // The turn may be about to rest: then the command is sent to the resting turn.
                     Err(EngineError::Over) => {
                         let ended = active.ended.cancelled();
                         let _ = tokio::time::timeout(LONGEST_REQUEST, ended).await;
@@ -150,7 +151,7 @@ pub trait Engine: Debug + Send + Sync {
         self.tell(turn, Command::Answer(answers))
     }
 
-    /// Stops one call of a turn; the others go on.
+    /// Stops one call of a turn; the others continue.
     fn cancel_call<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -180,8 +181,8 @@ pub trait Engine: Debug + Send + Sync {
         .boxed()
     }
 
-    /// Completes the log of a turn that is over, and that no host drives any more: its host may have died before it could
-    /// tell the end.
+    /// Completes the log of a turn that is over, and that no host drives any more: its host may have died before it
+    /// could report the end.
     fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
         self.driver().tell_end(turn).boxed()
     }
@@ -196,12 +197,12 @@ pub trait Engine: Debug + Send + Sync {
         .boxed()
     }
 
-    /// What keeps a turn that is driven here from being stored, as it changes.
+    /// Returns what keeps a turn that is driven here from being stored, as it changes.
     fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>> {
         self.driver().find(turn).map(|active| active.trouble)
     }
 
-    /// Whether a turn waits for the user; of one that another host drives that is not known.
+    /// Returns whether a turn waits for the user, which is not known of a turn that another host drives.
     fn asks(&self, turn: &Unfinished) -> bool {
         if turn.owner == self.resting() && turn.generation != Generation::FIRST {
             return true;

@@ -16,9 +16,9 @@ pub struct NewTurn {
     pub turn: RunId,
     /// What the turn continues from.
     pub origin: Origin,
-    /// What runs it, if not the agent of the server's own.
+    /// The agent that runs the turn, if not the server's own.
     pub agent: Option<Arc<TurnAgent>>,
-    /// What its agent begins with, if it has the client's tools.
+    /// The agent that the turn's agent is built from, if it has the client's tools.
     pub base: Option<AgentBuilder>,
     /// What its client brought.
     pub brought: Brought,
@@ -33,7 +33,7 @@ pub enum Origin {
     History(Vec<Message>),
 }
 
-/// Where a turn hangs in its thread's tree.
+/// The parent of a turn in its thread's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parent {
     /// At the turn that began last.

@@ -5,15 +5,15 @@ use stepwell_core::event::Event;
 use stepwell_io::JournalSink;
 use stepwell_io::store::TurnKey;
 
-/// Hears of the runs that are driven here: for metrics.
+/// Observes the runs that are driven here: for metrics.
 pub trait Observer: Debug + Send + Sync {
-    /// Hears that one begins.
+    /// Observes the beginning of a run.
     fn begun(&self) -> Box<dyn RunObserver>;
 }
 
 /// Observes one run. An observer may be dropped without the end of its run.
 pub trait RunObserver: Send + Sync {
-    /// Hears how the run has ended, before its client does.
+    /// Observes the end of the run, before its client does.
     fn ended(self: Box<Self>, end: &Event);
 }
 

@@ -12,7 +12,7 @@ use stepwell_io::store::StoreError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It is done, and stored.
+    /// The command is handled, and its effect stored.
     Done,
     /// The turn has ended.
     Over,
@@ -26,7 +26,7 @@ pub enum Reply {
     NotWaiting(ToolCallId),
     /// The answers do not fit what is asked.
     Unfit(String),
-    /// It could not be done yet.
+    /// The command could not be handled yet.
     Later(String),
 }
 

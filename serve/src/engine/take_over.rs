@@ -64,8 +64,8 @@ impl LocalEngine {
         }
     }
 
-    /// Ends the turns that have waited for their users for as long as they may, and the oldest of those that are too many.
-    /// `seen` has since when they were seen to rest.
+    /// Ends the turns that have waited for their users for as long as they may, and the oldest of those above the
+    /// limit. `seen` has the time since when each was seen at rest.
     async fn end_lapsed(
         &self,
         seen: &mut HashMap<(TurnKey, Generation), Instant>,
@@ -95,11 +95,12 @@ impl LocalEngine {
         Ok(())
     }
 
-    /// Goes on with the turns that no living host has, or this one and nobody drives, as far as there is room for them.
+    /// Continues the turns that no living host owns, and this host's own turns that no task drives, as far as there is
+    /// room.
     pub(crate) async fn take_over(&self) -> Result<(), StoreError> {
         let (store, owner) = (self.0.store(), &self.0.setup().owner);
         let mut left = store.orphans().await?;
-        // Its own that the store did not let it go on with.
+        // This host's own turns that the store did not let it continue.
         let own = store.unfinished(Some(owner)).await?;
         self.0.let_go_of_taken(&own).await;
         left.extend(own);
@@ -109,7 +110,8 @@ impl LocalEngine {
             }
             let key = turn.key.clone();
             if self.0.find(&key).is_some() {
-                // It is under way. Or it was taken from here, and its new owner is gone too: once it is let go of.
+                // The turn is under way here. Or another host took it and has died too: this host continues the turn
+                // once the turn is released here.
                 continue;
             }
             match self.0.adopt(turn, GoesOn::default()).await {
@@ -141,7 +143,7 @@ mod tests {
         Claimed, Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
     };
 
-    /// A store that renews leases when the test says so.
+    /// A store that renews leases when the test asks it to.
     #[derive(Debug)]
     struct Renewing(MemoryStore, Arc<AtomicBool>);
 
@@ -189,13 +191,13 @@ mod tests {
 
     async fn generation(store: &MemoryStore, turn: &TurnKey) -> Generation {
         let thread = store.thread(&turn.thread).await.unwrap().unwrap();
-        // One that cannot go on may have been closed by who has claimed it.
+        // A turn that cannot continue may have been closed by the host that claimed it.
         thread
             .unfinished
             .map_or(Generation(2), |turn| turn.generation)
     }
 
-    /// Waits until somebody has claimed the turn.
+    /// Waits until a host has claimed the turn.
     async fn claimed(store: &MemoryStore, turn: &TurnKey) {
         let mut changes = store.subscribe(&turn.thread).await.unwrap();
         while generation(store, turn).await == Generation::FIRST {
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
     }
 
-    /// A store that cannot read what its turns said.
+    /// A store that cannot read what its turns emitted.
     #[derive(Debug)]
     struct Damaged(MemoryStore);
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use stepwell_io::store::Unfinished;
 
 impl Driver {
-    /// Lets go of the turns that another host has taken from this one, whose turns are `own`: those that wait for somebody
-    /// would only find out when they write, and whoever follows them here would wait with them.
+    /// Releases the turns that another host has taken from this one, whose turns are `own`. A waiting turn would
+    /// otherwise notice only at its next write, and its readers here would wait with it.
     pub(crate) async fn let_go_of_taken(&self, own: &[Unfinished]) {
         let own: HashSet<_> = own.iter().map(|turn| &turn.key).collect();
         let store = self.store();
@@ -14,7 +14,8 @@ impl Driver {
             let Some(turn) = active.stands.get().filter(|turn| !own.contains(&turn.key)) else {
                 continue;
             };
-            // Or it began just now, or tells its end. A write of nothing is refused where the turn is another's.
+            // A turn may also have just begun, or be reporting its end. An empty write is refused where another host
+            // owns the turn.
             let written = store.append_events(&turn.key, turn.generation, 0, &[]);
             if let Err(error) = written.await
                 && error.is_lost()
@@ -37,7 +38,7 @@ mod tests {
     use stepwell_core::run::{Outcome, TurnStatus};
     use stepwell_io::store::{Generation, MemoryStore, PersistBatch, Store, TurnKey};
 
-    /// Begins a turn that asks the user, and stops the clock while nobody answers.
+    /// Begins a turn that asks the user, and stops the clock while no answer comes.
     async fn asks(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {
         let mut new = new_turn();
         new.origin = said("change");
@@ -59,7 +60,7 @@ mod tests {
         let (_model, engine) = engine_on(Arc::new(store.clone()), Duration::ZERO).await;
         engine.recover().await.unwrap();
         let key = asks(&store, &engine).await;
-        // The other host dies before it can tell the end.
+        // The other host dies before it can report the end.
         let claimed = store.claim(&key, Generation::FIRST, "other").await.unwrap();
         let stored = store.turn(&key).await.unwrap().unwrap();
         let batch = PersistBatch {

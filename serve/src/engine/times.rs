@@ -11,6 +11,6 @@ pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
 /// How long the host of a turn that is over may take to report the end, before another host does.
 pub(crate) const TELLING_TIME: Duration = Duration::from_secs(1);
 
-/// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
-/// waits before it looks: where the store was away, the others come back with it.
+/// How often a host looks for turns of hosts that have died. A host that was itself taken for dead waits as long before
+/// it looks: where the store was unreachable, the other hosts return with it.
 pub(crate) const LOOKED_EVERY: Duration = Duration::from_secs(2);

@@ -7,7 +7,7 @@ impl From<FollowError> for EngineError {
     fn from(error: FollowError) -> Self {
         match error {
             FollowError::Store(error) => error.into(),
-            // It was there a moment ago.
+            // The event was there a moment ago.
             FollowError::NoEvent { .. } => Self::Contended,
         }
     }

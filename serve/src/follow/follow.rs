@@ -1,4 +1,4 @@
-//! One reader of a turn's events: what the turn has said so far, and then what it says.
+//! One reader of a turn's events: what the turn has emitted so far, and then what it emits.
 
 use super::followers::{Followers, HeldPage, MAX_PAGE_BYTES};
 use super::prelude;
@@ -41,7 +41,7 @@ pub struct Follow {
     engine: Arc<dyn Engine>,
     /// What keeps the turn from being stored, if this host drives it.
     trouble: Option<watch::Receiver<Option<StoreTrouble>>>,
-    /// What the client was told of that.
+    /// The trouble that was reported to the client.
     told: Option<StoreTrouble>,
     /// Since when the store cannot be read, and for how long that may be.
     unread_since: Option<Instant>,
@@ -52,13 +52,14 @@ pub struct Follow {
     /// The event that was read last.
     after: Option<u64>,
     page: VecDeque<LoggedEvent>,
-    /// What is told in the place of events that were dropped.
+    /// The events that the reader receives instead of those that were dropped.
     stands: VecDeque<Event>,
-    /// What it holds of events: the page, or what was made of its last event.
+    /// The memory that the reader holds for events: the page, or the events for its last event.
     held: Option<HeldPage>,
     followers: Followers,
     close: CancellationToken,
-    /// The turn was over when it came: if its log has no end, its host may have died before it could tell it.
+    /// Whether the turn was over when the reader came: if its log has no end, its host may have died before it could
+    /// report it.
     has_ended: bool,
     keep_alive: Duration,
     /// The server stops, and drives no turn any more.
@@ -68,7 +69,7 @@ pub struct Follow {
     _reader: Option<Reader>,
 }
 
-/// What of a turn is followed.
+/// The part of a turn that a reader follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All of it.
@@ -84,7 +85,7 @@ pub(crate) enum Scope {
 pub(crate) struct Reading {
     /// The event that it had last.
     pub after: Option<u64>,
-    /// How long it may hear nothing before it is told so.
+    /// How long the reader may receive nothing before a notice of that.
     pub keep_alive: Duration,
     /// How long the store may be unreadable.
     pub store_timeout: Duration,
@@ -94,7 +95,7 @@ pub(crate) struct Reading {
     pub let_go: CancellationToken,
 }
 
-/// What a reader hears.
+/// The items that a reader receives.
 #[derive(Debug)]
 pub(crate) enum Followed {
     /// The next event of the log.
@@ -105,9 +106,9 @@ pub(crate) enum Followed {
     Silence,
 }
 
-/// What follows a read that failed.
+/// The step after a read that failed.
 enum Unreadable {
-    /// The reader hears this; `None` ends the stream.
+    /// The reader receives this; `None` ends the stream.
     Notice(Option<Followed>),
     /// The store is read again.
     Again,
@@ -183,14 +184,14 @@ impl Follow {
             let event = event.first().ok_or_else(|| FollowError::NoEvent {
                 turn: key.turn.clone(),
             })?;
-            // It may have been dropped, with others after it.
+            // The event may have been dropped, with others after it.
             follow.is_over =
                 event.index == last && follow.is_end(last, &Head::of(&event.data)).await;
         }
         Ok(follow)
     }
 
-    /// How long the reader may hear nothing before it is told so.
+    /// Sets how long the reader may receive nothing before a notice of that.
     pub(crate) fn set_keep_alive(&mut self, keep_alive: Duration) {
         self.keep_alive = keep_alive;
     }
@@ -200,14 +201,14 @@ impl Follow {
         &self.key
     }
 
-    /// Where it is kept.
+    /// Returns the turn's store.
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
     /// Returns the next event if it was read already.
     pub(crate) async fn next_read(&mut self) -> Option<LoggedEvent> {
-        // What comes after a run is another one's.
+        // Events after a run belong to another run.
         while !self.is_over
             && let Some(event) = self.page.pop_front()
         {
@@ -225,7 +226,7 @@ impl Follow {
         None
     }
 
-    /// Waits for the next thing that the reader hears; `None` after the last one. The future can be dropped and made again:
+    /// Waits for the next item for the reader; `None` after the last one. The future can be dropped and made again:
     /// nothing is lost.
     pub(crate) async fn next(&mut self) -> Option<Followed> {
         let mut is_silent = false;
@@ -309,7 +310,7 @@ impl Follow {
         }
     }
 
-    /// Tells how the turn stands, where what would follow was dropped: of such a log the last event alone is left.
+    /// Reports the turn's state where the next events were dropped: of such a log only the last event is left.
     async fn bridge(&mut self, page: &[LoggedEvent]) -> Result<(), StoreError> {
         let expected = self.after.map_or(0, |after| after + 1);
         let Some(last) = page.first().filter(|event| event.index > expected) else {
@@ -339,7 +340,7 @@ impl Follow {
 
     /// Reads the next page, and counts it.
     async fn read(&mut self) -> Result<Vec<LoggedEvent>, StoreError> {
-        // It is never closed.
+        // The semaphore is never closed.
         let _reads = self.followers.reads().await.ok();
         let read = self
             .store
@@ -352,7 +353,7 @@ impl Follow {
         Ok(page)
     }
 
-    /// Whether nothing follows an event.
+    /// Returns whether no event follows this one.
     async fn is_end(&self, index: u64, head: &Head<'_>) -> bool {
         if !head.ends_run() {
             return false;
@@ -361,10 +362,10 @@ impl Follow {
             return true;
         }
         if head.r#type == "RUN_FINISHED" {
-            // A turn that is told in runs goes on after one that waits for somebody.
+            // A turn that is reported in runs continues after a run that waits for the user or the client.
             return head.is_success();
         }
-        // It goes on after one whose answers did not fit, too.
+        // The turn also continues after a run whose answers did not fit.
         let turn = self.store.turn(&self.key).await;
         let is_closed = |turn: &Turn| turn.status != TurnStatus::Streaming;
         if !turn.is_ok_and(|turn| turn.as_ref().is_none_or(is_closed)) {
@@ -374,7 +375,7 @@ impl Follow {
         log.is_ok_and(|log| log.next == index + 1)
     }
 
-    /// What keeps the turn from being stored, as far as it is known here.
+    /// Returns what keeps the turn from being stored, as far as it is known here.
     fn trouble(&mut self) -> Option<StoreTrouble> {
         if self.trouble.is_none() {
             self.trouble = self.engine.trouble(&self.key);
@@ -382,7 +383,7 @@ impl Follow {
         *self.trouble.as_mut()?.borrow_and_update()
     }
 
-    /// Whether the client has the first event of the turn or run: no other event may come before that one.
+    /// Returns whether the client has the first event of the turn or run: no other event may come before that one.
     fn has_begun(&self) -> bool {
         match self.scope {
             Scope::Turn => self.after.is_some(),
@@ -443,7 +444,7 @@ fn stopping() -> Event {
     )
 }
 
-/// What an event is.
+/// The fields of an event that decide how it is followed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Head<'a> {
@@ -469,7 +470,7 @@ impl<'a> Head<'a> {
         matches!(&*self.r#type, "RUN_FINISHED" | "RUN_ERROR")
     }
 
-    /// Whether the turn has ended well with the run.
+    /// Returns whether the turn has ended well with the run.
     fn is_success(&self) -> bool {
         let waits = self.outcome.as_ref().is_some_and(|outcome| {
             outcome["type"] == "interrupt" || outcome.get("pendingToolCallIds").is_some()
@@ -477,7 +478,7 @@ impl<'a> Head<'a> {
         self.r#type == "RUN_FINISHED" && !waits
     }
 
-    /// Whether it is for those alone who follow a turn of a thread.
+    /// Returns whether the event is only for clients that follow a turn of a thread.
     pub(crate) fn is_of_turn(&self) -> bool {
         let names = ["tool_status", "interrupt", "interrupt_answered"];
         self.r#type == "CUSTOM" && names.contains(&&*self.name)
@@ -491,7 +492,7 @@ mod tests {
     use stepwell_core::Timestamp;
     use stepwell_io::store::{MemoryStore, NewTurn};
 
-    /// A reader of a turn that has begun and said nothing, on a server that stops.
+    /// A reader of a turn that has begun and emitted nothing, on a server that stops.
     async fn stopped(scope: Scope) -> Follow {
         let store = Arc::new(MemoryStore::new());
         let key = TurnKey::new("thread", "r");

@@ -1,8 +1,8 @@
-//! What those who follow turns hold in memory, whether they read it or not.
+//! The memory that followers of turns hold, whether they read it or not.
 //!
-//! A follower is given a page of events at a time: 64 KiB, or one event that is longer. All pages together are bounded: where
-//! there is no room for one more, the connection is closed that has held its page longest. Its client comes back with the
-//! id of the last event that it has.
+//! A follower is given a page of events at a time: 64 KiB, or one event that is longer. All pages together are bounded:
+//! where there is no room for one more, the connection is closed that has held its page longest. Its client resumes
+//! with the id of the last event that it has.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ pub(super) const MAX_PAGE_BYTES: usize = 64 << 10;
 /// The most bytes of all pages.
 const MAX_BYTES: usize = 256 << 20;
 
-/// So many read a page at once: what they read is not counted yet.
+/// The number of concurrent reads of a page, which is not counted while it is read.
 const READERS: usize = 8;
 
 /// All followers. Clones are the same.
@@ -61,8 +61,8 @@ impl Followers {
         Arc::clone(&self.reading).acquire_owned().await
     }
 
-    /// Counts a page of so many bytes, and has the connections closed that have held theirs longest where there is no
-    /// room; `close` closes its own.
+    /// Counts a page of this size. Where there is no room, closes the connections that have held their pages longest;
+    /// `close` closes the caller's own.
     pub(crate) fn hold(&self, bytes: usize, close: &CancellationToken) -> HeldPage {
         let mut held = lock(&self.held);
         while held.bytes + bytes > self.most
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(lock(&followers.held).bytes, 90);
         drop(last);
         assert_eq!(lock(&followers.held).bytes, 0);
-        // One that is longer than all may be is alone.
+        // A page that is longer than the budget of all pages is alone.
         let _long = followers.hold(1_000, &close[1]);
         let _short = followers.hold(1, &close[3]);
         assert_eq!(closed(), [true, true, true, false]);

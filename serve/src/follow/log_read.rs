@@ -36,7 +36,7 @@ pub(crate) struct LogPart {
     pub(crate) is_up_to_date: bool,
     /// Whether the log has no more, and never will.
     pub(crate) is_closed: bool,
-    /// Whether events before them were dropped.
+    /// Whether earlier events were dropped.
     pub(crate) is_gone: bool,
     _held: Option<HeldPage>,
 }
@@ -57,7 +57,7 @@ impl LogRead {
         let thread = self.store.thread(&self.turn.thread).await?;
         let unfinished = thread.and_then(|thread| thread.unfinished);
         let is_open = unfinished.is_some_and(|open| open.key == self.turn);
-        // It is never closed.
+        // The semaphore is never closed.
         let reads = self.followers.reads().await.ok();
         let after = from.checked_sub(1);
         let events = self
@@ -86,7 +86,7 @@ impl LogRead {
         })
     }
 
-    /// Whether the event before a place is the end of a run.
+    /// Returns whether the event before a place is the end of a run.
     async fn ends_with_run(&self, place: u64) -> Result<bool, StoreError> {
         let Some(last) = place.checked_sub(1) else {
             return Ok(false);
@@ -98,7 +98,8 @@ impl LogRead {
             .is_some_and(|event| Head::of(&event.data).ends_run()))
     }
 
-    /// Waits until there is something after a place, or never will be, or for so long. Gives what there is then.
+    /// Waits until there is an event after a place, or never will be, or the time is over. Returns the events that
+    /// there are then.
     pub(crate) async fn wait(
         &self,
         from: u64,

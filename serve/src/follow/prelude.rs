@@ -1,5 +1,5 @@
-//! Where a run stands, for a client that joins it and has nothing of it: the messages that are whole, and each item that is
-//! open, from its beginning.
+//! A run's state, for a client that joins it and has nothing of it: the complete messages, and each open item from its
+//! beginning.
 
 use crate::turn::event_writer::Written;
 use crate::turn::in_runs::started;
@@ -18,7 +18,7 @@ use stepwell_io::{RunId, ToolRegistry};
 struct OpenItem<'a> {
     id: String,
     start: &'a Event,
-    /// What it has so far.
+    /// The text so far.
     text: String,
 }
 
@@ -147,7 +147,7 @@ fn results_before_run(
     results.collect()
 }
 
-/// Returns the events that tell where a turn stood at its end, of which the log has nothing any more.
+/// Returns the events that show a turn at its end, if its log was dropped.
 ///
 /// # Errors
 /// The path cannot be read as a conversation.
@@ -184,7 +184,7 @@ fn calls_without_result(messages: &[Message]) -> Vec<(ToolCallId, String)> {
         .collect()
 }
 
-/// What an event is to its item.
+/// The role of an event in its item.
 enum ItemEvent<'a> {
     Start,
     Piece(&'a str),
@@ -225,7 +225,7 @@ fn item_event(event: &Event) -> Option<(String, ItemEvent<'_>)> {
     }
 }
 
-/// What an open item has so far, as one piece.
+/// Returns the content of an open item so far, as one delta.
 fn piece_of(start: &Event, text: String) -> Option<Event> {
     if text.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! What a run says, as its client hears it: the part of its turn's log that is the run.
+//! The events of a run, as its client receives them: the part of its turn's log that is the run.
 
 use super::follow::{Follow, Followed, Head};
 use super::turn_frames::adapted;
@@ -12,20 +12,20 @@ use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::Event;
 use stepwell_io::RunId;
 
-/// As many bytes of frames go to the connection at once, and an event more.
+/// The bytes of frames that go to the connection at once; the last event may exceed them.
 const AT_ONCE: usize = 16 << 10;
 
-/// What a run says: a stream of its events. The run goes on for a while when it is dropped.
+/// A stream of a run's events. The run continues for a while when the stream is dropped.
 #[derive(Debug)]
 pub struct RunStream {
     source: Source,
     run: RunId,
     version: ClientVersion,
-    /// What is told before the log is: where the run stands.
+    /// The events before those of the log: the run's state.
     prelude: VecDeque<Event>,
-    /// What the prelude covers of the log.
+    /// The number of the last event of the log that the prelude covers.
     covers: u64,
-    /// Whether what is for followers of turns is told too.
+    /// Whether the stream includes events for followers of turns.
     is_whole: bool,
 }
 
@@ -33,14 +33,14 @@ pub struct RunStream {
 enum Source {
     /// The log of its turn.
     Log(Box<Follow>),
-    /// It is not stored, and this is all that it says.
+    /// The run is not stored, and these are all its events.
     Told(VecDeque<Event>, u64),
 }
 
-/// What a client hears next.
+/// The next item for a client.
 enum Heard {
     Event(u64, String),
-    /// A part of the prelude, which the client cannot come back to.
+    /// A part of the prelude, at which the client cannot resume.
     Prelude(u64, String),
     Notice(Event),
     Silence,
@@ -58,7 +58,7 @@ impl RunStream {
         }
     }
 
-    /// A run that says this, and is not stored.
+    /// Creates a run of these events, which is not stored.
     pub(crate) fn told(events: Vec<Event>, run: RunId, version: ClientVersion) -> Self {
         Self {
             source: Source::Told(events.into(), 0),
@@ -70,7 +70,7 @@ impl RunStream {
         }
     }
 
-    /// The same, which begins with where the run stands after the event `covers`.
+    /// Prepends the run's state after the event `covers`.
     pub(crate) fn with_prelude(self, prelude: Vec<Event>, covers: u64) -> Self {
         Self {
             prelude: prelude.into(),
@@ -111,7 +111,7 @@ impl RunStream {
         loop {
             if let Some(event) = self.prelude.pop_front() {
                 match self.own(&event, self.covers) {
-                    // Who has the last of them has all: it alone has an id.
+                    // Only the last event has an id: a client that has it has the complete prelude.
                     Some(Heard::Event(index, json)) if !self.prelude.is_empty() => {
                         return Some(Heard::Prelude(index, json));
                     }
@@ -150,7 +150,7 @@ impl RunStream {
         Some(Heard::Event(index, json))
     }
 
-    /// What comes next and was read already.
+    /// Returns the next item that was read already.
     async fn heard(&mut self) -> Option<Heard> {
         if !self.prelude.is_empty() || matches!(self.source, Source::Told(..)) {
             return self.hear().await;
@@ -227,9 +227,9 @@ impl RunStream {
 struct Chat {
     stream: RunStream,
     encoder: UiMessageEncoder,
-    /// So many parts are not told.
+    /// The number of parts that are left out.
     skip: usize,
-    /// The event that was told last.
+    /// The last event that was sent.
     last: Option<u64>,
 }
 
@@ -282,7 +282,7 @@ impl Chat {
         }
     }
 
-    /// The client has the end: nobody needs to play it again.
+    /// Records that the client has the end: the answer need not be sent again.
     async fn acknowledge(&self) {
         if let (Source::Log(follow), Some(last)) = (&self.stream.source, self.last)
             && let Err(error) = follow.store().acknowledge(follow.key(), last).await
@@ -292,7 +292,7 @@ impl Chat {
     }
 }
 
-/// An event as the client of a run is told it, if it is.
+/// Returns an event as the client of a run receives it, if the client does.
 fn shown(json: &str, version: ClientVersion, is_whole: bool) -> Option<String> {
     match !is_whole && Head::of(json).is_of_turn() {
         true => None,

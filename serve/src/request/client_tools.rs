@@ -17,10 +17,10 @@ pub enum UnusableTools {
     /// There are too many.
     #[error("/tools has {count} entries, and may have {MOST_TOOLS}: send fewer")]
     TooMany {
-        /// How many there are.
+        /// The number of the client's tools.
         count: usize,
     },
-    /// One has the name of a tool that runs here.
+    /// A tool has the name of one that runs here.
     #[error("/tools/{index}/name: the tool `{name}` is the server's own: name yours otherwise")]
     Taken {
         /// Its place in the list.
@@ -31,7 +31,7 @@ pub enum UnusableTools {
     /// No provider would take one.
     #[error("{path}: {source}")]
     Tool {
-        /// Where in the request it is, as a JSON Pointer.
+        /// The place in the request, as a JSON Pointer.
         path: String,
         /// What is wrong with it.
         source: ToolError,
@@ -41,7 +41,7 @@ pub enum UnusableTools {
     Agent(#[source] BuildError),
 }
 
-/// Offers a client's tools beside those of `own`, the server's.
+/// Offers a client's tools alongside those of `own`, the server's.
 pub(crate) fn offer(
     mut agent: AgentBuilder,
     own: &ToolRegistry,
@@ -75,7 +75,7 @@ pub(crate) fn build(agent: AgentBuilder, tools: &[ToolDefinition]) -> Result<Age
     })
 }
 
-/// Where in the request the fault is.
+/// Returns the place of the error in the request.
 fn path(error: &ToolError, tools: &[ToolDefinition]) -> String {
     let (name, field, within) = match error {
         ToolError::Schema { name, .. } => (name, "parameters", ""),

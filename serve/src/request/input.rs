@@ -13,7 +13,8 @@ pub const LONGEST_ID: usize = 512;
 /// Checks the media type of a body.
 ///
 /// # Errors
-/// It is not JSON's. A browser sends other types to any server without asking first: this check is a protection too.
+/// The type is not JSON's. A browser sends other types to any server without asking first: this check is a protection
+/// too.
 pub fn check_content_type(content_type: Option<&str>) -> Result<(), Refused> {
     let media_type = content_type.unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
@@ -37,7 +38,7 @@ pub fn read_input(body: &[u8]) -> Result<RunAgentInput, Refused> {
         Refused::new(reason, error.to_string())
     })?;
     for warning in warnings {
-        // It repeats the names of fields, which are the client's own words.
+        // The warning repeats the names of fields, which the client chose.
         tracing::debug!(target: "stepwell", warning, "a request was not wholly understood");
     }
     check_messages(input.messages.len())?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refused {
-    /// What is wrong, for programs.
+    /// The reason, for programs.
     pub reason: RefusedReason,
     /// For people: what is wrong, and what to do.
     pub message: String,
@@ -15,7 +15,7 @@ pub struct Refused {
 
 macro_rules! reasons {
     ($( $(#[$doc:meta])* $reason:ident = $code:literal $status:ident, )*) => {
-        /// What is wrong with a request that begins no run.
+        /// The reason why a request begins no run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum RefusedReason {
@@ -23,7 +23,7 @@ macro_rules! reasons {
         }
 
         impl RefusedReason {
-            /// As an error in JSON names it.
+            /// Returns the reason's name in a JSON error.
             #[must_use]
             pub fn code(self) -> &'static str {
                 match self {

@@ -20,7 +20,7 @@ impl StopRequest {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// It is no JSON, or does not name a thread.
+    /// The body is not JSON, or does not name a thread.
     pub fn read(body: &[u8]) -> Result<Self, Refused> {
         let request: Self = serde_json::from_slice(body).map_err(|error| {
             let (reason, what) = match error.classify() {

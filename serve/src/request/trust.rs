@@ -1,5 +1,5 @@
-//! What a client may say to the model beside the user's words. A browser is in the hands of its user: what it posts as a
-//! system message, as context or as state is no instruction of the app's.
+//! What a client may send to the model besides the user's messages. The user controls the browser: a system message,
+//! context or state that it posts is no instruction of the app's.
 
 use serde_json::Value;
 use std::fmt::Write;
@@ -46,8 +46,8 @@ pub(crate) fn messages(input: &RunAgentInput, trust: ClientTrust) -> Vec<Message
     messages.cloned().collect()
 }
 
-/// Returns what a trusted client adds to the server's instructions: its context and state. What an untrusted client says
-/// of them is added to `messages`, before the user's last words.
+/// Returns what a trusted client adds to the server's instructions: its context and state. An untrusted client's are
+/// added to `messages`, before the user's last message.
 pub(crate) fn instructions(
     messages: &mut Vec<Message>,
     input: &RunAgentInput,

@@ -1,4 +1,4 @@
-//! Clients that come back to a run, or to a conversation.
+//! Clients that resume a run, or a conversation.
 
 use super::prepared::PreparedRun;
 use super::server::{AgUiServer, Cursor};
@@ -17,7 +17,7 @@ use stepwell_io::{RunId, ToolRegistry};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// What is known of a client that comes back.
+/// The facts about a client that resumes.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     run: &'a RunId,
@@ -37,8 +37,8 @@ impl<'a> Known<'a> {
 }
 
 impl AgUiServer {
-    /// Comes back to the thread's conversation, for a client that has nothing of it: where it stands, and what its run says
-    /// from there on, if one is under way. The stream of a thread that has nothing is empty.
+    /// Resumes the thread's conversation, for a client that has nothing of it: its state, and the further events of its
+    /// run, if one is under way. The stream of a thread that has nothing is empty.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -131,7 +131,8 @@ impl AgUiServer {
         Ok(Some(ChatStream::new(stream, message.to_string())))
     }
 
-    /// The thread's latest turn that has said something, with its latest run; or with this run, if it has that one.
+    /// Returns the thread's latest turn that has emitted something, with its latest run; or with this run, if it has
+    /// that one.
     async fn latest(
         &self,
         thread: &ThreadKey,
@@ -166,7 +167,7 @@ impl AgUiServer {
         Ok(None)
     }
 
-    /// Reads the log of a turn. One that is under way and has said nothing is about to: that is waited for, not for long.
+    /// Reads the log of a turn. Waits a short time for a turn under way that has emitted nothing yet.
     async fn begun(&self, turn: &TurnKey) -> Result<Written, StoreError> {
         let mut changes = self.store().subscribe(&turn.thread).await?;
         let begins = async {
@@ -203,7 +204,8 @@ impl AgUiServer {
         }
         let written = match is_under_way {
             true => written,
-            // All of it is told. What the client has of it is taken back first: it would add the same pieces to it.
+            // The stream sends all of the run. The prelude first resets what the client has, so that no delta is added
+            // twice.
             false => match written.until_start(id) {
                 Some(written) => written,
                 None => {
@@ -218,7 +220,7 @@ impl AgUiServer {
         Ok(stream.await?.with_prelude(told, last))
     }
 
-    /// The events that tell where a turn stands at the end of its log.
+    /// Returns the events that show a turn at the end of its log.
     async fn stands(
         &self,
         turn: &TurnKey,
@@ -244,7 +246,7 @@ impl AgUiServer {
     }
 }
 
-/// Whether the log of a turn that is over was dropped.
+/// Returns whether the log of a turn that is over was dropped.
 fn is_dropped(written: &Written) -> bool {
     let first = written.events.first();
     let begins = first.is_none_or(|first| matches!(first, Event::RunStarted(_)));

@@ -1,4 +1,4 @@
-//! A turn of the app's own as one whole run.
+//! A turn that the app has begun itself, as one complete run.
 
 use super::writer::RunWriter;
 use crate::turn::ending::{Ending, TOOL_PARTIAL_RESULT, custom, tool_progress};
@@ -15,12 +15,13 @@ use stepwell_core::event::{
 };
 use stepwell_io::{Event, RunEvent, ToolCallStatus, Turn, TurnHandle};
 
-/// A turn of the app's own as one whole run, from `RUN_STARTED` to its end: for a handler of the app's own. `input` is what
-/// the client asked with; without it the run goes by the ids of the turn. Letting go of the stream stops the turn, and
-/// whoever reads it slowly holds the turn up.
+/// A turn that the app has begun itself as one complete run, from `RUN_STARTED` to its end: for a handler of the app's
+/// own. `input` is the client's request; without it the run uses the ids of the turn. Dropping the stream stops the
+/// turn, and a slow reader of the stream slows the turn down.
 ///
-/// Calls that the app's tools defer are the client's to answer: the run ends with them pending, and so does the turn.
-/// What an agent asks ends it too, with the interrupt: the client's next run has the answer, for [`Start::resume`].
+/// Calls that the app's tools defer are the client's to answer: the run ends with them pending, and so does the turn. A
+/// question of the agent ends the turn too, with the interrupt: the client's next run has the answer, for
+/// [`Start::resume`].
 ///
 /// # Panics
 /// Outside of a tokio runtime.
@@ -73,12 +74,13 @@ fn started(input: &RunAgentInput) -> Event {
 struct Telling<'a> {
     writer: &'a mut RunWriter,
     rounds: Rounds,
-    /// What the agent behind the turn asks.
+    /// The questions of the agent behind the turn.
     interrupts: Vec<Interrupt>,
 }
 
 impl Telling<'_> {
-    /// Tells the turn to its end, or until it waits for somebody: how the run ends, and what the turn has cost.
+    /// Emits the turn to its end, or until it waits for the user or the client. Returns how the run ends, and what the
+    /// turn has cost.
     async fn tell(&mut self, mut turn: Turn) -> (Ending, TokenUsage) {
         let handle = turn.handle();
         let mut abandoned = self.writer.abandoned();
@@ -142,7 +144,7 @@ impl Telling<'_> {
         }
     }
 
-    /// Returns how a run ends whose turn rests, if all its events were reported.
+    /// Returns how the run of a resting turn ends, if all its events were reported.
     async fn rest(&mut self, handle: &TurnHandle) -> Option<Ending> {
         if !self.interrupts.is_empty() {
             let interrupts = std::mem::take(&mut self.interrupts);

@@ -16,7 +16,7 @@ use stepwell_io::{AgentBuilder, RunId, ToolFailure, ToolOutput, ToolResult};
 #[derive(Debug)]
 pub struct PreparedRun {
     pub(crate) agent: Arc<TurnAgent>,
-    /// What the turn's agent begins with: it has the client's tools.
+    /// The agent that the turn's agent is built from, with the client's tools.
     pub(crate) base: AgentBuilder,
     /// The conversation as the model is sent it.
     pub(crate) history: Vec<Message>,
@@ -24,7 +24,7 @@ pub struct PreparedRun {
     pub(crate) terms: RunTerms,
     pub(crate) version: ClientVersion,
     pub(crate) resume: Vec<ResumeEntry>,
-    /// What the client's tools gave since the user or the model spoke last.
+    /// The results of the client's tools since the last message of the user or the model.
     pub(crate) results: Vec<(ToolCallId, ToolResult)>,
     /// The run that the client resumes; the thread's latest if the id is empty.
     pub(crate) reattach: Option<RunId>,
@@ -76,7 +76,7 @@ impl PreparedRun {
         let results = results(&history);
         let is_ag_ui = agent.endpoint().dialect == Dialect::AgUi;
         let situation = match is_ag_ui {
-            // It takes what the client says of itself as it is.
+            // An AG-UI agent receives the client's own context and state.
             true => None,
             false => trust::instructions(&mut history, &input, state.as_ref(), trust),
         };
@@ -133,7 +133,7 @@ impl PreparedRun {
 
     /// Returns the messages that the client sends beyond `history`; `None` if `history` is not what they begin with.
     pub(crate) fn beyond(&self, history: &[Message]) -> Option<Vec<MessageId>> {
-        // What is added on the client's behalf has an id of its own each time.
+        // A message that is added on the client's behalf has a new id each time.
         let own = |messages: &[Message]| -> Vec<MessageId> {
             let ids = messages.iter().map(Message::id);
             let ids = ids.filter(|id| !id.as_str().starts_with(CONTEXT_ID));
@@ -143,7 +143,7 @@ impl PreparedRun {
         Some(more.strip_prefix(&*own(history))?.to_vec())
     }
 
-    /// What is kept with the turn.
+    /// Returns what is kept with the turn.
     pub(crate) fn brought(&self) -> Brought {
         Brought {
             run: Some(self.terms.clone()),
@@ -152,7 +152,7 @@ impl PreparedRun {
     }
 }
 
-/// What the tools gave whose results end the conversation.
+/// Returns the results of tools at the end of the conversation.
 fn results(messages: &[Message]) -> Vec<(ToolCallId, ToolResult)> {
     let last = messages.iter().rev().map_while(|message| match message {
         Message::Tool(message) => Some((message.tool_call_id.clone(), result(message))),

@@ -9,7 +9,7 @@ use stepwell_io::{Agent, AgentBuilder, Endpoint, ToolRegistry};
 /// The most bytes of a client's tools, as JSON: they are written with each part of the turn.
 const MOST_STORED: usize = 256 << 10;
 
-/// What runs turns: a model, the tools that run here, and settings.
+/// A model, the tools that run here, and settings: all that runs turns.
 #[derive(Clone, Debug)]
 pub struct TurnAgent {
     /// Without the tool that changes the state.
@@ -28,10 +28,10 @@ pub enum UnusableTurnTools {
         "/tools has {bytes} bytes as JSON, and may have {MOST_STORED}: send fewer, or shorter ones"
     )]
     TooLong {
-        /// How many bytes they have.
+        /// The size of the tools.
         bytes: usize,
     },
-    /// One cannot be offered to the model.
+    /// A tool cannot be offered to the model.
     #[error(transparent)]
     Unusable(#[from] UnusableTools),
 }
@@ -62,7 +62,7 @@ impl TurnAgent {
         }))
     }
 
-    /// What the agent of a turn begins with.
+    /// Returns the agent that a turn's agent is built from.
     pub(crate) fn base(&self, shares_state: bool) -> &AgentBuilder {
         match shares_state {
             true => &self.shares_state,
@@ -70,7 +70,7 @@ impl TurnAgent {
         }
     }
 
-    /// Whether the tool that changes the state is the server's, and not one of the app's.
+    /// Returns whether the tool that changes the state is the server's, and not one of the app's.
     pub(crate) fn can_share_state(&self) -> bool {
         self.tools.get(CHANGE_STATE).is_none()
     }
@@ -87,10 +87,10 @@ impl TurnAgent {
         &self.endpoint
     }
 
-    /// Checks a client's tools, and returns what a turn's agent begins with that offers them too.
+    /// Checks a client's tools, and returns what a turn's agent is built from that offers them too.
     ///
     /// # Errors
-    /// They cannot be offered.
+    /// The tools cannot be offered.
     pub fn with_tools(
         &self,
         shares_state: bool,
@@ -102,7 +102,7 @@ impl TurnAgent {
         }
         let base = offer(base, &self.tools, tools)?;
         let mut bytes = Bytes(0);
-        // What counts cannot fail.
+        // A writer that counts cannot fail.
         let _ = serde_json::to_writer(&mut bytes, tools);
         let Bytes(bytes) = bytes;
         if bytes > MOST_STORED {

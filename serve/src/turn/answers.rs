@@ -11,11 +11,11 @@ use time::OffsetDateTime;
 /// One question.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    /// As it is asked.
+    /// The question as the client receives it.
     pub interrupt: Interrupt,
     /// The part of the turn that asks.
     pub asker: Asker,
-    /// When it lapses.
+    /// When the question expires.
     pub expires: Option<OffsetDateTime>,
 }
 
@@ -49,7 +49,7 @@ pub enum Unresumable {
         "the thread has open questions: answer or cancel each in `resume` (open: {})", .0.join(", ")
     )]
     Open(Vec<String>),
-    /// What is answered is not asked.
+    /// A question that was answered is not open.
     #[error("no interrupt `{0}` is open on this thread: it was answered, or never asked")]
     Unknown(String),
     /// Something is answered twice.
@@ -66,7 +66,7 @@ pub enum Unresumable {
     Payload {
         /// The question.
         id: String,
-        /// What is wrong.
+        /// The reason of the refusal.
         reason: String,
     },
 }

@@ -7,18 +7,18 @@ use stepwell_core::run::{EffectId, Question, UserAnswer};
 use stepwell_io::{Approver, Decision, ToolInvocation};
 use tokio::sync::{mpsc, oneshot};
 
-/// What is asked, and where the answer goes. It is small, since each run has a queue with room for many.
+/// A question, and the receiver of its answer. The type is small, since each run has a queue with room for many.
 #[derive(Debug)]
 pub(crate) enum Asking {
     /// A tool asks to run.
     Call(Box<ToolInvocation>, oneshot::Sender<Decision>),
     /// A running tool wants to know something.
     Tool(Box<ToolAsks>, oneshot::Sender<UserAnswer>),
-    /// Nobody waits for the answer to a running tool's question any more: it has one, or its time or its call is over.
+    /// A running tool's question waits no more: it has an answer, or its time or its call is over.
     Withdrawn(EffectId),
 }
 
-/// What a running tool wants to know.
+/// The question of a running tool.
 #[derive(Debug)]
 pub(crate) struct ToolAsks {
     /// The call.
@@ -81,7 +81,7 @@ impl Approver for Queue {
     }
 }
 
-/// Waits for the answer. Where nobody is there to ask, the turn is about to be let go of.
+/// Waits for the answer. Without anyone to ask, waits for ever: the turn is about to be released.
 async fn answer<T>(answered: oneshot::Receiver<T>) -> T {
     match answered.await {
         Ok(answer) => answer,
@@ -89,7 +89,7 @@ async fn answer<T>(answered: oneshot::Receiver<T>) -> T {
     }
 }
 
-/// Somebody waits for the answer to a question, until this is dropped.
+/// A wait for the answer to a question, until it is dropped.
 struct Waits {
     asking: mpsc::UnboundedSender<Asking>,
     effect: EffectId,

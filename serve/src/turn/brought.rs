@@ -1,5 +1,5 @@
-//! What a client brought to a turn, beside what is stored of every turn. It is kept with the turn's checkpoints, so that
-//! whoever goes on with the turn has it too.
+//! The data that a client brought to a turn, in addition to what is stored of every turn. It is kept with the turn's
+//! checkpoints, so that the next owner of the turn has it too.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use stepwell_core::event::{Context, ResumeEntry, ToolDefinition};
 use stepwell_core::{MessageId, ToolCallId};
 use stepwell_io::{RunId, ToolResult};
 
-/// What a client brought to a turn.
+/// The data that a client brought to a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Brought {
@@ -22,8 +22,8 @@ pub struct Brought {
     // A checkpoint has a `run` of its own.
     #[serde(rename = "client_run", skip_serializing_if = "Option::is_none")]
     pub run: Option<RunTerms>,
-    /// What it says to what the run before has left open. It is kept until all of it is stored: where only a part is, because
-    /// the host is gone, the next one goes on with the rest.
+    /// The answers and results for what the run before left open. They are kept until all are stored: where the host
+    /// dies after a part, the next owner applies the rest.
     #[serde(rename = "client_given", skip_serializing_if = "Given::is_empty")]
     pub given: Given,
 }
@@ -32,10 +32,10 @@ pub struct Brought {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Given {
-    /// What the user said to what was asked: to all of it.
+    /// The user's answers to all open questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<ResumeEntry>,
-    /// What the client's tools gave.
+    /// The results of the client's tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<(ToolCallId, ToolResult)>,
 }
@@ -46,7 +46,7 @@ impl Given {
     }
 }
 
-/// What a client asked for with a run.
+/// The terms that a client set for a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunTerms {
     /// The run's id.
@@ -60,13 +60,13 @@ pub struct RunTerms {
     /// The shared state as the client has it; absent if none is shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
-    /// What a trusted client adds to the instructions.
+    /// The part of the instructions that a trusted client adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub situation: Option<String>,
-    /// What an AG-UI agent behind the server is told.
+    /// The context for an AG-UI agent behind the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Context>,
-    /// What an AG-UI agent behind the server is handed on.
+    /// The properties that are forwarded to an AG-UI agent behind the server.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub forwarded_props: Map<String, Value>,
     /// Whether the run continues without readers.
@@ -75,7 +75,7 @@ pub struct RunTerms {
 }
 
 impl Brought {
-    /// Reads what a checkpoint has. What is wrong with it is said by who goes on from it.
+    /// Reads the fields of a checkpoint. The owner that continues from the checkpoint reports its errors.
     pub(crate) fn of_checkpoint(checkpoint: &str) -> Self {
         serde_json::from_str(checkpoint).unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl Brought {
     }
 }
 
-/// Returns the checkpoint of a run with these fields in it. Whoever does not know of them reads it as it was.
+/// Returns the checkpoint of a run with these fields in it. A reader that does not know them ignores them.
 pub(crate) fn in_checkpoint(fields: &str, checkpoint: &str) -> String {
     match checkpoint.strip_prefix('{') {
         Some(rest) => format!("{{{fields}{rest}"),

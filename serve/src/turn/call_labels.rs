@@ -36,7 +36,7 @@ impl CallLabels {
         }
     }
 
-    /// What the user is shown of the call.
+    /// Returns the text that shows the call to the user.
     pub(crate) fn label(&self, update: &ToolCallUpdate, tools: &ToolRegistry) -> String {
         self.of(&update.tool_call_id, &update.name, tools)
     }

@@ -26,7 +26,7 @@ pub(crate) const TOOL_PARTIAL_RESULT: &str = "tool_partial_result";
 /// The event that reports, before the end, which limit was reached.
 pub(crate) const LIMIT_REACHED: &str = "limit_reached";
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Debug, PartialEq)]
 pub enum Ending {
     /// The run did its work, or was stopped on purpose.
@@ -70,10 +70,11 @@ impl Ending {
         Self::failed("internal_error", "the server failed: see its log")
     }
 
-    /// How a turn's outcome is told to the client. What is wrong between the server and its model is for the server's
-    /// log: addresses, keys and pages of error are not the client's business.
+    /// Returns the end of a run with this outcome. Errors between the server and its model are for the server's log:
+    /// addresses, keys and error pages are not the client's business.
     pub fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: Option<&Endpoint>) -> Self {
-        // Without the endpoint nobody knows which words are the key; the app has the outcome then.
+        // Without the endpoint the key is not known, and so cannot be removed from the message; the app has the outcome
+        // then.
         if let (Outcome::Failed { failure }, Some(endpoint)) = (outcome, endpoint) {
             let reason = without_key(failure.to_string(), endpoint);
             tracing::warn!(target: "stepwell", reason, "a run failed");
@@ -135,7 +136,7 @@ impl Ending {
         }
     }
 
-    /// What a page can show before the end: that a limit was reached, and which, or why the answer is not whole.
+    /// Returns what a page can show before the end: the limit that was reached, or why the answer is incomplete.
     pub fn notice(&self) -> Option<Event> {
         let Self::Limited {
             notice,

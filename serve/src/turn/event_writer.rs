@@ -1,5 +1,5 @@
-//! Writes what a turn says, held to what the protocol allows, into the store's log: in batches, where whoever catches up
-//! reads it, on any host.
+//! Writes what a turn emits into the store's log, within the rules of the protocol: in batches, for readers on any
+//! host.
 
 use crate::turn::stored::{Fact, Stored};
 use crate::turn::valid_order::ValidOrder;
@@ -28,20 +28,20 @@ const BATCH: usize = 256;
 /// Events that may wait for the store. Then the turn waits.
 const WAITING: usize = 1024;
 
-/// As many events as one event of a turn may become.
+/// The number of events that one event of a turn may become.
 const ROOM: usize = 8;
 
 /// The pauses between the tries of a store that does not take the log, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// One call that takes longer has failed: the network may have swallowed it.
+/// The time after which a call has failed: the network may have swallowed it.
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 
 /// How many events are read at once.
 const PAGE: usize = 1024;
 
-/// What a turn says, for whoever drives it.
+/// The writer of a turn's events, for the task that drives the turn.
 #[derive(Debug)]
 pub(crate) struct EventWriter {
     order: ValidOrder,
@@ -54,13 +54,13 @@ pub(crate) struct EventWriter {
 #[derive(Debug)]
 struct Entry {
     json: String,
-    /// Whether it is written at once.
+    /// Whether the event is written at once.
     is_urgent: bool,
-    /// It tells of these, and comes after them in the store.
+    /// The facts that the event reports. It comes after them in the store.
     of: Vec<Fact>,
 }
 
-/// What the log has already, of an owner before.
+/// The events of the log from an earlier owner.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) events: Vec<Event>,
@@ -73,7 +73,7 @@ fn starts(event: &Event, run: &RunId) -> bool {
 }
 
 impl Written {
-    /// Returns what was told until a run had started; `None` where its start was dropped.
+    /// Returns the events until a run had started; `None` where its start was dropped.
     pub(crate) fn until_start(mut self, id: &RunId) -> Option<Self> {
         let start = self.events.iter().rposition(|event| starts(event, id))?;
         let after = self.events.len() - (start + 1);
@@ -82,7 +82,7 @@ impl Written {
         Some(self)
     }
 
-    /// Whether it tells of the message.
+    /// Returns whether the log has events of the message.
     pub(crate) fn has_message(&self, id: &MessageId) -> bool {
         self.events.iter().any(|event| match event {
             Event::TextMessageStart(start) => start.message_id == *id,
@@ -93,7 +93,7 @@ impl Written {
         })
     }
 
-    /// Whether a run of this id was told.
+    /// Returns whether a run of this id was reported.
     pub(crate) fn has_run(&self, id: &RunId) -> bool {
         self.events.iter().any(|event| starts(event, id))
     }
@@ -102,27 +102,27 @@ impl Written {
     pub(crate) fn messages(&self) -> Vec<Message> {
         let mut fold = Conversation::default();
         for event in &self.events {
-            // What it does not take, no client does.
+            // An event that is refused here is refused by every client.
             let _ = fold.apply(EventRef::from(event));
         }
         fold.messages().to_vec()
     }
 }
 
-/// A log that is read or written. It waits for a store that is full or out of reach until the turn is let go of.
+/// A log that is read or written. It waits for a store that is full or out of reach until the turn is released.
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) turn: StoredTurn,
     pub(crate) stored: Stored,
-    /// The turn is let go of: nothing is waited for any more.
+    /// Cancelled when the turn is released, which ends all waiting.
     pub(crate) leave: CancellationToken,
-    /// What the log waits for.
+    /// The error for which the log waits.
     pub(crate) trouble: watch::Sender<Option<StoreError>>,
 }
 
 impl EventWriter {
-    /// Goes on with a stored log where it ends.
+    /// Continues a stored log at its end.
     pub(crate) fn stored(log: Log, written: &Written) -> Self {
         let mut order = ValidOrder::default();
         for event in &written.events {
@@ -147,7 +147,7 @@ impl EventWriter {
         self.failed.clone().cancelled_owned().boxed()
     }
 
-    /// What keeps the log waiting, if anything does.
+    /// Returns what keeps the log waiting, if anything does.
     pub(crate) fn trouble(&self) -> watch::Receiver<Option<StoreError>> {
         self.trouble.clone()
     }
@@ -157,7 +157,7 @@ impl EventWriter {
         drop(self.sender.reserve_many(ROOM).await);
     }
 
-    /// Whether there is room for what one event of the turn may become.
+    /// Returns whether there is room for the events that one event of the turn may become.
     pub(crate) fn has_room(&self) -> bool {
         self.sender.capacity() >= ROOM
     }
@@ -167,12 +167,12 @@ impl EventWriter {
         self.put(event, Vec::new()).await;
     }
 
-    /// As [`append`](Self::append), for what is told once it is stored.
+    /// Appends an event, as [`append`](Self::append) does, which is written once the fact is stored.
     pub(crate) async fn append_fact(&mut self, event: Event, fact: Fact) {
         self.put(event, vec![fact]).await;
     }
 
-    /// As [`append_fact`](Self::append_fact), for what is told once all of these are stored.
+    /// Appends an event, as [`append_fact`](Self::append_fact) does, which is written once all of the facts are stored.
     pub(crate) async fn append_facts(&mut self, event: Event, facts: Vec<Fact>) {
         self.put(event, facts).await;
     }
@@ -189,7 +189,7 @@ impl EventWriter {
                     is_urgent,
                     of,
                 };
-                // A writer that is gone has said why.
+                // A writer that has ended has logged why.
                 let _ = self.sender.send(entry).await;
             }
             Err(error) => {
@@ -236,7 +236,7 @@ fn is_delta(event: &Event) -> bool {
     )
 }
 
-/// What the log of a turn has. An event that cannot be read, of a later version say, holds nothing up.
+/// Reads the log of a turn. Events that cannot be read, of a later version say, are skipped.
 pub(crate) async fn read(
     store: &Arc<dyn Store>,
     turn: &TurnKey,
@@ -286,7 +286,7 @@ impl Log {
                     () = self.leave.cancelled() => false,
                 };
                 if !is_stored && self.leave.is_cancelled() {
-                    // Whoever goes on with the turn does not know of it.
+                    // The next owner of the turn does not know of this event.
                     return Ok(());
                 }
             }
@@ -305,7 +305,7 @@ impl Log {
                 let Some(entry) = entry else { break };
                 let is_early = |fact: &Fact| !self.stored.has(fact);
                 if entry.of.iter().any(is_early) {
-                    // What is before it is not to wait for it.
+                    // The events before it must not wait for it.
                     first = Some(entry);
                     break;
                 }
@@ -330,7 +330,7 @@ impl Log {
     }
 }
 
-/// A store that is waited for until the turn is let go of.
+/// A store that is tried until the turn is released.
 struct Waits<'a> {
     turn: &'a TurnKey,
     leave: &'a CancellationToken,
@@ -338,7 +338,7 @@ struct Waits<'a> {
 }
 
 impl Waits<'_> {
-    /// Tries until it is done, cannot be done, or the turn is let go of. The store takes the same batch twice.
+    /// Tries until the call succeeds, cannot succeed, or the turn is released. The store takes the same batch twice.
     async fn patiently<'a, T>(
         &self,
         call: impl Fn() -> StoreFuture<'a, T>,
@@ -374,7 +374,7 @@ impl Waits<'_> {
     }
 }
 
-/// Whether the same call may do later.
+/// Returns whether the same call may succeed later.
 fn may_pass(error: &StoreError) -> bool {
     error.is_transient() || matches!(error, StoreError::ReadOnly { .. })
 }

@@ -9,7 +9,7 @@ use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// As much of a call's arguments as a question shows, in characters. The call itself has them whole.
+/// The characters of a call's arguments that a question shows. The call itself has all of them.
 const SHOWN: usize = 200;
 
 /// The protocol's own value for a question whose answer a running call needs.
@@ -99,7 +99,7 @@ struct Approval {
 /// Returns the decision that an answer holds about a call of the tool `name`.
 ///
 /// # Errors
-/// It says nothing that can be understood, or gives arguments that do not fit the tool.
+/// The answer cannot be understood, or gives arguments that do not fit the tool.
 pub(crate) fn decision(
     entry: &ResumeEntry,
     name: &str,
@@ -138,7 +138,7 @@ pub(crate) fn decision(
 /// Returns the answer to the question of a running tool, whose time may be over.
 ///
 /// # Errors
-/// It does not fit the question.
+/// The answer does not fit the question.
 pub(crate) fn tool_answer(
     entry: &ResumeEntry,
     question: &Question,

@@ -1,4 +1,4 @@
-//! The log of a turn that is over, and whose host died before it could tell all of it.
+//! The log of a turn that is over, and whose host died before it could report all of it.
 
 use crate::engine::DriverSetup;
 use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
@@ -23,7 +23,7 @@ use time::OffsetDateTime;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Whether the log of a turn has its end.
+/// Returns whether the log of a turn has its end.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -51,7 +51,7 @@ pub(crate) async fn tell(
     if turn.status == TurnStatus::Streaming {
         return Ok(());
     }
-    // A write of nobody's is refused, and told whose turn it is.
+    // A write without an owner is refused, and the error names the turn's current generation.
     let nobody = store.append_events(key, Generation(0), 0, &[]).await;
     let Err(StoreError::Stale { current, .. }) = nobody else {
         return nobody;
@@ -179,7 +179,7 @@ pub(crate) async fn broke_off(
     fail(setup, turn, false, written.messages(), leave).await
 }
 
-/// What the turns of a path come to.
+/// Returns the conversation of a path's turns.
 fn conversation(path: &[Turn]) -> Result<Conversation, StoreError> {
     let conversation = MessageBuilder::new().conversation(path);
     conversation.map_err(|error| StoreError::Damaged {
@@ -196,7 +196,8 @@ fn is_limit(event: &Event) -> bool {
     matches!(event, Event::Custom(custom) if custom.name == LIMIT_REACHED)
 }
 
-/// Whether a turn that is over has told all with this event. A run that waits for somebody is not the turn's end.
+/// Returns whether the log of a turn that is over ends with this event. The end of a run that waits for the user or the
+/// client is not the turn's end.
 fn is_turn_end(event: &Event) -> bool {
     match event {
         Event::RunError(_) => true,

@@ -2,7 +2,7 @@
 
 use stepwell_io::Endpoint;
 
-/// How a client names a model: by its provider too.
+/// Returns the name of a model for clients: with its provider.
 pub fn name(endpoint: &Endpoint) -> String {
     format!("{}/{}", endpoint.provider, endpoint.model)
 }

@@ -17,9 +17,9 @@ use tokio::time::Instant;
 #[derive(Debug)]
 struct OpenQuestion {
     question: Question,
-    /// When it lapses, for the clock; whether a tool may run is the turn's own business.
+    /// When the question expires, for the clock; approvals expire in the turn itself.
     lapses: Option<Instant>,
-    /// Where its answer goes; none if the agent behind the server asks.
+    /// The receiver of the answer; none if the agent behind the server asks.
     waits: Option<AnswerReceiver>,
 }
 
@@ -54,12 +54,12 @@ impl AnswerReceiver {
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Vec<OpenQuestion>);
 
-/// How a question is asked.
+/// The id and the expiry of a question.
 #[derive(Debug)]
 pub(crate) struct QuestionHead {
     /// Its id.
     pub id: String,
-    /// When it lapses.
+    /// When the question expires.
     pub expires: Option<OffsetDateTime>,
 }
 
@@ -129,7 +129,7 @@ impl Questions {
             let left = expires - OffsetDateTime::now_utc();
             Duration::try_from(left).unwrap_or_default()
         });
-        // The same question again, of a turn that has asked anew.
+        // The turn may ask the same question again.
         self.0
             .retain(|open| open.question.interrupt.id != question.interrupt.id);
         self.0.push(OpenQuestion {
@@ -139,28 +139,28 @@ impl Questions {
         });
     }
 
-    /// Whether none is open.
+    /// Returns whether no question is open.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the agent behind the server asks something.
+    /// Returns whether the agent behind the server asks something.
     pub(crate) fn has_agents(&self) -> bool {
         self.0.iter().any(|open| open.waits.is_none())
     }
 
-    /// Whether a running tool asks something.
+    /// Returns whether a running tool asks something.
     pub(crate) fn has_tools(&self) -> bool {
         let mut waits = self.0.iter().filter_map(|open| open.waits.as_ref());
         waits.any(|waits| matches!(waits, AnswerReceiver::Tool(..)))
     }
 
-    /// Whether the question of this id is open.
+    /// Returns whether the question of this id is open.
     pub(crate) fn has_id(&self, id: &str) -> bool {
         self.0.iter().any(|open| open.question.interrupt.id == id)
     }
 
-    /// Whether the call waits for an answer.
+    /// Returns whether the call waits for an answer.
     pub(crate) fn has(&self, call: &ToolCallId) -> bool {
         let mut open = self.0.iter().map(|open| &open.question.interrupt);
         open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
@@ -174,7 +174,7 @@ impl Questions {
         open.into_iter().map(|open| open.question.clone()).collect()
     }
 
-    /// When the next one lapses.
+    /// Returns when the next question expires.
     pub(crate) fn next_lapse(&self) -> Option<Instant> {
         self.0.iter().filter_map(|open| open.lapses).min()
     }
@@ -203,8 +203,8 @@ impl Questions {
         Answers::read(entries, &questions, tools, OffsetDateTime::now_utc())
     }
 
-    /// Nothing more is asked of what `answers` are to: whoever waits for one hears it. Gives what they waited with, by the
-    /// id of their question.
+    /// Closes the questions that `answers` answer, and notifies those that wait for them. Returns the effects that
+    /// waited, by the id of their question.
     pub(crate) fn close(
         &mut self,
         answers: &[ResumeEntry],

@@ -1,4 +1,4 @@
-//! Whether somebody reads a run, and how long it goes on when nobody does.
+//! Whether a run has readers, and how long it continues without them.
 
 use std::time::Duration;
 use tokio::sync::watch;
@@ -8,11 +8,11 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Reading {
     readers: watch::Receiver<usize>,
-    /// How long the run goes on without any; for ever if absent.
+    /// How long the run continues without readers; without limit if absent.
     linger: Option<Duration>,
     /// Since when it has none.
     unread_since: Option<Instant>,
-    /// Whether one may be about to come.
+    /// Whether the first reader may be about to come.
     is_new: bool,
 }
 
@@ -30,7 +30,7 @@ impl Reading {
         }
     }
 
-    /// A run begins, which may be left unread for so long.
+    /// Begins a run, which may be left unread for this time.
     pub(crate) fn begin(&mut self, linger: Option<Duration>) {
         self.linger = linger;
         self.unread_since = Some(Instant::now());
@@ -50,14 +50,13 @@ impl Reading {
         self.is_new = false;
     }
 
-    /// When a turn that waits for a run, and for nothing else, will have waited for long enough: whoever was to bring the run
-    /// has come to nothing.
+    /// Returns when a turn that waits for nothing but a run gives up: the client that was to bring the run has failed.
     pub(crate) fn gives_up(&self) -> Option<Instant> {
         let linger = self.linger.unwrap_or(FIRST_READER).max(FIRST_READER);
         self.unread_since?.checked_add(linger)
     }
 
-    /// When nobody will have read the run for long enough.
+    /// Returns when the run has been without readers for long enough.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let linger = self.linger?;
         let linger = match self.is_new {

@@ -1,4 +1,4 @@
-//! What becomes of a turn's tool calls: which results the client is told, and what is left open when the turn rests.
+//! A turn's tool calls: the results that are reported to the client, and the calls that are open when the turn rests.
 
 use std::collections::{HashMap, HashSet};
 use stepwell_core::conversation::{LiveCall, shown_result};
@@ -10,19 +10,19 @@ use stepwell_io::{Decision, Event, ToolCallStatus};
 /// The calls of one turn.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    /// What the ids of the results begin with.
+    /// The prefix of the results' ids.
     prefix: String,
     calls: ReportedCalls,
 }
 
-/// What is known of a turn's calls, also while it waits for the user.
+/// The known facts about a turn's calls, also while it waits for the user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReportedCalls {
-    /// Where each call stands, as far as the turn has said.
+    /// The status of each call, as far as the turn has reported it.
     seen: HashMap<ToolCallId, ToolCallStatus>,
     /// The calls whose results the client has.
     reported: HashSet<ToolCallId>,
-    /// The arguments that the user has put in the place of the model's.
+    /// The user's arguments that replace the model's.
     edited: HashMap<ToolCallId, String>,
 }
 
@@ -42,12 +42,12 @@ impl Rounds {
         }
     }
 
-    /// The client has the call's result: it is not told again.
+    /// Notes that the client has the call's result, which is not reported again.
     pub(crate) fn mark_known(&mut self, call: &ToolCallId) {
         self.calls.reported.insert(call.clone());
     }
 
-    /// So its calls stand where a host goes on with it.
+    /// Sets the calls' statuses where a host continues the turn.
     pub(crate) fn set_statuses(&mut self, calls: &[LiveCall]) {
         for call in calls {
             self.calls.seen.insert(call.id.clone(), call.status);
@@ -57,14 +57,14 @@ impl Rounds {
         }
     }
 
-    /// Whether nothing but results of a client's tools is awaited.
+    /// Returns whether the turn waits only for results of a client's tools.
     pub(crate) fn awaits_client(&self) -> bool {
         use ToolCallStatus::{Deferred, Executing};
         let has = |status| self.calls.seen.values().any(|seen| *seen == status);
         has(Deferred) && !has(Executing)
     }
 
-    /// A call moved on: its result, if there is one to tell.
+    /// Updates a call. Returns its result, if there is one to report.
     pub(crate) fn update(&mut self, update: ToolCallUpdate) -> Option<Event> {
         let ToolCallUpdate {
             call,
@@ -75,7 +75,7 @@ impl Rounds {
         } = update;
         let before = self.calls.seen.insert(tool_call_id.clone(), status);
         if before == Some(ToolCallStatus::AwaitingApproval) && status.is_final() {
-            // It has ended, stopped say, before the user's decision came: nothing was edited.
+            // The call has ended, stopped say, before the user's decision came: nothing was edited.
             self.calls.edited.remove(&tool_call_id);
         }
         let result = result.filter(|_| status.is_final())?;
@@ -114,13 +114,13 @@ impl Rounds {
         id.into()
     }
 
-    /// Whether the client has the call's result.
+    /// Returns whether the client has the call's result.
     pub(crate) fn knows(&self, call: &ToolCallId) -> bool {
         self.calls.reported.contains(call)
     }
 
-    /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
-    /// rest has a result that the client is still to be told; of one that has not begun there is nothing to say.
+    /// Returns whether all updates of these calls were handled. A call that has ended since the turn began to rest has
+    /// a result that is still to be reported; one that has not begun has nothing to report.
     pub(crate) fn is_heard(&self, calls: &[LiveCall]) -> bool {
         calls.iter().all(|call| {
             let seen = self.calls.seen.get(&call.id);
@@ -158,7 +158,7 @@ mod tests {
         let theirs = call("theirs", 0, Deferred);
         let running = [theirs.clone(), call("ours", 1, Executing)];
         assert!(rounds.is_heard(&running));
-        // It has come to its end, and nobody has said so yet.
+        // The call has ended, and its result is not reported yet.
         let ended = [theirs, call("ours", 1, Completed)];
         assert!(!rounds.is_heard(&ended));
         let update = ToolCallUpdate {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What is left of a turn's time.
+/// The time that a turn has left.
 #[derive(Debug)]
 pub(crate) struct RunClock {
-    /// What is left of it when it runs on.
+    /// The time left when the clock runs again.
     left: Duration,
     /// Since when it runs.
     since: Option<Instant>,

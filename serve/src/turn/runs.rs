@@ -73,17 +73,17 @@ fn add(all: &mut TokenUsage, usage: &TokenUsage) {
     }
 }
 
-/// What a turn waits for between two runs.
+/// The answers that a turn waits for between two runs.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    /// What the user is asked.
+    /// The questions to the user.
     pub(crate) questions: BTreeMap<String, Interrupt>,
     /// The calls that the client must run.
     pub(crate) calls: Vec<ToolCallId>,
 }
 
 impl Waits {
-    /// What the turn of this log waits for; nothing while a run is under way.
+    /// Returns what the turn of this log waits for; nothing while a run is under way.
     pub(crate) fn of(events: &[Event]) -> Option<Self> {
         if Runs::of(events, true).open != Open::Between {
             return None;

@@ -1,5 +1,5 @@
-//! The state that the turns of a thread share with their user. It is nowhere but in what was said: the calls of
-//! [`CHANGE_STATE`] on the path make it.
+//! The state that the turns of a thread share with their user. It is stored only as the calls of [`CHANGE_STATE`] on
+//! the path.
 
 use crate::turn::shared_state::{CHANGE_STATE, SharedState};
 use serde_json::json;
@@ -14,7 +14,7 @@ use stepwell_io::store::{Store, TurnKey};
 use stepwell_io::{ToolContext, ToolHandler, ToolInvocation};
 use tokio::sync::OnceCell;
 
-/// What runs the calls of [`CHANGE_STATE`] in a turn. The state is read when the first of them comes.
+/// Returns the handler for the calls of [`CHANGE_STATE`] in a turn. The state is read when the first of them comes.
 pub(crate) fn changes(store: &Arc<dyn Store>, turn: &TurnKey) -> impl ToolHandler {
     let state = Arc::new(OnceCell::new());
     let (store, turn) = (Arc::clone(store), turn.clone());
@@ -27,15 +27,15 @@ pub(crate) fn changes(store: &Arc<dyn Store>, turn: &TurnKey) -> impl ToolHandle
                 "the state cannot be read now: ask again in a while".to_owned()
             })?;
             let changed = state.change(&call);
-            // Whoever follows the turn sees the calls.
+            // A follower of the turn sees the calls.
             drop(state.untold());
             changed
         }
     }
 }
 
-/// Brings a state to where the run under way has changed it, as far as its client was told: what was changed beyond that is
-/// told yet.
+/// Brings a state to where the run under way has changed it, as far as the client has received its events. Later
+/// changes are reported here.
 pub(crate) fn catch_up(state: &SharedState, told: &[Event], path: &[Turn]) {
     let begin = told
         .iter()
@@ -61,7 +61,7 @@ pub(crate) fn catch_up(state: &SharedState, told: &[Event], path: &[Turn]) {
 fn of_path(path: &[Turn]) -> SharedState {
     let state = SharedState::new(json!({}));
     for (_, change) in path.iter().flat_map(changes_of) {
-        // What was taken once is taken again.
+        // A change that was accepted once is accepted again.
         let _ = state.change(&change);
     }
     drop(state.untold());

@@ -16,14 +16,14 @@ pub(crate) struct SharedState(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
-    /// It holds the state alone: the reducer's rules for patches are these, and its bounds.
+    /// A conversation that holds the state alone: for the reducer's rules for patches, and its bounds.
     holder: Conversation,
     /// The changes that were not reported yet, in their order, each with its call.
     untold: Vec<(CallKey, Event)>,
 }
 
 impl SharedState {
-    /// As the client has it.
+    /// Creates the state as the client has it.
     pub(crate) fn new(state: Value) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             holder: Conversation::default().with_shared_state(state),
@@ -36,7 +36,7 @@ impl SharedState {
         self.lock().holder = Conversation::default().with_shared_state(state);
     }
 
-    /// As it is now.
+    /// Returns the state as it is now.
     pub(crate) fn value(&self) -> Value {
         self.lock().holder.shared_state().clone()
     }
@@ -57,8 +57,8 @@ impl SharedState {
         untold.into_iter().map(|(_, event)| event).collect()
     }
 
-    /// What the client is to be told before it hears of the call's result: what the call changed, and what was changed
-    /// before. A tool may be ahead of what is told, so what comes later waits for its own call.
+    /// Returns what must be sent to the client before the call's result: what the call changed, and what was changed
+    /// before. A tool may be ahead of what was sent, so later changes wait for their own call.
     pub(crate) fn untold_before(&self, call: CallKey) -> Vec<Event> {
         let mut inner = self.lock();
         let last = inner.untold.iter().rposition(|(by, _)| *by == call);

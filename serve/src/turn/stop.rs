@@ -7,7 +7,7 @@ pub enum Stop {
     ClientLeft,
     /// Another run has taken its thread, or the server stops.
     Cancelled,
-    /// It has taken too long.
+    /// The time of the turn is over.
     OutOfTime,
     /// Its store was full or out of reach for too long.
     StoreAway,

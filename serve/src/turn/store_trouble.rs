@@ -1,4 +1,4 @@
-//! A store that does not take what a turn says, and what the client is told of it. The store's own words may name
+//! A store that does not accept a turn's events, and the client's notice of that. The store's own error texts may name
 //! addresses and files: they are for the log alone.
 
 use crate::turn::ending::custom;
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use stepwell_core::event::Event;
 use stepwell_io::store::StoreError;
 
-/// What is wrong with the store.
+/// The fault of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTrouble {
-    /// It has no room.
+    /// The store has no room.
     Full,
-    /// It can only be read.
+    /// The store is read-only.
     ReadOnly,
-    /// It cannot be reached.
+    /// The store cannot be reached.
     Unavailable,
 }
 
@@ -28,8 +28,8 @@ impl From<&StoreError> for StoreTrouble {
 }
 
 impl StoreTrouble {
-    /// Tells live that nothing more is shown until the store is back. It is no part of the turn's log, which cannot be
-    /// written now, and so it has no id.
+    /// Returns a live notice that no more events are shown until the store works again. It is no part of the turn's
+    /// log, which cannot be written now, and so it has no id.
     pub fn waiting(self) -> Event {
         let message = match self {
             Self::Full => "the server's store is full: the turn waits until there is room",

@@ -16,7 +16,7 @@ pub(crate) struct StoreWaits {
     /// Of its log.
     log: watch::Receiver<Option<StoreError>>,
     longest: Duration,
-    /// When it will have waited for long enough.
+    /// When the turn gives up waiting.
     deadline: Option<Instant>,
     is_waiting: bool,
 }
@@ -30,7 +30,7 @@ impl StoreWaits {
             deadline: None,
             is_waiting: false,
         };
-        // They may wait already.
+        // The turn's blocks may wait already.
         waits.blocks.mark_changed();
         waits
     }
@@ -56,7 +56,7 @@ impl StoreWaits {
         trouble
     }
 
-    /// When the turn will have waited for long enough, if it waits.
+    /// Returns when the turn gives up waiting, if it waits.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }

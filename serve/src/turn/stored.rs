@@ -1,5 +1,5 @@
-//! Which results of a turn are stored, and which answers of its user. They are told once they are: after a kill the tool
-//! may not be run again, nor the user asked, and they would see otherwise than they were told.
+//! The results of a turn that are stored, and the stored answers of its user. They are reported only once they are
+//! stored: a kill could otherwise lose what the client has seen, and neither the tool nor the user may be asked again.
 
 use crate::turn::brought::{Brought, in_checkpoint};
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 /// A fact of a turn that is reported once it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Fact {
-    /// What came of a call.
+    /// The result of a call.
     Result(ToolCallId),
     /// The user's answer to a call that asked to run, or to a running tool.
     Answer(EffectId),
@@ -25,7 +25,7 @@ pub(crate) enum Fact {
 }
 
 impl Fact {
-    /// Whether it is so, as far as these go.
+    /// Returns whether these stored facts settle this one.
     fn is_in(&self, stored: &HashSet<Self>) -> bool {
         let call = match self {
             Self::Answer(EffectId::Approve(call) | EffectId::Ask { call, .. }) => Some(*call),
@@ -35,13 +35,13 @@ impl Fact {
     }
 }
 
-/// The store of one turn. Its writes tell what is there.
+/// The store of one turn, whose writes reveal what is stored.
 #[derive(Debug)]
 struct WatchedStore {
     store: Arc<dyn Store>,
     key: TurnKey,
     kept: Kept,
-    /// Who has the turn once it has begun, if that is all that is done with it here.
+    /// The next owner of the turn, if this host only begins it.
     laid_for: Option<&'static str>,
     laid: Arc<AtomicBool>,
     facts: Facts,
@@ -55,7 +55,7 @@ impl Drop for WatchedStore {
     }
 }
 
-/// What is stored, and who waits for what: each is told in the order in which it came.
+/// The stored facts, and those that are waited for. The waiters are notified in the order in which they came.
 #[derive(Clone, Debug, Default)]
 struct Facts(Arc<Mutex<KnownFacts>>);
 
@@ -99,14 +99,14 @@ pub(crate) struct Stored {
     laid: Arc<AtomicBool>,
 }
 
-/// What is kept with the turn's checkpoints, such as the client's tools.
+/// The fields that are kept with the turn's checkpoints, such as the client's tools.
 #[derive(Clone, Debug, Default)]
 struct Kept(Arc<Mutex<KeptFields>>);
 
 #[derive(Debug, Default)]
 struct KeptFields {
     now: Option<Arc<str>>,
-    /// What takes their place once these are stored.
+    /// The facts, and the fields that replace `now` once they are stored.
     then: Option<(Vec<Fact>, Option<Arc<str>>)>,
 }
 
@@ -127,8 +127,9 @@ impl Kept {
     }
 }
 
-/// A store for one turn, which keeps with it what it was begun with; and what tells what of it is stored. With `laid_for` a
-/// turn begins there, for whom that names, and is refused all that comes after: it is stored, and has asked nobody yet.
+/// Returns a store for one turn, which keeps with it what it was begun with; and what knows which facts are stored.
+/// With `laid_for` the turn begins in the store for that owner, and all later writes are refused: the turn is stored,
+/// and has asked no question yet.
 pub(crate) fn watched(
     store: Arc<dyn Store>,
     key: TurnKey,
@@ -151,7 +152,7 @@ pub(crate) fn watched(
 }
 
 impl Stored {
-    /// Whether the turn has begun in the store, for somebody else to drive.
+    /// Returns whether the turn has begun in the store, for another owner to drive.
     pub(crate) fn is_laid(&self) -> bool {
         self.laid.load(Ordering::Acquire)
     }
@@ -190,7 +191,7 @@ impl Stored {
 }
 
 impl WatchedStore {
-    /// Begins the turn, and lets nobody here go on with it.
+    /// Begins the turn, which this host must not continue.
     async fn lay(&self, turn: &NewTurn) -> Result<Generation, StoreError> {
         match self.store.begin_turn(turn).await {
             Ok(_) => {}
@@ -237,8 +238,8 @@ impl StoreLayer for WatchedStore {
         Box::pin(async move { self.lay(&turn).await })
     }
 
-    /// Claims the turn itself, and no other of its thread: one that has begun at the same moment is not to be stopped
-    /// here, where nobody knows what was told of it.
+    /// Claims the turn itself, and no other of its thread: one that has begun at the same moment must not be stopped
+    /// here, where its reported events are not known.
     fn claim<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -325,7 +326,7 @@ mod tests {
     use stepwell_core::registry::ThreadKey;
     use stepwell_io::store::{MemoryStore, ThreadRecord};
 
-    /// A store on which another turn of the thread begins, and says something, once it was looked at.
+    /// A store on which another turn of the thread begins, and emits something, after the first read.
     #[derive(Debug)]
     struct Raced(MemoryStore, AtomicUsize);
 

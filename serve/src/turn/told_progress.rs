@@ -1,4 +1,5 @@
-//! How far running tools say they are, in a log that is kept: of what a call says faster than this, the last is told.
+//! The progress of running tools, in a log that is kept: of reports that come faster than the interval, only the last
+//! is written.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 /// The time between two reports of a call.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// What the calls of a turn have reported of their progress.
+/// The progress reports of a turn's calls.
 #[derive(Debug, Default)]
 pub(crate) struct ToldProgress {
     calls: BTreeMap<ToolCallId, Vec<Report>>,
@@ -25,7 +26,7 @@ struct Report {
 }
 
 impl ToldProgress {
-    /// What is told now of what a call says: nothing, if it has just said something of the kind.
+    /// Returns the report to send now: nothing, if the call has just sent one of the kind.
     pub(crate) fn say(&mut self, call: ToolCallId, event: Event, now: Instant) -> Option<Event> {
         let Event::Custom(custom) = &event else {
             return Some(event);

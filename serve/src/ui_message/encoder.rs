@@ -13,13 +13,14 @@ use stepwell_core::event::{
 use stepwell_core::{MessageId, ToolCallId};
 use stepwell_io::{Event, ToolCallStatus};
 
-/// Writes the AG-UI events of one run as the parts of a UI message stream, of version 1 as the AI SDK 6 and 7 read it: one
-/// frame of server-sent events for each part, and `[DONE]` behind the last.
+/// Writes the AG-UI events of one run as the parts of a UI message stream, of version 1 as the AI SDK 6 and 7 read it:
+/// one frame of server-sent events for each part, and `[DONE]` after the last.
 ///
-/// Text, reasoning, media that the model makes, tool calls and their results, questions about calls (`tool-approval-request`), and the end. What a
-/// running tool asks, or an agent besides, is a `data-interrupt`, and a custom event a `data-NAME`; what a tool says of its progress has
-/// the call's id, so that the newest report replaces the one before. The `finish` part has the tokens used, in
-/// `messageMetadata.usage`. The stream has no place for the shared state.
+/// The parts are text, reasoning, media that the model makes, tool calls and their results, questions about calls
+/// (`tool-approval-request`), and the end. A question of a running tool, or of an agent, is a `data-interrupt`, and a
+/// custom event a `data-NAME`; a tool's progress report has the call's id, so that the newest report replaces the one
+/// before. The `finish` part has the tokens used, in `messageMetadata.usage`. The stream has no place for the shared
+/// state.
 #[derive(Debug)]
 pub struct UiMessageEncoder {
     message_id: String,
@@ -35,7 +36,7 @@ pub struct UiMessageEncoder {
 struct Call {
     name: String,
     arguments: String,
-    /// What it has come to, if that is no result.
+    /// The call's status, if it has no result.
     status: Option<ToolCallStatus>,
 }
 
@@ -218,7 +219,7 @@ impl UiMessageEncoder {
         part(frames, &MessagePart::File { url, media_type })
     }
 
-    /// The arguments are whole.
+    /// Writes a call's complete arguments.
     fn input(&self, id: &ToolCallId, frames: &mut Vec<u8>) -> serde_json::Result<()> {
         let Some(call) = self.calls.get(id) else {
             return Ok(());
@@ -346,7 +347,7 @@ fn is_assistant(role: Option<TextMessageRole>) -> bool {
     matches!(role, None | Some(TextMessageRole::Assistant))
 }
 
-/// Why the answer is not whole.
+/// Returns why the answer is incomplete.
 fn stop_reason(finished: &RunFinished) -> Option<&str> {
     let metadata = finished.common.as_ref()?.metadata.as_ref()?;
     metadata.get("stopReason").and_then(Value::as_str)

@@ -89,7 +89,7 @@ pub(super) enum MessagePart<'a> {
     },
 }
 
-/// What a message learns of the run that wrote it.
+/// The metadata that a message has of the run that wrote it.
 #[derive(Serialize)]
 pub(super) struct MessageMetadata {
     pub(super) usage: Usage,

@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 /// A request of the AI SDK's `DefaultChatTransport`, as a run: the chat is the thread, the UI messages are the history.
 ///
-/// Beside what the transport sends, its `body` may have `tools`, the client's own tools: a list as AG-UI or the AI SDK defines them, or
-/// assistant-ui's map by their names; `resume`, answers to what a running tool or an agent asked by a `data-interrupt`; and
-/// `system`, assistant-ui's instructions, which count as a `system` message of the client.
+/// In addition to the transport's fields, its `body` may have `tools`, the client's own tools: a list as AG-UI or the
+/// AI SDK defines them, or assistant-ui's map by their names; `resume`, answers to what a running tool or an agent
+/// asked by a `data-interrupt`; and `system`, assistant-ui's instructions, which count as a `system` message of the
+/// client.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
     /// The run that the chat asks for.

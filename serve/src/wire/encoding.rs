@@ -23,14 +23,14 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Those of AG-UI, the preferred one first.
+    /// The encodings of AG-UI, the preferred one first.
     const ALL: [Self; 2] = [Self::Sse, Self::Protobuf];
 
-    /// The encoding that the client likes best of those that there are (RFC 9110, section 12.5.1). Without an `Accept`
-    /// header it is the first.
+    /// Returns the encoding that the client prefers (RFC 9110, section 12.5.1). Without an `Accept` header it is the
+    /// first.
     ///
     /// # Errors
-    /// It accepts none of them.
+    /// The client accepts none of them.
     pub fn accepted(headers: &HeaderMap) -> Result<Self, Refused> {
         let mut wishes = Vec::new();
         for value in headers.get_all(header::ACCEPT) {
@@ -83,8 +83,7 @@ impl Encoding {
         headers
     }
 
-    /// Writes one event, with an id that a client can name to be told of what comes after it: the run and its place in
-    /// it.
+    /// Writes one event, with an id after which a client can resume: the run and the event's place in it.
     pub fn write(self, run_id: &str, index: u64, json: &[u8], frames: &mut Vec<u8>) {
         match self {
             Self::Sse => {
@@ -102,7 +101,7 @@ impl Encoding {
         }
     }
 
-    /// One event by itself, as [`write`](Self::write) has it.
+    /// Returns one event by itself, as [`write`](Self::write) writes it.
     pub(crate) fn frame(self, run_id: &str, index: u64, json: &[u8]) -> Bytes {
         let mut frame = Vec::with_capacity(json.len() + 64);
         self.write(run_id, index, json, &mut frame);
@@ -117,7 +116,7 @@ impl Encoding {
         }
     }
 
-    /// One event that is no part of the run's log, and so has no id.
+    /// Returns one event that is no part of the run's log, and so has no id.
     pub fn notice(self, event: &Event) -> Bytes {
         let frame = match self {
             Self::Sse | Self::UiMessages => serde_json::to_string(event)
@@ -155,7 +154,7 @@ fn wish(text: &str) -> Option<(String, u32)> {
     let range = parts.next()?.to_ascii_lowercase();
     let quality = parts.find_map(|part| part.strip_prefix("q="));
     let quality = quality.map_or(Some(1.0), |quality| quality.parse::<f32>().ok())?;
-    // As precise as the header may be.
+    // Three decimals are the header's precision.
     let thousandths = (quality.clamp(0.0, 1.0) * 1000.0) as u32;
     (!range.is_empty()).then_some((range, thousandths))
 }

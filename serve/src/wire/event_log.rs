@@ -27,11 +27,11 @@ pub struct Entry {
 #[derive(Debug, Default)]
 struct Shared {
     unread: Mutex<Unread>,
-    /// Something was written, or the writer is gone.
+    /// Notified when an event was written, or the writer dropped.
     written: Notify,
-    /// Something was read, or the reader is gone.
+    /// Notified when an event was read, or the reader dropped.
     read: Notify,
-    /// Cancelled when the reader is gone.
+    /// Cancelled when the reader is dropped.
     left: CancellationToken,
 }
 
@@ -41,7 +41,7 @@ struct Unread {
     bytes: usize,
     next: u64,
     is_over: bool,
-    /// The reader is gone.
+    /// Whether the reader is dropped.
     is_left: bool,
 }
 
@@ -59,8 +59,7 @@ pub(crate) struct LogWriter {
     format: Format,
 }
 
-/// What a run says, as it says it: a stream of its events, each as the run's [`Format`] has it. Dropping it lets go of the
-/// run, which stops.
+/// A stream of a run's events as they are emitted, each in the run's [`Format`]. Dropping the stream stops the run.
 #[derive(Debug)]
 pub struct EventStream(Arc<Shared>);
 

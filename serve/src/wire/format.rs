@@ -2,7 +2,7 @@ use crate::ui_message::UiMessageEncoder;
 use stepwell_core::ToolCallId;
 use stepwell_io::{Event, ToolCallStatus};
 
-/// What the events of a run are written as.
+/// The format of a run's events.
 #[derive(Debug)]
 pub enum Format {
     /// AG-UI events, each as JSON.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use stepwell_io::RunId;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// As many bytes of frames go to the connection at once, and an event more.
+/// The bytes of frames that go to the connection at once; the last event may exceed them.
 const AT_ONCE: usize = 16 << 10;
 
 /// A silence beyond what can be counted is none that ends: a year is as good.
@@ -20,10 +20,9 @@ struct Frames {
     run_id: RunId,
     log: EventStream,
     keep_alive: Duration,
-    /// When something was sent last.
+    /// The time of the last send.
     sent: Instant,
-    /// Ends when it may be time for a keep-alive. It is not set anew with each event: that would cost more than the
-    /// event.
+    /// Ends when it may be time for a keep-alive. It is not reset with each event: that would cost more than the event.
     silence: Pin<Box<Sleep>>,
 }
 
@@ -60,7 +59,7 @@ impl Frames {
                 biased;
                 entry = self.log.next() => {
                     let entry = entry?;
-                    // On a busy machine the run says more before this has its turn again: one write for all of it.
+                    // On a busy machine the run emits more before this task runs again: one write for all of it.
                     tokio::task::yield_now().await;
                     return Some(self.frames(entry));
                 }

@@ -1,4 +1,4 @@
-//! What becomes of a running tool's question when its host is gone.
+//! A running tool's question after its host has died.
 
 use crate::engine::tests::{model, new_turn, said, setup_of};
 use crate::engine::{Engine, EngineError, LocalEngine};
@@ -75,7 +75,7 @@ async fn events(store: &MemoryStore, key: &TurnKey) -> Vec<Value> {
         .collect()
 }
 
-/// Waits until the log has so many questions.
+/// Waits until the log has this number of questions.
 async fn asked(store: &MemoryStore, key: &TurnKey, many: usize) -> Vec<Value> {
     let mut changes = store.subscribe(&key.thread).await.unwrap();
     loop {
@@ -92,7 +92,7 @@ fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
     named.map(|event| &event["value"]).collect()
 }
 
-/// Begins a turn whose tool asks, and lets go of it there.
+/// Begins a turn whose tool asks, and releases it there.
 async fn left(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {
     let mut new = new_turn();
     new.origin = said("order");

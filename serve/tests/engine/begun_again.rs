@@ -13,12 +13,12 @@ use stepwell_io::store::{
     StoreLayer, ThreadRecord, TurnKey,
 };
 
-/// What a host that is frozen has seen last.
+/// The last read of a host before it froze.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seen {
-    /// That there is no such turn.
+    /// The read found no such turn.
     NoTurn,
-    /// That no turn of the thread is under way.
+    /// The read found no turn of the thread under way.
     NothingUnderWay,
 }
 
@@ -26,7 +26,7 @@ enum Seen {
 #[derive(Debug)]
 struct Late {
     inner: MemoryStore,
-    /// The turn that is under way when it goes on; it may be the next of the thread.
+    /// The turn that is under way when the host continues; it may be the next of the thread.
     under_way: TurnKey,
     seen: Seen,
     was_frozen: AtomicBool,

@@ -1,5 +1,5 @@
-//! A turn told in runs whose host is gone in the middle of going on: it has stored what a run brought, and did not say that
-//! the run begins.
+//! A turn reported in runs whose host dies while it continues the turn: the host has stored what a run brought, and has
+//! not reported that the run begins.
 
 use crate::engine::tests::{model, setup_of};
 use crate::engine::{
@@ -22,7 +22,7 @@ use stepwell_mock_llm::MockLlm;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-/// A store whose log stays as it is from a moment on, as if its host were gone.
+/// A store whose log stays as it is from a moment on, as if its host had died.
 #[derive(Clone, Debug)]
 struct Mute(MemoryStore, Arc<AtomicBool>);
 
@@ -45,7 +45,7 @@ impl StoreLayer for Mute {
     }
 }
 
-/// A store that takes so many more steps, as if its host were gone then.
+/// A store that takes this number of further steps, as if its host died after them.
 #[derive(Clone, Debug)]
 struct StopsAfter(MemoryStore, Arc<AtomicUsize>);
 
@@ -159,8 +159,8 @@ async fn asks(store: &MemoryStore, host: &Host) -> (TurnKey, Value) {
     (key, question)
 }
 
-/// A turn whose host has stored what `r2` answers, and what came of it, and is gone before it could say so: the turn as
-/// it was left, how many events its log has, and the question that was answered.
+/// Returns a turn whose host has stored what `r2` answers, and the result of it, and dies before it could report them:
+/// the turn as it was left, the number of events in its log, and the question that was answered.
 async fn left(store: &MemoryStore) -> (Unfinished, usize, Value) {
     let first = host(store).await;
     let (key, question) = asks(store, &first).await;
@@ -300,7 +300,7 @@ async fn a_partly_stored_run_continues_on_the_next_host() {
     let snapshot = begun.find(|event| event["type"] == "MESSAGES_SNAPSHOT");
     let snapshot = snapshot.unwrap()["messages"].to_string();
     for call in &calls {
-        // Its client has both, and is not told of them again.
+        // The client has both, and does not receive them again.
         assert!(snapshot.contains(&format!("\"toolCallId\":\"{call}\"")));
         let is_result = |event: &Value| {
             event["type"] == "TOOL_CALL_RESULT" && event["toolCallId"] == call.as_str()

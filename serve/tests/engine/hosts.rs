@@ -1,4 +1,4 @@
-//! A turn that is told something at a host which does not drive it.
+//! Commands for a turn at a host which does not drive it.
 
 use crate::engine::tests::{model, new_turn, said, setup_of};
 use crate::engine::{Command, DriverSetup, Engine, EngineError, GoesOn, LocalEngine, NewTurn};
@@ -14,7 +14,7 @@ struct Host {
     engine: LocalEngine,
 }
 
-/// A host that does not hear yet what others tell it.
+/// A host that does not read the commands of others yet.
 async fn host(store: &MemoryStore) -> Host {
     let (model, base) = model::with_numbers().await;
     let setup = DriverSetup {

@@ -33,12 +33,12 @@ use uuid::Uuid;
 
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A store that fails with this error: for writes of results and all that comes after, until it is mended.
+/// A store that fails with this error: for writes of results and all that comes after, until it is repaired.
 #[derive(Clone, Debug)]
 struct Failing {
     inner: MemoryStore,
     error: Arc<Mutex<Option<StoreError>>>,
-    /// It fails from the first result on.
+    /// The store fails from the first result on.
     armed: Arc<Mutex<Option<StoreError>>>,
     begin: Arc<Mutex<Option<StoreError>>>,
 }
@@ -177,7 +177,7 @@ pub(crate) fn new_turn() -> NewTurn {
     }
 }
 
-/// What the user says, after all that the thread has.
+/// A message of the user, after all that the thread has.
 pub(crate) fn said(text: &str) -> Origin {
     Origin::Stored(Parent::Latest, Some(Box::new(Message::user("m", text))))
 }
@@ -195,7 +195,7 @@ async fn waiting(engine: &LocalEngine) -> StoreTrouble {
     trouble.unwrap()
 }
 
-/// Lets the clock go on, and waits until the turn has ended.
+/// Resumes the clock, and waits until the turn has ended.
 async fn ended(engine: &LocalEngine) {
     tokio::time::resume();
     engine.close(Duration::from_secs(60)).await;
@@ -383,7 +383,7 @@ async fn a_released_turn_does_not_report_what_is_not_stored() {
         ..RunStarted::default()
     };
     writer.append(started.into()).await;
-    // The log is behind: the turn has let go of its store before the result is looked at.
+    // The log is behind: the turn has released its store before the result is read.
     leave.cancel();
     drop(of_turn);
     let event = custom("tool_status", json!({ "status": "completed" }));

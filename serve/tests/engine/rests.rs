@@ -1,4 +1,4 @@
-//! A turn that is laid down for somebody else to drive, and let go of while nobody but its user can move it on.
+//! A turn that is stored for another owner to drive, and released while only its user can move it on.
 
 use crate::engine::Command;
 use crate::engine::driver::Active;
@@ -48,7 +48,7 @@ async fn events(store: &MemoryStore, key: &TurnKey, name: &str) -> Vec<Value> {
     events.filter(|event| event["name"] == name).collect()
 }
 
-/// What is told to the turn, and what becomes of it.
+/// A command for the turn, and the receiver of its result.
 fn telling(command: Command) -> (GoesOn, oneshot::Receiver<Result<(), EngineError>>) {
     let (told, heard) = oneshot::channel();
     let why = GoesOn {

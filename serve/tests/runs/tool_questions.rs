@@ -12,7 +12,7 @@ use stepwell_mock_llm::{Hop, MockLlm};
 use stepwell_serve::{AgUiServer, ChatRequest, RunLimits, read_input};
 use tokio::sync::{Notify, oneshot};
 
-/// A model that asks for these tools, and then says that it is done.
+/// A model that calls these tools, and then answers that it is done.
 async fn model(tools: &[&str]) -> (MockLlm, AgentBuilder) {
     let calls = tools.iter().fold(Hop::new(), |hop, tool| {
         hop.tool_call_with_id(*tool, *tool, json!({}))
@@ -54,7 +54,7 @@ impl Client {
         }
     }
 
-    /// A whole run on the one thread, with these answers.
+    /// Makes a complete run on the one thread, with these answers.
     async fn run(&mut self, resume: &[Value]) -> Vec<Value> {
         self.runs += 1;
         let mut input = json!({
@@ -75,7 +75,7 @@ impl Client {
     }
 }
 
-/// What a run ends with asking.
+/// Returns the questions at the end of a run.
 fn asked(events: &[Value]) -> Vec<Value> {
     let end = events.last().expect("an end");
     assert_eq!(end["outcome"]["type"], "interrupt", "{events:#?}");
@@ -93,7 +93,7 @@ fn cancelled(interrupt: &Value) -> Value {
     json!({ "interruptId": interrupt["id"], "status": "cancelled" })
 }
 
-/// The results that a run tells, by their calls.
+/// Returns the results that a run reports, by their calls.
 fn results(events: &[Value]) -> Vec<(&str, &str)> {
     let results = events
         .iter()
@@ -253,7 +253,7 @@ async fn questions_and_approvals_are_asked_and_answered_together() {
     assert_eq!(count, 3);
 }
 
-/// Hears that what holds it was dropped.
+/// Reports when its holder is dropped.
 struct Dropped(Option<oneshot::Sender<()>>);
 
 impl Drop for Dropped {
@@ -262,7 +262,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A tool that asks, and what hears that it was stopped.
+/// A tool that asks, and a receiver that observes that it was stopped.
 fn stopped(agent: AgentBuilder) -> (AgentBuilder, oneshot::Receiver<()>) {
     let (sender, receiver) = oneshot::channel();
     let sender = std::sync::Mutex::new(Some(sender));

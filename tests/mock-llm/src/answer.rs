@@ -1,4 +1,4 @@
-//! An answer as data: what is said, and its frames in any dialect.
+//! An answer as data: its content, and its frames in any dialect.
 
 use crate::Dialect;
 use crate::writer::{Block, Setting, Usage, Writer};
@@ -50,7 +50,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call whose arguments come in these pieces.
+    /// Creates a call whose arguments come in these pieces.
     pub fn new<P: Into<String>>(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -83,7 +83,7 @@ impl Call {
 }
 
 impl Answer {
-    /// An answer that says nothing yet.
+    /// Creates an empty answer.
     pub fn new() -> Self {
         Self::default()
     }
@@ -93,17 +93,17 @@ impl Answer {
         self
     }
 
-    /// Text in these pieces, a block of its own.
+    /// Adds text in these pieces, a block of its own.
     pub fn text<P: Into<String>>(self, pieces: impl IntoIterator<Item = P>) -> Self {
         self.pieces(Block::Text, pieces)
     }
 
-    /// Reasoning in these pieces, a block of its own.
+    /// Adds reasoning in these pieces, a block of its own.
     pub fn reasoning<P: Into<String>>(self, pieces: impl IntoIterator<Item = P>) -> Self {
         self.pieces(Block::Reasoning, pieces)
     }
 
-    /// A refusal in these pieces, a block of its own.
+    /// Adds a refusal in these pieces, a block of its own.
     pub fn refusal<P: Into<String>>(self, pieces: impl IntoIterator<Item = P>) -> Self {
         self.pieces(Block::Refusal, pieces)
     }
@@ -118,7 +118,7 @@ impl Answer {
         self.say(Say::Cited(text.into()))
     }
 
-    /// Reasoning in these pieces, with a value that the provider wants back.
+    /// Adds reasoning in these pieces, with a value that the provider wants back.
     pub fn sealed_reasoning<P: Into<String>>(
         self,
         pieces: impl IntoIterator<Item = P>,
@@ -138,17 +138,17 @@ impl Answer {
         self.calls([call])
     }
 
-    /// Calls side by side: all begin, their pieces come in turn, all end.
+    /// Adds calls side by side: all begin, their pieces come in turn, all end.
     pub fn calls(self, calls: impl IntoIterator<Item = Call>) -> Self {
         self.say(Say::Calls(calls.into_iter().collect()))
     }
 
-    /// One frame with this data.
+    /// Adds one frame with this data.
     pub fn frame(self, data: impl Into<String>) -> Self {
         self.say(Say::Frame(data.into()))
     }
 
-    /// These very bytes, as a frame of their own.
+    /// Adds these very bytes, as a frame of their own.
     pub fn bytes(self, bytes: impl Into<Vec<u8>>) -> Self {
         self.say(Say::Bytes(bytes.into()))
     }
@@ -164,7 +164,7 @@ impl Answer {
         self
     }
 
-    /// Sets what the answer cost. Without it nothing is said of it.
+    /// Sets the usage of the answer. Without it none is reported.
     pub const fn usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some(Usage { input, output });
         self
@@ -182,7 +182,7 @@ impl Answer {
         self
     }
 
-    /// The frames of the answer: whole events or lines.
+    /// Returns the frames of the answer: complete events or lines.
     #[must_use]
     pub fn frames(&self, dialect: Dialect, setting: &Setting) -> Vec<Vec<u8>> {
         let mut writer = Writer::new(dialect, setting);

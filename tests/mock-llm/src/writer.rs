@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::dialect::Encoder;
 
-/// What an answer depends on besides what it says: the request that it is for, and its place in the conversation.
+/// The conditions of an answer besides its content: the request that it is for, and its place in the conversation.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Setting {
@@ -64,7 +64,7 @@ impl Setting {
     }
 }
 
-/// What an answer cost.
+/// The tokens of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens of the request.
@@ -76,9 +76,9 @@ pub struct Usage {
 /// Content that is streamed in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// What the model says.
+    /// The model's text.
     Text,
-    /// What it thinks.
+    /// The model's reasoning.
     Reasoning,
     /// Why it will not answer. Where a provider has no form for it this is text.
     Refusal,
@@ -140,7 +140,7 @@ impl Writer {
         }
     }
 
-    /// The frames since the last time, whole events or lines.
+    /// Returns the frames since the last call, complete events or lines.
     pub fn take(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.frames)
     }
@@ -170,19 +170,19 @@ impl Writer {
         }
     }
 
-    /// A piece of content.
+    /// Writes a piece of content.
     pub fn piece(&mut self, block: Block, piece: &str) {
         self.open(block);
         self.part(Part::Piece(block, piece));
     }
 
-    /// A piece of text that cites a page, where the provider has citations.
+    /// Writes a piece of text that cites a page, where the provider has citations.
     pub fn cited(&mut self, piece: &str) {
         self.open(Block::Text);
         self.part(Part::Cited(piece));
     }
 
-    /// The last piece of reasoning, with a value that the provider wants back.
+    /// Writes the last piece of reasoning, with a value that the provider wants back.
     pub fn sealed(&mut self, piece: &str, seal: &str) {
         self.open(Block::Reasoning);
         self.part(Part::Sealed(piece, seal));
@@ -211,7 +211,7 @@ impl Writer {
         });
     }
 
-    /// A piece of a call's arguments.
+    /// Writes a piece of a call's arguments.
     pub fn call_arguments(&mut self, index: usize, id: &str, piece: &str) {
         self.part(Part::CallArguments { index, id, piece });
     }
@@ -226,7 +226,7 @@ impl Writer {
         self.part(Part::Error { message, code });
     }
 
-    /// One frame with this data.
+    /// Writes one frame with this data.
     pub fn frame(&mut self, data: &str) {
         let frame = self.encoder.frame(data);
         self.frames.push(frame);

@@ -1,4 +1,4 @@
-//! What an answer says is what the decoder of its dialect makes of its frames.
+//! Checks that the decoder of its dialect decodes an answer's frames to the answer's content.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -95,7 +95,7 @@ fn gathered(said: &[Said]) -> (String, String, Vec<Said>) {
     all
 }
 
-/// What the conversation has, call ids only where the script chose them.
+/// Returns the content of the conversation, call ids only where the script chose them.
 fn heard(conversation: &Conversation) -> Vec<Said> {
     let mut heard = Vec::new();
     for message in conversation.messages() {

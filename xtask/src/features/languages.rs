@@ -45,7 +45,7 @@ pub(super) struct Item {
     /// The first sentence of its documentation, in Rust.
     pub(super) about: String,
     pub(super) is_function: bool,
-    /// Whether uniffi has it, if it is Rust's.
+    /// Whether uniffi exports the item, if it is Rust's.
     pub(super) is_exported: bool,
 }
 
@@ -147,7 +147,7 @@ impl Known {
         self.names.insert(format!("{language} {name}"));
     }
 
-    /// Whether a language has something by this name.
+    /// Returns whether a language has an item of this name.
     pub(super) fn has(&self, language: &str, name: &str) -> bool {
         self.names.contains(&format!("{language} {name}"))
     }
@@ -164,7 +164,7 @@ impl Item {
             "rust" => "::",
             _ => ".",
         };
-        // As uniffi has it in Kotlin; Python's generated classes have their methods of `Methods`.
+        // The name as uniffi has it in Kotlin; Python's generated classes have their methods of `Methods`.
         let of = match language {
             "kotlin" => self.of.replace("Error", "Exception"),
             "python" => self.of.replace("Methods", ""),
@@ -194,8 +194,8 @@ fn camel(name: &str) -> String {
     cased
 }
 
-/// What a source declares for its users, whatever the language. Formatters lay them all out alike: a type begins at the
-/// margin, its members are one step in, and the arguments of an initializer two.
+/// Returns the items that a source declares for its users, in any language. Formatters lay them all out alike: a type
+/// begins at the margin, its members are one step in, and the arguments of an initializer two.
 fn declared(language: &str, text: &str) -> Vec<Item> {
     let step = if matches!(language, "flutter" | "web") {
         2
@@ -250,7 +250,7 @@ fn declared(language: &str, text: &str) -> Vec<Item> {
     items
 }
 
-/// Whether the declaration that begins with these words is for users; an enum's variants in Rust always are.
+/// Returns whether the declaration that begins with these words is for users; an enum's variants in Rust always are.
 fn is_public(language: &str, words: &str) -> bool {
     match language {
         "swift" | "kotlin" => words.starts_with("public "),
@@ -293,7 +293,7 @@ fn declaration(line: &str) -> String {
     name.unwrap_or_default().trim_end_matches('?').to_owned()
 }
 
-/// The line without what stands between `<` and `>`.
+/// Returns the line without the text between `<` and `>`.
 fn without_parameters(line: &str) -> String {
     let mut depth = 0_i32;
     let mut left = String::new();

@@ -67,7 +67,7 @@ pub(crate) fn write(context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The document, made of the code.
+/// Builds the document from the code.
 fn made(context: &Context, log: &mut Log) -> anyhow::Result<String> {
     let given = fs::read_to_string(context.root.join(NAMES))?;
     let given = toml::from_str(&given).with_context(|| format!("cannot read {NAMES}"))?;

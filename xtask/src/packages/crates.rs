@@ -30,7 +30,7 @@ pub(super) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     Ok(folder)
 }
 
-/// Packs them, and gives the folder where they are. Unless it is told not to, cargo then compiles each of them there.
+/// Packs the crates, and returns their folder. By default cargo then compiles each of them there.
 pub(crate) fn pack(context: &Context, log: &mut Log, options: &[&str]) -> anyhow::Result<PathBuf> {
     let target = context.scratch().join("crates");
     let mut cargo = process::cargo();

@@ -23,7 +23,7 @@ use std::{
 /// Names a folder with libraries of other platforms, each in a folder as JNA names it: they go into the jar too.
 const NATIVES: &str = "STEPWELL_NATIVES";
 
-/// Makes the package, and says how big it is.
+/// Makes the package, and reports its size.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     ensure_tools(log)?;
     bindings::generate(context, log, Language::Kotlin)?;
@@ -39,13 +39,13 @@ pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     })
 }
 
-/// What a package is made with.
+/// Makes sure that the tools for a package are there.
 pub(crate) fn ensure_tools(log: &mut Log) -> anyhow::Result<()> {
     let packages = ["default-jdk-headless", "maven", "binutils"];
     apt::ensure(log, &["java", "mvn", "strip"], &packages)
 }
 
-/// Tests the package, unless `set_up` says otherwise, and puts it into a repository, with `library` in it.
+/// Tests the package, unless `set_up` skips that, and puts it into a repository, with `library` in it.
 pub(crate) fn deploy(
     context: &Context,
     log: &mut Log,
@@ -90,7 +90,7 @@ fn library_name() -> String {
     format!("{DLL_PREFIX}stepwell_ffi{DLL_SUFFIX}")
 }
 
-/// What JNA calls a platform: `com.sun.jna.Platform.RESOURCE_PREFIX`.
+/// Returns JNA's name of a platform: `com.sun.jna.Platform.RESOURCE_PREFIX`.
 fn jna_platform(os: &str, arch: &str) -> anyhow::Result<String> {
     let os = match os {
         "macos" => "darwin",

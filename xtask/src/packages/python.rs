@@ -71,7 +71,7 @@ pub(crate) fn wheel(
     Ok(wheel)
 }
 
-/// Packs a wheel once more, into a folder, with its library stripped.
+/// Repacks a wheel into a folder, with its library stripped.
 fn strip(
     log: &mut Log,
     venv: &Venv,
@@ -91,7 +91,7 @@ fn strip(
     log.run(pack.arg("--dest-dir").arg(folder))
 }
 
-/// Checks that a wheel's name has the version, and that it is for every Linux of its architecture; says how big it is.
+/// Checks that a wheel's name has the version, and that it is for every Linux of its architecture; reports its size.
 fn check(context: &Context, log: &mut Log, venv: &Venv, wheel: &Path) -> anyhow::Result<()> {
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
     let expected = format!("stepwell-{}-py3-none-", context.version()?);
@@ -110,7 +110,7 @@ fn check(context: &Context, log: &mut Log, venv: &Venv, wheel: &Path) -> anyhow:
     log.say(&format!("{name}: {} bytes", fs::metadata(wheel)?.len()))
 }
 
-/// What is in a folder that has one file or folder.
+/// Returns the content of a folder that has one file or folder.
 fn only_entry(folder: &Path) -> anyhow::Result<PathBuf> {
     let entries: Vec<_> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
     let count = entries.len();

@@ -11,12 +11,12 @@ const LINUX: &str = "x86_64-unknown-linux-gnu";
 const ANDROID: &str = "aarch64-linux-android";
 const IOS: &str = "aarch64-apple-ios";
 
-/// The libraries: package, features, profile, target, and the most that each may weigh stripped, in bytes. The second is what
-/// Flutter's plugin carries.
+/// The libraries: package, features, profile, target, and the maximum size of each when stripped, in bytes. The second
+/// is the one in Flutter's plugin.
 ///
-/// Of `smallest` a panic ends the process, where the other libraries make an error of it. The crates' lints forbid what panics
-/// on outside input, and fuzzing looks for the rest; but the native libraries that are published unwind. iOS links statically:
-/// the archive is no figure for an app, whose linker takes what is called.
+/// In `smallest` a panic ends the process; the other libraries turn it into an error. The crates' lints forbid code
+/// that panics on outside input, and fuzzing looks for the rest; but the native libraries that are published unwind.
+/// iOS links statically: the archive's size is not that of an app, whose linker keeps only the code that is called.
 const LIBRARIES: &str = "\
 stepwell-ffi  uniffi              small     aarch64-linux-android     2750000
 stepwell-c    json-schema         small     aarch64-linux-android     4800000
@@ -25,14 +25,14 @@ stepwell-ffi  uniffi,json-schema  small     x86_64-unknown-linux-gnu  5500000
 stepwell-ffi  uniffi              smallest  x86_64-unknown-linux-gnu  2400000
 stepwell-ffi  uniffi              smallest  aarch64-apple-ios         99000000";
 
-/// What a program has no use for that is never unwound.
+/// The sections that a program without unwinding does not need.
 const UNWINDING: &str = "*(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*)";
 
 /// Functions that are alike become one, and relocations a list of places. The names of what is left out are still on
 /// rustc's list of what a library exports.
 const LINKING: &str = "-O2 -zpack-relative-relocs --icf=all --undefined-version";
 
-/// Builds each, says how big it is, and sees that it has not grown beyond its limit.
+/// Builds each library, reports its size, and checks its limit.
 pub(crate) fn weigh(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let here = rustup::host(log)?;
     for line in LIBRARIES.lines() {
@@ -94,8 +94,8 @@ fn build(
 
 fn compiler_flags(target: &str, unwinds: bool, folder: &Path) -> anyhow::Result<Vec<String>> {
     let mut flags = without_places()?;
-    // What is alike in all the code becomes functions, where that saves more than saying how those are unwound; where no
-    // function says that, more than once.
+    // Code that occurs more than once becomes functions, where that saves more than their unwind tables cost; without
+    // unwind tables, the outliner runs repeatedly.
     if unwinds {
         let outlined = "-enable-machine-outliner=always -outliner-benefit-threshold=12";
         flags.push(format!("-Cllvm-args={outlined}"));
@@ -105,8 +105,8 @@ fn compiler_flags(target: &str, unwinds: bool, folder: &Path) -> anyhow::Result<
         flags.push(format!("-Cllvm-args={outlined}"));
     }
     match target {
-        // On x86-64, a function that keeps a frame pointer says in less how it is unwound, and reaches what is on its
-        // stack by shorter instructions. On ARM64 it is bigger by it.
+        // On x86-64, a frame pointer makes a function's unwind table smaller, and its accesses to the stack shorter. On
+        // ARM64 it makes the function bigger.
         LINUX => flags.push("-Cforce-frame-pointers=yes".to_owned()),
         ANDROID => flags.extend(without_ndk(folder)?),
         _ => {}
@@ -151,7 +151,8 @@ fn without_ndk(folder: &Path) -> anyhow::Result<Vec<String>> {
     ])
 }
 
-/// Where this machine keeps the sources of other crates is no part of a library, and is not weighed with it.
+/// Removes the paths of other crates' sources on this machine, which are no part of a library, and do not count in its
+/// size.
 fn without_places() -> anyhow::Result<Vec<String>> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
@@ -164,7 +165,7 @@ fn without_places() -> anyhow::Result<Vec<String>> {
         .collect()
 }
 
-/// How many bytes gzip makes of a file.
+/// Returns the size of a file after gzip.
 pub(super) fn gzip(log: &mut Log, file: &Path) -> anyhow::Result<usize> {
     let output = log.output(process::command("gzip").args(["-9", "--stdout"]).arg(file))?;
     ensure!(output.status.success(), "gzip failed on {}", file.display());

@@ -53,7 +53,7 @@ pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     Ok(folder)
 }
 
-/// The manifest of a release: it says what the XCFramework's archive is.
+/// Returns the manifest of a release, which has the checksum of the XCFramework's archive.
 fn with_checksum(manifest: &str, checksum: &str) -> anyhow::Result<String> {
     ensure!(
         checksum.len() == 64 && checksum.bytes().all(|byte| byte.is_ascii_hexdigit()),

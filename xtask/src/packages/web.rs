@@ -12,13 +12,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a bundler that is told to emit the module as a file makes of an import of it.
+/// The types of an import of the module, for a bundler that emits the module as a file.
 const WASM_TYPES: &str =
     "/** The address of the module. */\ndeclare const address: string;\nexport default address;\n";
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Makes the package, and says how big it is.
+/// Makes the package, and reports its size.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let made = context.made.web.get(|| package(context, log))?;
     Ok(made.clone())
@@ -36,14 +36,14 @@ fn compiled(context: &Context) -> PathBuf {
     built.join("stepwell_web.wasm")
 }
 
-/// As it is published; suites take one that is not optimised, which is compiled in half the time.
+/// Compiles the module as it is published; suites use one that is not optimised, which is compiled in half the time.
 fn compile_module(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut cargo = process::cargo();
     cargo
         .args(["rustc", "-p", "stepwell-web", "--lib"])
         .current_dir(&context.root);
     if context.in_suites {
-        // Stripped as the profile does; the names take longer to read than all the rest.
+        // The module is stripped as in the profile: the names take longer to read than all the rest.
         cargo.args(["--target", TARGET, "--", "-C", "strip=symbols"]);
     } else {
         cargo.args(["--profile", "web", "--target", TARGET]);
@@ -83,11 +83,11 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The TypeScript, beside the types of the module.
+/// Compiles the TypeScript, next to the types of the module.
 fn compile(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<()> {
     let tests = context.root.join("bindings/web/tests");
     npm::ensure(log, &tests)?;
-    // It is read beside what it imports.
+    // The compiler reads it next to its imports.
     let sources = context.emptied("web-js")?;
     super::copied(&context.root.join("bindings/web/js"), &sources)?;
     super::copied(

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a user begins: the steps of each are run in order by `cargo xtask prove first-steps`.
+/// The pages where a user begins: `cargo xtask prove first-steps` runs the steps of each in order.
 pub(crate) const GETTING_STARTED: &[&str] = &[
     "README.md",
     "docs/rust.md",
@@ -23,7 +23,7 @@ pub(crate) const GETTING_STARTED: &[&str] = &[
 /// README is one screen and the first programs.
 const README_LINES: usize = 150;
 
-/// What a comment before a block of code may say of it; CONTRIBUTING.md explains each.
+/// The marks that a comment before a block of code may have; CONTRIBUTING.md explains each.
 const MARKS: &str = "background until|env|file|in|not run|run by|shown in|unless|with";
 
 const ADVICE: &str = "make it a file of examples/, or say `shown in`, `run by` or `not run`";
@@ -37,7 +37,7 @@ pub(crate) struct Block {
     language: String,
     text: String,
     line: usize,
-    /// What the comments before it say: `<!-- NAME: VALUE -->`.
+    /// The marks in the comments before the block: `<!-- NAME: VALUE -->`.
     marks: Vec<(String, String)>,
 }
 
@@ -51,7 +51,7 @@ impl Block {
 /// The blocks of a page.
 fn blocks(text: &str) -> anyhow::Result<Vec<Block>> {
     let (mut blocks, mut marks) = (Vec::new(), Vec::new());
-    // What `<!-- every LANGUAGE block: … -->` says of all that follow.
+    // The marks of `<!-- every LANGUAGE block: … -->` for all blocks that follow.
     let mut of_all: Vec<(String, String)> = Vec::new();
     let mut lines = text.lines().zip(1..);
     while let Some((line, number)) = lines.next() {
@@ -85,8 +85,8 @@ fn blocks(text: &str) -> anyhow::Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// Looks at every page that is written for users: that each block of code is run or compiled, or says why not. Gives how many
-/// blocks there are.
+/// Checks every page that is written for users: each block of code is run or compiled, or has the reason why not.
+/// Returns the number of blocks.
 pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
     let examples = files_below(&context.root.join("examples"))?;
     let examples: Vec<_> = examples.iter().flat_map(fs::read_to_string).collect();

@@ -46,7 +46,7 @@ pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf>
     Ok(site)
 }
 
-/// Mermaid from npm, of the version that `conf.py` says: its module and the parts that it loads when it needs them.
+/// Copies Mermaid from npm, of the version in `conf.py`: its module and the parts that it loads when it needs them.
 fn mermaid(context: &Context, log: &mut Log, site: &Path) -> anyhow::Result<()> {
     let settings = fs::read_to_string(context.root.join("docs/conf.py"))?;
     let version = settings

@@ -16,11 +16,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How a page is tried.
+/// The settings of a page's trial.
 #[derive(Default)]
 pub(crate) struct Trial<'t> {
     page: &'t str,
-    /// What the folder `stepwell` is.
+    /// The source of the folder `stepwell`.
     checkout: PathBuf,
     /// The registry that has the packages; without one they come from the checkout.
     pub(crate) registry: Option<&'t str>,
@@ -31,20 +31,20 @@ pub(crate) struct Trial<'t> {
     pub(crate) then: String,
 }
 
-/// What is typed, and the lines that it should print.
+/// The input, and the lines that it should print.
 type Command = (String, Vec<String>);
 
-/// The beginnings of variables that say where a machine's tools are, and how they load what they need.
+/// The beginnings of variables that hold the paths of a machine's tools, and how they download what they need.
 const KEPT: &str = "ALL_PROXY CARGO_BUILD_JOBS CARGO_HOME CARGO_INCREMENTAL CARGO_PROFILE_ HTTP JAVA_HOME LANG MAVEN_ NODE_EXTRA \
                     NO_PROXY PATH PIP_ PYENV_ROOT RUSTUP_ SSL_CERT_ http no_proxy npm_config_";
 
-/// Files of the home folder that say the same.
+/// Files of the home folder with the same settings.
 const FILES: &str = ".config/pip/pip.conf .m2/settings.xml .npmrc .pip/pip.conf";
 
-/// What the shell prints before each command, with the time.
+/// The shell's mark before each command, with the time.
 const MARK: &str = "== step, at second ";
 
-/// What a command prints is read until it has said this; then it goes on.
+/// Reads a command's output until the expected line; then the script continues.
 const UNTIL: &str = r#"exec 3<"$HOME/out"
 while IFS= read -r line <&3; do
   printf '%s\n' "$line"
@@ -61,8 +61,8 @@ impl<'t> Trial<'t> {
         }
     }
 
-    /// Does what the page says, and gives what each command took. One that fails, or does not print what the page shows, is
-    /// an error.
+    /// Runs the steps of the page, and returns the time of each command. A command that fails, or does not print what
+    /// the page shows, is an error.
     pub(crate) fn run(&self, context: &Context, log: &mut Log) -> anyhow::Result<String> {
         // Not within the repository: cargo would take a new project for a part of it.
         let folder = env::temp_dir().join(format!("stepwell-steps-{}", std::process::id()));
@@ -105,7 +105,7 @@ impl<'t> Trial<'t> {
         Ok(took)
     }
 
-    /// The shell's script, and the commands in it with the lines that they are to print.
+    /// Returns the shell's script, and its commands with the lines that they should print.
     fn script(&self, blocks: Vec<Block>) -> anyhow::Result<(String, Vec<Command>)> {
         let (mut script, mut steps) = (String::new(), Vec::new());
         writeln!(
@@ -181,8 +181,8 @@ fn commands(text: &str) -> Vec<Command> {
     commands
 }
 
-/// What each command took. One that failed, or did not print what the page shows in its order, is an error; `…` is for whatever
-/// the page leaves out.
+/// Returns the time of each command. One that failed, or did not print what the page shows in its order, is an error;
+/// `…` represents any output that the page leaves out.
 fn took(steps: &[Command], printed: &str) -> anyhow::Result<String> {
     let parts = printed.split(MARK).skip(1);
     let parts: Vec<_> = parts.filter_map(|part| part.split_once('\n')).collect();
@@ -202,7 +202,7 @@ fn took(steps: &[Command], printed: &str) -> anyhow::Result<String> {
     Ok(took.join("\n"))
 }
 
-/// Ports that nobody has, below those that a system gives out by itself: no connection takes them in between. Those from
+/// Returns free ports, below those that a system gives out by itself: no connection takes them in between. Those from
 /// 24000 on are the tests' own.
 fn free_ports() -> anyhow::Result<[u16; 2]> {
     let first = std::process::id() as usize % 4_000;

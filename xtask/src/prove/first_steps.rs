@@ -11,7 +11,8 @@ use anyhow::ensure;
 use std::fs;
 
 pub(super) fn run(context: &Context, log: &mut Log, options: &Options) -> Proved {
-    // What is committed, and nothing that was built. Not within the repository: cargo would take it for a part of it.
+    // The committed files, and nothing that was built. Not within the repository: cargo would take the folder for a
+    // part of it.
     let checkout = std::env::temp_dir().join(format!("stepwell-clone-{}", std::process::id()));
     log.run(
         process::command("git")

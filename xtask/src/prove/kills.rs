@@ -33,7 +33,7 @@ pub(super) fn storms(context: &Context, log: &mut Log) -> Proved {
     let programs = context.integration_tests(log, "kills")?;
     let storm = |(package, test): (&str, &str)| {
         let mut log = Log::create(&context.scratch(), &format!("prove-kills-{package}-{test}"))?;
-        // Each on a server of its own: it ends the connections of all who have one there.
+        // Each run has a server of its own: it ends all connections to that server.
         let server = Postgres::start(&mut log)?;
         let program = programs.iter().find(|program| program.package == package);
         let program = program.with_context(|| format!("{package} has no such tests"))?;
@@ -64,7 +64,7 @@ pub(super) fn hosts(context: &Context, log: &mut Log) -> Proved {
         let mut tests = program.command();
         tests
             .args(["two_hosts", "take_over", "--nocapture"])
-            // One after the other: how long a take-over takes is measured.
+            // One after the other: the time of a take-over is measured.
             .args(["--test-threads", "1"])
             .env("STEPWELL_CATCH_UPS", "200")
             .env("STEPWELL_TAKE_OVERS", "10")

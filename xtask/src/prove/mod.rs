@@ -167,7 +167,7 @@ fn run_tests(log: &mut Log, tests: &mut Command) -> Proved {
     log.say(&format!("{passed} tests passed"))
 }
 
-/// Repeats the lines of the log in which tests say how much they did.
+/// Repeats the lines of the log in which tests report how much they did.
 fn say_figures(log: &mut Log) -> Proved {
     let figures = [
         " kills (seed ",

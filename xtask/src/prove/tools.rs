@@ -68,8 +68,8 @@ pub(super) fn prices(context: &Context, log: &mut Log) -> Proved {
         .context("prices differ: `tests/prices/prices.py TABLE --write` takes the new ones over")
 }
 
-/// How the property tests are run with a mutant: a few cases do, since each mutant gets all tests, and the smallest
-/// failing case is not looked for.
+/// The settings of the property tests with a mutant: a few cases suffice, since each mutant gets all tests, and the
+/// smallest failing case is not needed.
 const PROPERTIES: [(&str, &str); 4] = [
     ("PROPTEST_CASES", "8"),
     ("PROPTEST_RNG_SEED", "1"),
@@ -80,7 +80,7 @@ const PROPERTIES: [(&str, &str); 4] = [
 pub(super) fn mutants(context: &Context, log: &mut Log, options: &Options) -> Proved {
     let program = cargo_tools::installed(context, log, "cargo-mutants")?;
     let mut command = process::command(program);
-    // `.cargo/mutants.toml` says which, and with which tests.
+    // `.cargo/mutants.toml` selects the mutants and their tests.
     command
         .args(["mutants", "--package", "stepwell-core", "--colors=never"])
         .arg("--output")

@@ -15,7 +15,7 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// Whether `aapt2` can be run. Unlike other programs, `aapt2` has a subcommand for its version and no option.
+/// Returns whether `aapt2` can be run. Unlike other programs, `aapt2` has a subcommand for its version and no option.
 fn has_aapt2() -> bool {
     let mut version = process::command("aapt2");
     let version = version.arg("version").stdout(Stdio::null());
@@ -57,7 +57,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         .env(mock_llm::VARIABLE, program)
         .current_dir(&app);
     log.run(&mut test).or_else(|failed| {
-        // Whether a mirror of Maven Central has androidx is for it to say.
+        // Maven itself decides whether a mirror of Maven Central has androidx.
         log.run(maven().arg("dependency:resolve").current_dir(&app))
             .map_err(|error| Unavailable(format!("Maven finds no androidx ({error})")))?;
         Err(failed)

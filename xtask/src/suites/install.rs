@@ -15,7 +15,7 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// The programs that are made of all crates. Cargo writes beside each which files it is compiled from.
+/// The programs that are built from all crates. Cargo writes next to each from which files it is compiled.
 const PROGRAMS: [&str; 3] = ["stepwell", "stepwell-demo", "mock-llm"];
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {

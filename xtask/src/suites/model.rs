@@ -12,9 +12,11 @@ pub(super) const SUITE: Suite = Suite {
     name: "model",
     about: "the model checker: every order of events within bounds, a share of the states (core/docs/model-checker.md)",
     run: |context, log| {
-        // The core as it is, beside its faults: a build for it alone would take as long as all else here.
+        // The core without a fault, in the build that has the faults: a build for it alone would take as long as all
+        // else here.
         let program = Faulty::built(context, log)?.program(PROGRAM)?;
-        // Depth first, stateright and without the abstractions: `prove model` hears these second opinions.
+        // Without the depth-first search, stateright and the runs without the abstractions: `prove model` adds these
+        // second opinions.
         log.run(search(program, STATES, SHARE).args(["--exact", SMALL, "large_bounds_hold"]))?;
         faults_are_found(context, log, SHARE)
     },
@@ -24,7 +26,7 @@ pub(super) const SUITE: Suite = Suite {
 /// searched besides.
 const STATES: u64 = 14_000;
 
-/// Of the states of the small bounds one in so many is restored and fed everything mad. The faults are all found with
+/// One in this number of states of the small bounds is restored and fed every mad input. The faults are all found with
 /// three quarters of that.
 const SHARE: u64 = 24;
 
@@ -56,7 +58,7 @@ pub(crate) fn abstractions_hide_no_fault(context: &Context, log: &mut Log) -> an
     Ok(())
 }
 
-/// The search of the core as it is shipped, until it has seen so many distinct states.
+/// Returns the search of the core as it is shipped, until it has seen this number of distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
     let mut cargo = workspace::linting_cargo(context);
     cargo

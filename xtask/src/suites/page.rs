@@ -14,7 +14,7 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// What the page loads at start had so many bytes before it had an inspector: it may grow by three tenths.
+/// The bytes that the page loaded at start before it had an inspector: they may grow by three tenths.
 const START_BYTES: u64 = 169_348;
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {

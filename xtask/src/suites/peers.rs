@@ -144,7 +144,7 @@ fn ag_ui_server(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let before_1_0 = venv(log, "venv-ag-ui-0.1.18", "requirements-0.1.18.txt")?;
     let streams = context.emptied("ag-ui-streams")?;
 
-    // One run at once: a run that is not let go of shows.
+    // One run at once: a run that is not released shows.
     let (_server, url) = serve(context, log, "1")?;
     log.show(
         npm::script(&project, "scenarios.mjs")
@@ -240,7 +240,7 @@ fn serve(context: &Context, log: &mut Log, runs: &str) -> anyhow::Result<(Backgr
     server(program.args(["serve", "--listen", "127.0.0.1:0", "--max-runs", runs]))
 }
 
-/// A program that serves and says its address.
+/// Starts a program that serves and prints its address.
 fn server(command: &mut Command) -> anyhow::Result<(Background, String)> {
     command.env_remove("STEPWELL_SERVE_TOKEN");
     let (running, said) = Background::start(command, "http://")?;

@@ -18,7 +18,7 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// One language plays its part: it runs what it is given after setting it up for its leg.
+/// One language's part: runs the given program after setting it up for its leg.
 type Leg = fn(&Context, &mut Log, &dyn Fn(&mut Command)) -> anyhow::Result<()>;
 
 const LEGS: &[(&str, Leg)] = &[
@@ -54,7 +54,7 @@ fn rust(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyh
 fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     let package = context.root.join("bindings/python");
     let mut pytest = python::venv(context, log)?.python();
-    // Python's sources get the library beside them: the wheel itself is the suite `python`'s.
+    // Python's sources get the library next to them: the wheel itself belongs to the suite `python`.
     let _sources = bindings::PYTHON_SOURCES.lock();
     bindings::generate(context, log, Language::Python)?;
     pytest

@@ -1,4 +1,4 @@
-//! What Rust's own tools say of the workspace.
+//! The checks of the workspace by Rust's own tools.
 
 use super::Suite;
 use crate::{context::Context, features, log::Log, process, tools::rustup, workspace};
@@ -28,7 +28,7 @@ pub(super) const RUST: Suite = Suite {
     about: "`cargo test`: every crate's unit, integration and documentation tests; and an app outside the workspace with \
             invariants of its own (examples/invariants)",
     run: |context, log| {
-        // What is compiled is there.
+        // The compiled files are there.
         context.build(log)?;
         let mut tests = workspace::linting_cargo(context);
         tests.args(["test", "--workspace", "--no-fail-fast"]);

@@ -11,8 +11,8 @@ pub(super) const POSTGRES: Suite = Suite {
     about: "the rules of a store on a PostgreSQL server; hosts on one that are killed, and one that is stopped and read-only for a while",
     run: |context, log| {
         let server = Postgres::start(log)?;
-        // One after the other: the last of them stops the server. Hosts of one test would take over what those of
-        // another leave.
+        // One after the other: the last of them stops the server. Hosts of one test would take over the turns of
+        // another.
         for (tests, filter) in [
             ("store", &["postgres"][..]),
             ("kills", &["postgres"]),
@@ -36,7 +36,7 @@ pub(super) const RESTATE: Suite = Suite {
         let program = restate::program(context, log)?;
         let server = Postgres::start(log)?;
         for (tests, filter) in [("serve", "engines"), ("kills", "restate")] {
-            // Hosts of one test would take over what those of another leave.
+            // Hosts of one test would take over the turns of another.
             context.test(log, tests, &[filter, "--test-threads=1"], |tests| {
                 tests
                     .env(postgres::VARIABLE, server.url())

@@ -100,7 +100,7 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
     Ok(())
 }
 
-/// What the package's own page shows parses; what the guide shows is among the tests.
+/// Checks that the code on the package's own page parses; the guide's code is among the tests.
 fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let page = fs::read_to_string(context.root.join("bindings/swift/README.md"))?;
     let blocks = page.split("```swift\n").skip(1);
@@ -112,7 +112,8 @@ fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     log.run(swiftc.arg("-parse").arg(file))
 }
 
-/// Where SwiftPM builds with one compiler: the package once for its own tests and for what depends on it.
+/// Returns the folder where SwiftPM builds with one compiler: the package once for its own tests and for its
+/// dependents.
 fn scratch(context: &Context, swift: &Swift) -> PathBuf {
     context.scratch().join(swift.build_folder())
 }
@@ -144,7 +145,7 @@ const SPANS: &[&str] = &[
     "invoke_agent ",
 ];
 
-/// The first programs, what the model does (the secret numbers if nothing is said), and what they print.
+/// The first programs, the model's script (the secret numbers if there is none), and their output.
 #[rustfmt::skip]
 const PROGRAMS: [(&str, Option<&str>, &[&str]); 8] = [
     ("Hello", None, NUMBERS),
@@ -154,7 +155,7 @@ const PROGRAMS: [(&str, Option<&str>, &[&str]); 8] = [
     ("Look", Some(r#"{"steps": [{"text": "A shark."}]}"#), &["A shark.\n"]),
     // The first key is refused.
     ("Tokens", Some(r#"{"status": 401, "error": "Expired"}, {"steps": [{"text": "Oslo."}]}"#), &["Oslo.\n"]),
-    // A call is refused, and told what should not be.
+    // The call is refused, with the reason.
     ("Guard", Some(r#"{"steps": [{"tool_call": {"name": "get_secret_number", "arguments": {"name": "bob"}}}]},
         {"steps": [{"text": "Alice's is 42."}]}"#), &["it tells the number"]),
     ("Budget", Some(r#"{"steps": [{"text": "Hi."}], "usage": {"input": 100, "output": 10}}"#),
@@ -200,7 +201,7 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
     for (program, contact) in running.into_iter().zip(&contacts) {
         contact.check(&program.wait_with_output()?)?;
     }
-    // What was said is shown before the connection breaks.
+    // The text is shown before the connection breaks.
     let model = mock_llm::start(context, log, Some(STALLS))?;
     let mut stalled = program("Hello", model.base_url()).spawn()?;
     let mut shown = [0; 4];

@@ -18,7 +18,7 @@ pub(crate) fn prove(context: &Context, log: &mut Log) -> anyhow::Result<String> 
     Ok("the libraries compile for iOS and Android, and each is under its size".to_owned())
 }
 
-/// In one command, which compiles what they share once, and one target's crates beside the other's.
+/// Checks all targets in one command, which compiles shared code once, and the targets' crates side by side.
 fn check(
     context: &Context,
     log: &mut Log,
@@ -30,8 +30,8 @@ fn check(
     cargo.args(packages.iter().flat_map(|name| ["--package", name]));
     for target in targets {
         rustup::target(log, target)?;
-        // What crates have in C is compiled to nothing, and for Apple's systems Xcode is not asked where it is: no linker
-        // ever sees what came of it.
+        // The C code of crates is compiled to nothing, and Xcode is not asked for Apple's SDK: no linker ever sees the
+        // result.
         let name = target.replace('-', "_");
         cargo
             .args(["--target", target])

@@ -10,7 +10,7 @@ pub(super) const SUITE: Suite = Suite {
     run: check,
 };
 
-/// Files that cannot take the version from there, or must say that they do, each with the line that says it.
+/// Files that cannot take the version from there, or must have a certain line for it, each with that line.
 const LINES: &str = "\
 CHANGELOG.md: ## Unreleased
 bindings/flutter/android/build.gradle: version = \"VERSION\"

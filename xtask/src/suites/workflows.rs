@@ -17,7 +17,7 @@ pub(super) const SUITE: Suite = Suite {
 
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
-/// What looks at which files, in one line each.
+/// The checks and their files, in one line each.
 const CHECKS: [&str; 3] = [
     "hadolint Containerfile",
     "check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml",
@@ -40,7 +40,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             ensure!(unknown.is_none(), "{unknown:?} in {file} is no setting");
         }
     }
-    // It is a program of Go's, which has no `--version`.
+    // The check is a program of Go's, which has no `--version`.
     if !process::succeeds(process::command("go").arg("version")) {
         return Err(Unavailable("there is no Go here to run actionlint with".to_owned()).into());
     }

@@ -11,18 +11,18 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     INSTALLING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this program may do what only root may.
+/// Returns whether this program has root's rights.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Makes sure that all `programs` can be started, installing `packages` where that needs no one's leave.
+/// Makes sure that all `programs` can be started, installing `packages` where that needs no permission.
 pub(crate) fn ensure(log: &mut Log, programs: &[&str], packages: &[&str]) -> anyhow::Result<()> {
     let present = || programs.iter().all(|program| process::exists(program));
     ensure_that(log, present, &programs.join(", "), packages)
 }
 
-/// Makes sure that `present` holds, installing `packages` where that needs no one's leave.
+/// Makes sure that `present` holds, installing `packages` where that needs no permission.
 pub(crate) fn ensure_that(
     log: &mut Log,
     present: impl Fn() -> bool,

@@ -1,7 +1,7 @@
-//! Cargo for maturin, which would build the bindings' library for itself: it is told of the one that there is.
+//! Cargo for maturin, which would build the bindings' library for itself: it returns the library that exists.
 //!
-//! maturin asks cargo for one package, and for one package cargo chooses other features of the dependencies than for the
-//! workspace: so all of them would be compiled once more.
+//! maturin asks cargo for one package, and for one package cargo chooses other features of the dependencies than for
+//! the workspace: so all of them would be compiled again.
 
 use crate::{context::Context, log::Log, process, workspace};
 use anyhow::Context as _;

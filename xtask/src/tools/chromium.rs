@@ -1,11 +1,12 @@
-//! Debian's Chromium, for what only a browser can show. It is driven by `playwright-core`, which brings none along.
+//! Debian's Chromium, for tests that need a browser. It is driven by `playwright-core`, which brings no browser of its
+//! own.
 
 use super::apt;
 use crate::{log::Log, process};
 use anyhow::Context as _;
 
-/// The one without windows takes a good half of the processor time that the whole browser does, which draws its tabs and
-/// bars though nobody sees them.
+/// The headless program takes half the processor time of the complete browser, which draws its tabs and bars though
+/// they are not seen.
 const WITHOUT_WINDOWS: &str = "chromium-headless-shell";
 
 /// The browser's program.

@@ -7,16 +7,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fs;
 
-/// The variable that tells a suite where what happens.
+/// The variable with a suite's cases and their addresses.
 pub(crate) const VARIABLE: &str = "STEPWELL_FIRST_CONTACT";
 
-/// Where nobody listens: the system gives this port to nobody, as it may one that was free a moment ago.
+/// An address without a listener: the system never assigns this port, unlike one that was free a moment ago.
 const NOBODY: &str = "http://127.0.0.1:2/v1";
 
 /// Something that goes wrong, and the address where it does.
 pub(crate) struct FirstContact {
     case: Case,
-    /// Who plays the model, if anybody listens.
+    /// The model, if the address has a listener.
     model: Option<MockLlm>,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct FirstContact {
 struct Case {
     case: String,
     hops: Option<Value>,
-    /// What the model says in the end, if it does.
+    /// The model's final text, if it has one.
     answers: Option<String>,
-    /// A part of what the app says is wrong.
+    /// A part of the app's error message.
     says: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn start(context: &Context, log: &mut Log) -> anyhow::Result<Vec<Firs
     started.collect()
 }
 
-/// What is in [`VARIABLE`].
+/// Returns the value of [`VARIABLE`].
 pub(crate) fn told(contacts: &[FirstContact]) -> String {
     let each = contacts.iter().map(|contact| {
         let case = &contact.case;

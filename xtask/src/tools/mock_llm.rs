@@ -10,10 +10,10 @@ use std::{env::consts::EXE_SUFFIX, path::PathBuf};
 
 const PROGRAM: &str = "mock-llm";
 
-/// The variable that tells a suite where the program lies.
+/// The variable with the program's path, for a suite.
 pub(crate) const VARIABLE: &str = "STEPWELL_MOCK_LLM";
 
-/// Builds the program and says where it lies; suites take that of the workspace's build.
+/// Builds the program and returns its path; suites take that of the workspace's build.
 pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     if context.in_suites {
         return context.program(log, PROGRAM);

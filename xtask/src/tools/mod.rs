@@ -13,7 +13,7 @@ pub(crate) mod rustup;
 pub(crate) mod swift;
 pub(crate) mod venv;
 
-/// What a suite needs is truly not to be had on this machine: the suite is skipped for this reason.
+/// A need of a suite that this machine cannot meet: the suite is skipped for this reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unavailable(pub(crate) String);

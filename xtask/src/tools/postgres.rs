@@ -6,10 +6,12 @@ use anyhow::Context as _;
 use std::{fs, io::Write as _, path::PathBuf, process::Command};
 use tempfile::TempDir;
 
-/// Where the stores' tests find the server's address.
+/// The variable with the server's address, for the stores' tests.
 pub(crate) const VARIABLE: &str = "STEPWELL_POSTGRES";
 
-/// Where they find the program that stops and starts it, `sh PROGRAM stop|start|sql STATEMENT`.
+/// The variable with the program that stops and starts the server, `sh PROGRAM stop
+/// start
+/// sql STATEMENT`.
 pub(crate) const CONTROL: &str = "STEPWELL_POSTGRES_CONTROL";
 
 /// The user of Debian's package: root may not run the server.
@@ -45,7 +47,7 @@ impl Postgres {
         log.run(&mut initdb)?;
         let conf = server.directory.path().join("data/postgresql.conf");
         let mut settings = fs::OpenOptions::new().append(true).open(conf)?;
-        // What is lost with the machine may be lost: the tests kill programs, not machines.
+        // Durability against a loss of power is not needed: the tests kill programs, not machines.
         writeln!(
             settings,
             "listen_addresses = ''\nfsync = off\nmax_connections = 200\nunix_socket_directories = '{}'",
@@ -96,7 +98,7 @@ impl Postgres {
             command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
             command.arg(self.programs.join(name));
         }
-        // It may not enter where this program was started.
+        // The user of the server may not enter the folder where this program was started.
         command.current_dir(self.directory.path());
         command
     }
@@ -112,7 +114,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Where the newest server's programs are.
+/// Returns the folder of the newest server's programs.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     let numbered = versions.filter_map(|it| {

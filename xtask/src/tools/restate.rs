@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Where the tests find the program.
+/// The variable with the program's path, for the tests.
 pub(crate) const VARIABLE: &str = "STEPWELL_RESTATE_SERVER";
 
 /// The program of this machine.

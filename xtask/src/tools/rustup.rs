@@ -4,7 +4,7 @@ use super::Unavailable;
 use crate::{log::Log, process};
 use std::path::Path;
 
-/// This machine's target.
+/// Returns this machine's target.
 pub(crate) fn host(log: &mut Log) -> anyhow::Result<String> {
     let host = log.read(process::command("rustc").args(["--print", "host-tuple"]))?;
     Ok(host.trim().to_owned())

@@ -31,14 +31,14 @@ pub(crate) const NEWEST: Release = Release {
     flags: "-Xlinker --allow-shlib-undefined -Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays",
 };
 
-/// Where Debian keeps Swift's programs.
+/// The folder of Debian's Swift programs.
 const PROGRAMS: &str = "/usr/libexec/swift/bin";
 
 /// Runs the programs of a toolchain.
 pub(crate) enum Swift {
-    /// They are on the path.
+    /// The programs are on the path.
     AtHand,
-    /// They lie in a Debian of their own, with the folders that they may see.
+    /// The programs are in a Debian of their own, with the folders that they may see.
     Unpacked {
         release: Release,
         root: PathBuf,
@@ -106,7 +106,7 @@ impl Swift {
         Ok(swift)
     }
 
-    /// One of its programs, to be run in `folder`.
+    /// Returns one of its programs, which runs in `folder`.
     pub(crate) fn program(&self, name: &str, folder: &Path) -> Command {
         let Self::Unpacked { root, seen, .. } = self else {
             let mut command = process::command(name);

@@ -37,7 +37,7 @@ impl Venv {
         Ok(venv)
     }
 
-    /// Installs what these arguments of `uv pip install` say.
+    /// Installs packages with these arguments of `uv pip install`.
     pub(crate) fn install(
         &self,
         context: &Context,

@@ -4,15 +4,15 @@ use console::{Style, Term};
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
-/// Standard output, where turns are shown. On a terminal tokens are styled and running tools have spinners; elsewhere it
-/// gets plain lines, without what only a user who watches needs. Texts that it gets are clean already.
+/// Standard output, where turns are shown. On a terminal tokens are styled and running tools have spinners; elsewhere
+/// it gets plain lines, without what only a user who watches needs. The texts that it receives are clean already.
 pub struct Screen {
     out: Box<dyn Terminal + Send>,
     /// Whether lines may move and have colours.
     is_live: bool,
     /// Whether a user reads along.
     is_watched: bool,
-    /// What writes the model's words, if they are not written as they are.
+    /// The writer of the model's text, if it is not written as it is.
     prose: Option<Box<dyn Prose>>,
     /// Whether `prose` has written since it ended last.
     prose_is_open: bool,
@@ -111,7 +111,7 @@ impl Screen {
         self.settle()
     }
 
-    /// Shows something that is not part of the answer to a user who watches.
+    /// Shows a note that is not part of the answer to a user who watches.
     pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
         match self.is_watched {
             true => self.line(text, &self.style().dim()),
@@ -169,7 +169,7 @@ impl Screen {
         self.put(&format!("{}\n", style.apply_to(text)))
     }
 
-    /// Writes in one go: a reader of a pipe gets whole lines.
+    /// Writes in one call: a reader of a pipe gets complete lines.
     fn put(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())?;
         self.out.flush()

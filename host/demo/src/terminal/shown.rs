@@ -87,7 +87,7 @@ impl Shown {
             Event::ReasoningMessageContent(content) => {
                 self.screen.reasoning(&clean(&content.delta))
             }
-            // What follows begins a line.
+            // The next text begins a line.
             Event::ReasoningMessageEnd(_) => self.screen.reasoning(""),
             Event::ToolCallStart(start) => {
                 self.calls += 1;

@@ -18,7 +18,7 @@ use std::time::Duration as Wait;
 
 const ISSUER: &str = "https://issuer.example";
 
-/// When the tests take place.
+/// The time at which the tests run.
 const NOW: i64 = 1_800_000_000;
 
 fn encoded(bytes: impl AsRef<[u8]>) -> String {
@@ -274,7 +274,7 @@ async fn claims_are_held_to_the_issuer_the_audience_and_the_clock() {
         (with("exp", json!(NOW as f64 + 0.5)), Ok("alice")),
         (with("nbf", json!(NOW + 61)), Err(JwtError::Early)),
         (with("nbf", json!(NOW + 60)), Ok("alice")),
-        // It is for somebody, and that is not known to be this server.
+        // The token has an audience, and this server's is not configured.
         (
             with("aud", json!("another-service")),
             Err(JwtError::Audience),
@@ -340,7 +340,7 @@ async fn keys_that_are_away_are_told_and_looked_for_again() {
     set.has(&[&signer]);
     tokio::time::advance(Wait::from_secs(60)).await;
     assert_eq!(user(&jwt, &token).await.as_deref(), Ok("alice"));
-    // What comes later and is no set changes nothing.
+    // A later answer that is no set changes nothing.
     set.is(json!({ "keys": [] }));
     tokio::time::advance(Wait::from_secs(60)).await;
     let unknown = Signer::p256("other").sign(&claims());
@@ -358,7 +358,7 @@ async fn a_key_that_was_withdrawn_is_forgotten() {
     assert_eq!(user(&jwt, &token).await.as_deref(), Ok("alice"));
     set.has(&[&new]);
     tokio::time::advance(Wait::from_secs(3600)).await;
-    // Whoever comes first does not wait for the look that it causes.
+    // The first request does not wait for the read that it causes.
     let _ = user(&jwt, &token).await;
     for _ in 0..10 {
         tokio::task::yield_now().await;

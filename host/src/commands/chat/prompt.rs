@@ -34,7 +34,7 @@ struct Question {
     initial: String,
 }
 
-/// What the user typed.
+/// The user's input.
 #[derive(Debug)]
 pub(crate) enum Line {
     /// A line.

@@ -36,7 +36,7 @@ pub(super) struct Talk {
     pub(super) has_failed: bool,
 }
 
-/// What happens next.
+/// The next event of the chat.
 enum Next {
     Turn(Turn),
     Line,

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 /// The pause of a run after a failed turn, so that a server that refuses is not flooded.
 const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long it may take to stop all turns when the user interrupts.
+/// The time that it may take to stop all turns when the user interrupts.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The number of sessions that are deleted concurrently.
@@ -80,7 +80,7 @@ pub(super) async fn run(plan: &Plan, at_once: NonZeroUsize) -> Done {
     join_all(workers).await;
     let took = level.begin.elapsed();
     bar.abort();
-    // With it the level is let go of.
+    // With the bar the level is dropped.
     let _ = bar.await;
     let tally = std::mem::take(&mut *lock(&level.tally));
     let threads = std::mem::take(&mut *lock(&level.threads));
@@ -121,7 +121,7 @@ async fn work(level: Arc<Level>, number: usize) {
             }
             Some(Ok(())) => {}
             Some(Err(_)) => {
-                // Such a thread may have a turn that goes on.
+                // Such a thread may have a turn that continues.
                 turns = turns.next_multiple_of(level.plan.thread_turns.get());
                 tokio::select! {
                     () = stop.cancelled() => {}

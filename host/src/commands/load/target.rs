@@ -10,7 +10,7 @@ use std::time::Duration;
 use stepwell_core::dialect::Secret;
 use stepwell_demo::Failure;
 
-/// How long it may take to connect.
+/// The time that it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum number of bytes that are read of a refusal.

@@ -15,7 +15,7 @@ use stepwell_core::wire::{FrameLimits, SseFramer};
 /// How long a server may keep the stream of a finished run open.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What each turn asks.
+/// The question of each turn.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) target: Target,
@@ -24,7 +24,7 @@ pub(super) struct Asked {
     pub(super) followers: usize,
     /// The number of words that each client must receive, if this program plays the model.
     pub(super) words: Option<usize>,
-    /// How long a turn may take.
+    /// The time that a turn may take.
     pub(super) longest: Duration,
 }
 
@@ -131,7 +131,7 @@ impl Asked {
     }
 }
 
-/// What one client has received.
+/// The part of a turn that one client has received.
 #[derive(Debug, Default)]
 struct Reader {
     is_session: bool,

@@ -46,7 +46,7 @@ async fn jwt(settings: &ServerSettings, client: &HttpClient) -> Result<Option<Jw
     match keys.load().await {
         Ok(()) => {}
         Err(error) if is_file => return Err(unusable(error)),
-        // They may be readable later; other tokens give access meanwhile.
+        // The keys may be readable later; other tokens give access meanwhile.
         Err(error) => {
             tracing::error!(target: "stepwell", %error, "the issuer's keys cannot be read");
         }

@@ -65,7 +65,7 @@ fn offered(settings: &ModelSettings, offer: &[String]) -> Result<Vec<Endpoint>, 
         };
         if settings.provider.as_deref() != Some(provider) {
             other.provider = Some(provider.to_owned());
-            // These belong to the provider of the settings.
+            // Both values belong to the provider of the settings.
             (other.api, other.base_url) = (None, None);
         }
         endpoint(&other)

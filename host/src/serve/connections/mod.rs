@@ -1,12 +1,12 @@
 //! The connections of the server: a limited number, none of which keeps others out by being silent.
 //!
 //! A connection that waits for a request has a deadline: [`Bounds::header_timeout`] for its first one,
-//! [`Bounds::idle_timeout`] for the next, from when the client has read the last of an answer. Where there is no room for a
-//! new connection, the one is closed that has waited longest for its client: for a request, for the rest of one, or to
-//! read. One whose request is being answered has no deadline here: runs and bodies have their own.
+//! [`Bounds::idle_timeout`] for the next, from when the client has read the last of an answer. Where there is no room
+//! for a new connection, the one is closed that has waited longest for its client: for a request, for the rest of one,
+//! or to read. One whose request is being answered has no deadline here: runs and bodies have their own.
 //!
-//! Where all are being answered, a few more are taken that may ask for `/health` and `/ready` alone: whoever watches over the
-//! server is answered always. Their other requests are refused, unless there is room by then.
+//! Where all are being answered, a few more are accepted that may ask for `/health` and `/ready` alone: a monitor of
+//! the server always gets an answer. Their other requests are refused, unless there is room by then.
 
 mod connection;
 mod flow;

@@ -16,7 +16,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The most connections beyond those of [`Bounds::most`], for `/health` and `/ready`.
 pub(super) const RESERVED_CONNECTIONS: usize = 8;
 
-/// How many connections there may be, and how long they may wait.
+/// The number of connections, and the time that they may wait.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::serve) struct Bounds {
     /// The most at once.
@@ -107,7 +107,7 @@ impl Connections {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    // Each event goes out when it is said. A socket that refuses the option only delays it.
+                    // Each event goes out when it is emitted. A socket that refuses the option only delays it.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(target: "stepwell", %error, "cannot set TCP_NODELAY");
                     }
@@ -143,7 +143,7 @@ impl Connections {
         let permit = match room.free() {
             Some(permit) => permit,
             None => {
-                // What is asked on a reserved connection is answered at once: one of them waits for its client.
+                // Requests on reserved connections are answered at once: one of these waits for its client.
                 if is_reserved {
                     room.close_longest_waiting();
                 }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 const HEADER: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(75);
 
-/// As long an answer as no buffer on the way takes.
+/// The length of an answer that no buffer on the way takes.
 const LONG: usize = 1 << 20;
 
 fn connections(most: usize) -> Arc<Connections> {
@@ -81,7 +81,7 @@ async fn answered(client: &mut DuplexStream) {
 async fn closed(client: &mut DuplexStream) -> Duration {
     let begin = Instant::now();
     let mut rest = Vec::new();
-    // It may be cut off.
+    // The answer may be cut off.
     let _ = client.read_to_end(&mut rest).await;
     begin.elapsed()
 }
@@ -188,7 +188,7 @@ async fn the_connection_that_waits_longest_makes_room() {
     ask(&mut busy, "/stream").await;
     let mut first = connected(&connections, &closing);
     let mut second = connected(&connections, &closing);
-    // The busy one's request is heard.
+    // The server reads the busy one's request.
     tokio::task::yield_now().await;
     while connections.usual.waiting().close.len() > 2 {
         tokio::task::yield_now().await;
@@ -236,7 +236,7 @@ async fn health_is_answered_where_all_connections_are_taken() {
         client.read_exact(&mut head).await.expect("an answer");
         busy.push(client);
     }
-    // Nor do connections help that say nothing.
+    // Silent connections do not help either.
     let mut silent = Vec::new();
     for _ in 0..3 * RESERVED_CONNECTIONS {
         let slot = tokio::time::timeout(HEADER, connections.slot()).await;

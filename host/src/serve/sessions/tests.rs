@@ -119,7 +119,7 @@ async fn a_view_of_an_ended_turn_has_its_complete_log() {
     }
     let shown = ask(router, "GET", "/threads/t", Value::Null);
     let mut shown = std::pin::pin!(shown);
-    // The clock goes on once nothing else does.
+    // The paused clock advances once no task runs.
     let early = timeout(Duration::from_secs(1), &mut shown).await;
     assert!(early.is_err(), "{early:?}");
     store.through.add_permits(1);
@@ -131,7 +131,7 @@ async fn a_view_of_an_ended_turn_has_its_complete_log() {
     assert_eq!(last["type"], "RUN_FINISHED");
 }
 
-/// A turn of a host that is gone: it is over, and its log has no end.
+/// Leaves a turn of a host that has died: it is over, and its log has no end.
 async fn leave_cut(store: &MemoryStore, thread: &str) -> TurnKey {
     let key = TurnKey::new(thread, "r");
     let new = NewTurn::new(key.clone(), "gone", Timestamp(1));
@@ -251,7 +251,7 @@ async fn a_server_whose_store_cannot_be_written_is_not_ready() {
         *store.check.lock().unwrap() = None;
         assert_eq!(ready().await, well);
     }
-    // That it is full is known by the writes that it does not take.
+    // A full store is noticed by the writes that it refuses.
     *store.begin.lock().unwrap() = Some(StoreError::Full { message: message() });
     let hello = json!({ "turnId": "r", "message": "hello" });
     let (status, said) = ask(router.clone(), "POST", "/threads/t/turns", hello.clone()).await;

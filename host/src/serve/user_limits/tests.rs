@@ -23,7 +23,7 @@ fn user(name: &str) -> User {
     User::named(name).unwrap()
 }
 
-/// After how many seconds a refusal says to come again.
+/// Returns the seconds after which a refused client may try again.
 fn retry_after(refusal: Refusal) -> u64 {
     let response = refusal.into_response();
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
@@ -168,7 +168,7 @@ async fn a_user_has_a_share_of_the_streams() {
         assert_eq!(retry_after(refused), 5, "what is refused does not count");
     }
     limits.stream(&bob).unwrap();
-    // It is counted for as long as its frames are held.
+    // The stream counts for as long as its frames are held.
     let frames = first.around(futures::stream::pending());
     limits.stream(&alice).unwrap_err();
     drop(frames);

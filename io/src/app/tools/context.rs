@@ -215,7 +215,7 @@ impl ToolContext {
         Ok(answer.unwrap_or_else(|| UserAnswer::declined("nobody waits for the call any more")))
     }
 
-    /// As [`ask`](Self::ask), for [code that blocks](crate::AgentBuilder::blocking_tool).
+    /// Asks the user, as [`ask`](Self::ask) does, in [code that blocks](crate::AgentBuilder::blocking_tool).
     ///
     /// # Errors
     /// As for [`ask`](Self::ask).

@@ -1,4 +1,4 @@
-//! What owners are told by other hosts.
+//! The commands that other hosts send to owners.
 
 use super::owners::uuid;
 use super::support::AnyStore;
@@ -30,7 +30,7 @@ pub async fn a_command_is_its_owners_until_it_has_a_reply(store: AnyStore) {
     }
     assert_eq!(inbox.reply_to(&first.id).await, Ok(Some("done".to_owned())));
     assert_eq!(waiting(10).await, [&*second.id]);
-    // One that was replied to is not done again because it was sent again.
+    // A command that was replied to is not delivered again because it was sent again.
     inbox.send(&first).await.unwrap();
     assert_eq!(waiting(10).await, [&*second.id]);
     for command in [&first, &second, &second] {

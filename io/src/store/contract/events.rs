@@ -1,4 +1,4 @@
-//! The log of what was said, and who follows it.
+//! The log of a turn's events, and its followers.
 
 use super::support::AnyStore;
 use super::support::{FIRST, batch, key, last, new_turn};
@@ -40,7 +40,7 @@ pub async fn events_are_read_from_any_place_on(store: AnyStore) {
     assert_eq!(read(Some(9), 3).await, [0; 0]);
     assert_eq!(read(Some(u64::MAX), 3).await, [0; 0]);
     assert_eq!(read(None, 0).await, [0; 0]);
-    // The last event tells of the end, after it.
+    // The last event reports the end, and is appended after it.
     store.persist(&turn, FIRST, &last(0, &[], 2)).await.unwrap();
     store
         .append_events(&turn, FIRST, 10, &events(10..11))
@@ -49,7 +49,7 @@ pub async fn events_are_read_from_any_place_on(store: AnyStore) {
     assert_eq!(read(Some(9), 3).await, [10]);
 }
 
-/// A store may keep what it is to drop.
+/// A store may keep the logs that it is asked to drop.
 pub async fn a_log_that_was_dropped_keeps_its_end(store: AnyStore) {
     // Ended at 2 and 5, one with a single event, and one under way.
     for (turn, at, count) in [("a", 1, 4), ("b", 1, 1), ("c", 4, 3)] {
@@ -93,7 +93,7 @@ pub async fn a_log_that_was_dropped_keeps_its_end(store: AnyStore) {
     let log = store.event_log(&turn).await.unwrap();
     assert_eq!((log.next, log.acknowledged), (4, None));
     store.acknowledge(&turn, 2).await.unwrap();
-    // What is sent again changes nothing, and what is new follows.
+    // Events that are sent again change nothing, and new ones follow.
     store
         .append_events(&turn, FIRST, 2, &events(2..5))
         .await
@@ -122,7 +122,7 @@ pub async fn events_are_read_up_to_so_many_bytes(store: AnyStore) {
         .collect::<Vec<_>>()
     };
     let whole = read(None, 10, 1_000).await;
-    // A store that cannot tell gives one at a time.
+    // A store that does not know the lengths returns one event at a time.
     let is_one_by_one = whole == [0];
     assert!(is_one_by_one || whole == [0, 1, 2, 3, 4], "{whole:?}");
     let up_to = |indices: &[u64]| match is_one_by_one {
@@ -185,7 +185,7 @@ pub async fn what_was_seen_never_goes_back(store: AnyStore) {
     store.acknowledge(&turn, 3).await.unwrap();
     store.acknowledge(&turn, 1).await.unwrap();
     assert_eq!(seen().await, Some(3));
-    // Nobody can have seen what is not stored.
+    // No client can have seen what is not stored.
     let gap = StoreError::Gap {
         turn: "a".into(),
         given: 5,

@@ -115,7 +115,7 @@ pub async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
         );
         next = blocks_later.len() as u64;
     }
-    // And the store goes on.
+    // The store still works.
     store
         .persist(&turn, generation, &last(next, &["end"], 3))
         .await

@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 use stepwell_core::run::{Outcome, TurnStatus};
 
-/// One call. The numbers are taken modulo what makes sense.
+/// One call. Its numbers are reduced to a useful range.
 #[derive(Clone, Debug)]
 enum Call {
     Begin {
@@ -55,7 +55,7 @@ struct Turn {
     is_closed: bool,
 }
 
-/// What came of a call: `Ok`, or the kind of error.
+/// The result of a call: `Ok`, or the kind of error.
 type CallResult = Result<u64, &'static str>;
 
 /// Threads 0 and 1 have the turns 0 to 3 each: turn 5 is turn 1 of thread 1.

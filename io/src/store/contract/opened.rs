@@ -30,7 +30,7 @@ impl fmt::Debug for OpenedStore {
     }
 }
 
-/// What a function that opens stores for tests returns.
+/// The return value of a function that opens stores for tests.
 pub trait TestStore {
     /// The store; `None` skips the test, where its server is not there.
     fn opened(self) -> Option<OpenedStore>;

@@ -25,7 +25,7 @@ pub async fn a_claim_shuts_the_owner_before_out(store: AnyStore) {
     assert_eq!(write, Err(stale.clone()));
     let write = store.claim(&turn, FIRST, "host").await.map(drop);
     assert_eq!(write, Err(stale));
-    // One that was never given out is refused too.
+    // A generation that was never issued is refused too.
     let ahead = store
         .persist(&turn, Generation(3), &batch(0, &["a"], 2))
         .await;

@@ -97,7 +97,7 @@ pub async fn threads_are_listed_page_by_page(store: AnyStore) {
     assert!(of_server.iter().all(|record| record.key.server == "s1"));
     query.room = Some("none".to_owned());
     assert_eq!(store.threads(&query).await, Ok(Vec::new()));
-    // What is written to is used.
+    // A write makes a thread the latest.
     let oldest = TurnKey::new(keys[0].clone(), "run");
     store
         .persist(&oldest, FIRST, &last(0, &[], 99))
@@ -167,7 +167,7 @@ pub async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
     assert_eq!(store.events(&turn, None, 10).await, Err(gone));
     assert_eq!(store.thread(&turn.thread).await, Ok(None));
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
-    // The same names begin anew.
+    // The same names may begin again.
     store.begin_turn(&new_turn("t", "b", 5)).await.unwrap();
     assert_eq!(texts(&*store, &turn).await, [""; 0]);
     assert_eq!(store.event_log(&turn).await, Ok(EventLog::default()));

@@ -11,7 +11,7 @@ use stepwell_core::run::{Attached, Block, BlockContent, Decision, Failure, Outco
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::{CallKey, Timestamp};
 
-/// One of each kind, with texts that are hard on a database.
+/// One block of each kind, with texts that are hard on a database.
 fn all_blocks() -> Vec<Block> {
     let hard =
         "NUL \0, quote ', \"backslash\" \\, $1 ?2, \u{1F600}\u{301}, \u{2028} line\r\n".to_owned();
@@ -156,7 +156,7 @@ pub async fn a_turns_id_is_used_once_in_its_thread(store: AnyStore) {
     let again = store.begin_turn(&new_turn("t", "a", 9)).await;
     assert_eq!(again, Err(StoreError::Exists { turn: "a".into() }));
     assert_eq!(texts(&*store, &key("t", "a")).await, ["done"]);
-    // Threads are told apart by all three parts of their key.
+    // All three parts of the key distinguish threads.
     for (server, room) in [("s", ""), ("", "s"), ("s", "r")] {
         let key = TurnKey::new(ThreadKey::new(server, room, "t"), "a");
         let new = NewTurn::new(key, "host", Timestamp(1));

@@ -14,7 +14,7 @@ pub(super) const MAX_GROUP: usize = 128;
 /// Something to change in a store. A change checks all that it depends on before it writes anything: a change that is
 /// refused has written nothing, and the others of its transaction are committed without it.
 pub(super) trait Change<S: Session>: Send + Sync + 'static {
-    /// What the caller gets.
+    /// The result for the caller.
     type Output: Send + Sync + 'static;
 
     /// Returns the thread that changes, if one does.
@@ -22,8 +22,8 @@ pub(super) trait Change<S: Session>: Send + Sync + 'static {
         None
     }
 
-    /// Returns whether the thread may see no further change. Other processes must hear of such a change even if this
-    /// process dies right after it.
+    /// Returns whether the thread may see no further change. Other processes must be notified of such a change even if
+    /// this process dies right after it.
     fn may_be_last(&self, _output: &Self::Output) -> bool {
         false
     }
@@ -86,7 +86,7 @@ impl<S: Session, C: Change<S>> Job<S> for Waiting<C, C::Output> {
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        // What refused a change may be another change of the transaction: if that failed, nothing is known.
+        // The reason for a refusal may be another change of the transaction: if that failed, nothing is known.
         let Self { result, reply, .. } = *self;
         let result = committed.and_then(|()| result.unwrap_or_else(|| Err(closed())));
         // The caller may wait no more.
@@ -109,11 +109,11 @@ fn is_refusal(error: &StoreError) -> bool {
     )
 }
 
-/// How a transaction failed.
+/// The failure of a transaction.
 enum Failure {
-    /// It could not begin.
+    /// The transaction could not begin.
     NotBegun(StoreError),
-    /// It was undone.
+    /// The transaction was undone.
     Undone(StoreError),
     /// Its commit failed: whether it is committed is not known.
     Unknown(StoreError),
@@ -181,7 +181,7 @@ mod tests {
     use crate::store::sql::schema::SqlWords;
     use stepwell_core::RunId;
 
-    /// A session whose statements are numbers: it keeps them, and fails where the test says so.
+    /// A session whose statements are numbers: it keeps them, and fails where the test asks it to.
     #[derive(Default)]
     struct Numbers {
         pending: Vec<i64>,

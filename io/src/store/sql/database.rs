@@ -41,7 +41,7 @@ impl<'a> From<Option<&'a str>> for Value<'a> {
     }
 }
 
-/// How the statements of a query see the database.
+/// The access of a query's statements to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Each statement sees a moment of its own. No transaction begins: that, and its end, take as long as a read.
@@ -111,7 +111,8 @@ pub trait Session: Send {
     /// Undoes the transaction. A session that cannot is not used again.
     fn rollback(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Adds a notification to the transaction: other processes hear that these threads have changed when it is committed.
+    /// Adds a notification to the transaction: other processes are notified of the changes of these threads when it is
+    /// committed.
     fn announce(
         &mut self,
         threads: &[&ThreadKey],

@@ -14,7 +14,7 @@ use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{Turn, TurnBlock};
 use stepwell_core::{RunId, Timestamp};
 
-/// What changes of a turn, and its number.
+/// The fields of a turn that change, and its number.
 pub(super) struct TurnState {
     pub(super) turn_id: i64,
     pub(super) thread_id: i64,
@@ -33,7 +33,7 @@ pub(super) const EVENTS: &str =
 /// The most owners whose processes have died that are looked at together; the leases of the others expire.
 const MAX_DEAD_OWNERS: usize = 100;
 
-/// So many turns are asked for at once. Each takes four of the values that a statement may have.
+/// The number of turns in one query. Each takes four of the values that a statement may have.
 const MAX_TURNS_PER_QUERY: usize = 500;
 
 /// A number as databases have it. Times and counts beyond them do not occur.
@@ -385,7 +385,7 @@ pub(super) async fn events<S: Session>(
     logged::<S>(session, sql, &values).await
 }
 
-/// As [`events`], of a turn by its name.
+/// Returns events, as [`events`] does, of a turn by its name.
 pub(super) async fn events_of<S: Session>(
     session: &mut S,
     key: &TurnKey,
@@ -403,7 +403,8 @@ pub(super) async fn events_of<S: Session>(
     events_or_no_turn(session, key, sql, &values).await
 }
 
-/// As [`events_of`], of so many bytes at most, but always the next one. The texts of those beyond are not read.
+/// Returns events, as [`events_of`] does, of up to `bytes` bytes, but always the next one. The texts of those beyond
+/// are not read.
 pub(super) async fn events_within<S: Session>(
     session: &mut S,
     key: &TurnKey,

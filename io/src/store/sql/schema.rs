@@ -1,6 +1,6 @@
 //! The schema: one for all databases, by migrations.
 
-/// What databases call differently, in the schema and in statements.
+/// The words that differ between databases, in the schema and in statements.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlWords {
     /// A primary key that the database counts up.

@@ -17,13 +17,13 @@ const MAX_WAITING_COMMANDS: usize = 8;
 pub(crate) struct Active {
     commands: mpsc::Sender<(Command, CommandReply)>,
     pub(crate) cancel: CancellationToken,
-    /// Lets go of this turn.
+    /// Releases this turn.
     pub(crate) leave: CancellationToken,
     pub(crate) ended: CancellationToken,
     pub(crate) trouble: watch::Receiver<Option<StoreTrouble>>,
-    /// Whether it waits for the user.
+    /// Whether the turn waits for the user.
     pub(crate) asks: watch::Receiver<bool>,
-    /// Whether it waits for the user, or for a tool of the client's.
+    /// Whether the turn waits for the user, or for a tool of the client's.
     pub(super) is_waiting: Arc<AtomicBool>,
     /// Whether the end of the turn is being reported: a client that receives the end finds room for another turn.
     pub(super) is_over: Arc<AtomicBool>,
@@ -33,19 +33,19 @@ pub(crate) struct Active {
     pub(crate) readers: watch::Sender<usize>,
 }
 
-/// What the task of an [`Active`] turn has of its channels.
+/// The ends of an [`Active`] turn's channels that its task holds.
 pub(super) struct TaskEnds {
     pub(super) commands: mpsc::Receiver<(Command, CommandReply)>,
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
     pub(super) asks: watch::Sender<bool>,
 }
 
-/// Why an unfinished turn continues: because its host is gone, if nothing else is set.
+/// Why an unfinished turn continues: because its host has died, if nothing else is set.
 #[derive(Debug, Default)]
 pub(crate) struct GoesOn {
     /// The turn must end as cancelled.
     pub(crate) cancelled: bool,
-    /// What the turn waits for will not come any more.
+    /// Whether the turn has waited for as long as it may.
     pub(crate) has_lapsed: bool,
     /// The command that the turn begins with.
     pub(crate) command: Option<(Command, CommandReply)>,
@@ -101,7 +101,7 @@ impl Active {
         }
     }
 
-    /// Whether it waits for its user, or for a tool of the client's.
+    /// Returns whether the turn waits neither for its user nor for a tool of the client's.
     pub(super) fn is_working(&self) -> bool {
         !self.is_waiting() && !self.is_over.load(Ordering::Relaxed)
     }

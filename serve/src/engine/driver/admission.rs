@@ -18,8 +18,8 @@ impl Drop for Permit {
 }
 
 impl Driver {
-    /// Gives leave to read one more request for a turn: that takes memory too. Whoever comes back to a run finds room however
-    /// many are under way; a new turn is counted where it begins.
+    /// Returns a permit to read one more request for a turn, which takes memory too. A client that resumes a run finds
+    /// room however many turns are under way; a new turn is counted where it begins.
     ///
     /// # Errors
     /// The limit of requests being read is reached, or the server is stopping.
@@ -36,12 +36,12 @@ impl Driver {
         }
     }
 
-    /// Whether as many turns are under way as may be. Those that wait for their user do not count.
+    /// Returns whether the limit of turns under way is reached. Turns that wait for their user do not count.
     pub(crate) fn is_full(&self) -> bool {
         self.working() >= self.0.setup.most
     }
 
-    /// How many turns are under way, as far as that matters.
+    /// Returns the number of turns under way, as far as that matters.
     fn working(&self) -> usize {
         let active = self.lock();
         match active.len() >= self.0.setup.most {
@@ -50,11 +50,11 @@ impl Driver {
         }
     }
 
-    /// Checks that the user whose thread it is may have one more turn that waits for them. A turn of the thread itself is
-    /// stopped where another one begins, and does not count.
+    /// Checks that the user who owns the thread may have one more turn that waits for them. A turn of the thread itself
+    /// is stopped where another one begins, and does not count.
     ///
     /// # Errors
-    /// They have as many as they may.
+    /// The user has as many waiting turns as the limit allows.
     pub(crate) fn check_waiting(&self, thread: &ThreadKey) -> Result<(), EngineError> {
         let most = self.0.setup.waiting;
         let active = self.lock();

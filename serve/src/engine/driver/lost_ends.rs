@@ -9,7 +9,7 @@ use stepwell_io::store::{ThreadQuery, TurnKey};
 const COMPLETED_THREADS: usize = 200;
 
 impl Driver {
-    /// Completes the logs of the latest turns whose hosts died before they could tell the end.
+    /// Completes the logs of the latest turns whose hosts died before they could report the end.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -31,7 +31,7 @@ impl Driver {
             }
         }
         if !cut.is_empty() {
-            // Another host may be about to tell them.
+            // Another host may be about to report the ends.
             tokio::time::sleep(TELLING_TIME).await;
         }
         for turn in cut {

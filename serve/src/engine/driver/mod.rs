@@ -37,13 +37,13 @@ struct Inner {
     active: Mutex<HashMap<TurnKey, Active>>,
     tasks: TaskTracker,
     own_lease: OwnLease,
-    /// What is over on a store that keeps nothing.
+    /// The turns that are over, on a store that keeps nothing.
     ended: Ended,
-    /// How many requests for turns are being read.
+    /// The number of requests for turns that are being read.
     permits: Arc<AtomicUsize>,
-    /// It takes no more turns.
+    /// Cancelled when the driver takes no more turns.
     closing: CancellationToken,
-    /// Lets go of all turns: they stay unfinished, for the next start.
+    /// Releases all turns: they stay unfinished, for the next start.
     leave: CancellationToken,
 }
 
@@ -65,7 +65,7 @@ impl Driver {
         &self.0.setup
     }
 
-    /// Where its turns are kept.
+    /// Returns the store that keeps the driver's turns.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.setup.store
     }
@@ -94,7 +94,7 @@ impl Driver {
             if self.0.setup.is_durable {
                 self.0.leave.cancel();
             } else {
-                // Nobody goes on with them.
+                // No host will continue these turns.
                 self.active().iter().for_each(|turn| turn.cancel.cancel());
             }
             self.0.tasks.wait().await;
@@ -108,7 +108,7 @@ impl Driver {
         self.0.closing.cancel();
     }
 
-    /// Whether it takes no more turns.
+    /// Returns whether the driver takes no more turns.
     pub(crate) fn is_stopping(&self) -> bool {
         self.0.tasks.is_closed()
     }
@@ -190,7 +190,7 @@ impl Driver {
         self.lock().values().cloned().collect()
     }
 
-    /// Whether a new turn may begin: its name.
+    /// Returns the name of a new turn, if it may begin.
     pub(crate) async fn admit(&self, new: &NewTurn) -> Result<TurnKey, EngineError> {
         self.leased().await?;
         let store = self.store();
@@ -231,7 +231,7 @@ impl Driver {
         let active = self.spawn(key.clone(), begin, new.agent, GoesOn::default());
         let begun = has_begun.await.unwrap_or(Err(EngineError::Internal));
         if begun.is_err() {
-            // It may be tried again under the same key.
+            // The turn may be tried again under the same key.
             active.ended.cancelled().await;
         }
         begun
@@ -255,7 +255,7 @@ impl Driver {
             if stored.status != TurnStatus::Streaming {
                 return Ok(None);
             }
-            // It began between the two looks.
+            // The turn began between the two reads.
         }
         Err(EngineError::Contended)
     }

@@ -8,37 +8,38 @@ use stepwell_io::store::Store;
 use stepwell_io::{Endpoint, RetryPolicy, ToolRegistry};
 use time::OffsetDateTime;
 
-/// What turns are driven with.
+/// Everything that a driver needs to drive turns.
 #[derive(Debug)]
 pub struct DriverSetup {
-    /// Where turns are kept.
+    /// The store of the turns.
     pub store: Arc<dyn Store>,
     /// Whether turns that have not ended when the server stops continue when it, or another host, starts.
     pub is_durable: bool,
     /// The name of this life of the host among those on the store.
     pub owner: String,
-    /// What runs turns that bring no agent of their own; without it, those that another process has left are ended.
+    /// The agent that runs turns which bring none of their own. Without it, turns that another process has left are
+    /// ended.
     pub agent: Option<Arc<TurnAgent>>,
     /// The models that a turn may ask for in its place.
     pub offered: Vec<Endpoint>,
-    /// Hears of the turns.
+    /// The observer of the turns.
     pub observer: Option<Arc<dyn Observer>>,
-    /// What keeps the journals of turns, if they are kept.
+    /// The store of the turns' journals, if they are kept.
     pub journals: Option<Arc<dyn Journals>>,
     /// The most turns at once, without those that wait for their user.
     pub most: usize,
     /// The most turns of one user that wait for them.
     pub waiting: usize,
-    /// How long a turn may take, without the time that it waits for its user.
+    /// The time that a turn may take, without the time that it waits for its user.
     pub run_time: Duration,
     /// How long a question stays open.
     pub interrupt_time: Duration,
-    /// How long a run without readers continues, unless its client wants it in the background: for ever if absent.
+    /// How long a run without readers continues, unless its client wants it in the background: without limit if absent.
     pub linger: Option<Duration>,
     /// How long a turn waits for a store that is full or out of reach.
     pub store_timeout: Duration,
-    /// The name under which turns are stored that no host drives at the moment, if there are such: one that has begun is
-    /// driven by whichever host it is given to, and one that nobody but its user can move on is let go of until they do.
+    /// The owner name of stored turns that no host drives at the moment, if there are such turns. A turn that has begun
+    /// is driven by the host that receives it. A turn that only its user can move on is released until they do.
     pub elsewhere: Option<&'static str>,
 }
 
@@ -54,14 +55,15 @@ impl DriverSetup {
         agent.map_or_else(ToolRegistry::new, |agent| agent.tools().clone())
     }
 
-    /// When a question that is asked now lapses.
+    /// Returns when a question that is asked now expires.
     pub(crate) fn expires(&self) -> Option<OffsetDateTime> {
         let time = time::Duration::try_from(self.interrupt_time).ok()?;
         let now = OffsetDateTime::now_utc();
         now.replace_nanosecond(0).ok()?.checked_add(time)
     }
 
-    /// How often the store is asked to take a new turn: so often that the pauses come to the time that it may take.
+    /// Returns how many times the store is asked to take a new turn: the pauses between the attempts add up to the time
+    /// that it may take.
     pub(crate) fn attempts(&self) -> u32 {
         let RetryPolicy {
             first_delay,

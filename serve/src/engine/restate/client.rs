@@ -14,7 +14,7 @@ use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::store::{StoreError, TurnKey};
 
-/// How long a request may take that Restate answers at once.
+/// The time that a request may take to which Restate replies at once.
 const LONGEST: Duration = Duration::from_secs(10);
 
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -23,7 +23,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// What a host asks of Restate.
+/// The requests of a host to Restate.
 pub trait Restate: Debug + Send + Sync {
     /// Has a turn driven, once for each `once`; after `delay`, if there is one. Returns when Restate has stored that.
     fn send<'a>(
@@ -175,7 +175,7 @@ impl Restate for Client {
             let url = format!("{}/restate/awakeables/{to}/resolve", self.ingress);
             let request = self.http.post(url).timeout(LONGEST).json(reply);
             match self.done("a reply", request).await {
-                // Nobody waits for it any more.
+                // No caller waits for it any more.
                 Err(RestateError::Refused { status: 404, .. }) => Ok(()),
                 replied => replied.map(|_| ()),
             }
@@ -184,7 +184,7 @@ impl Restate for Client {
     }
 }
 
-/// What lies below the words of the HTTP library.
+/// Returns the innermost source of an error of the HTTP library.
 fn innermost(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
@@ -193,7 +193,7 @@ fn innermost(error: &reqwest::Error) -> String {
     innermost.to_string()
 }
 
-/// What Restate calls a thread, as it stands in a path: the parts of its key, of which none has a slash of its own.
+/// Returns Restate's key of a thread, as a path has it: the parts of the thread's key, none of which contains a slash.
 fn object(thread: &ThreadKey) -> String {
     let ThreadKey {
         server,
@@ -205,12 +205,12 @@ fn object(thread: &ThreadKey) -> String {
     utf8_percent_encode(&parts.join("/"), PLAIN).to_string()
 }
 
-/// What a turn is sent to be driven under, as it has begun.
+/// Returns the idempotency key under which a turn that has begun is sent to be driven.
 pub(super) fn begun(turn: &TurnKey) -> String {
     format!("begun/{}", utf8_percent_encode(turn.turn.as_str(), PLAIN))
 }
 
-/// The same of one that rests from this generation on.
+/// Returns the idempotency key under which a turn that rests from this generation on is sent.
 pub(super) fn lapsed(turn: &TurnKey, since: u64) -> String {
     let turn = utf8_percent_encode(turn.turn.as_str(), PLAIN);
     format!("lapsed/{turn}/{since}")

@@ -15,8 +15,8 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-/// How often Restate is asked whether it is there, and how long that may take: a turn of a connection that was cut is let
-/// go of.
+/// How often Restate is asked whether it is there, and how long its reply may take: a turn of a connection that was cut
+/// is released.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
 /// The pauses between the tries to make this host known.
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The pause after a connection that could not be taken: there may be too many.
 const UNTAKEN: Duration = Duration::from_millis(100);
 
-/// Where a host is given turns.
+/// The endpoint at which a host receives turns.
 pub trait Door: Debug + Send + Sync {
     /// Makes this host known to Restate.
     fn open(&self);
@@ -38,7 +38,7 @@ pub trait Door: Debug + Send + Sync {
 #[derive(Debug)]
 pub(super) struct Listener {
     client: Client,
-    /// Where Restate reaches it.
+    /// The URL at which Restate reaches the endpoint.
     url: String,
     closing: CancellationToken,
 }
@@ -47,7 +47,7 @@ impl Listener {
     /// Listens, and answers from now on.
     ///
     /// # Errors
-    /// It cannot listen there, or the identity key is none.
+    /// The address is not free, or the identity key is not valid.
     pub(super) async fn bind(
         settings: &RestateSettings,
         client: Client,

@@ -1,10 +1,11 @@
-//! The engine of many hosts: Restate decides which of them drives a turn, and gives it to another when that one is gone.
+//! The engine of many hosts: Restate decides which of them drives a turn, and gives it to another when that one has
+//! died.
 //!
-//! A thread is an object there, so one turn of it is driven at a time; a turn is a call that holds no more than its name.
-//! What Restate gives a host is driven there as every turn is: nothing of it is in Restate's journal, and all in the store.
-//! An attempt is made at least once, and two may run side by side, where Restate does not hear of the first any more: each
-//! claims the turn in the store, and what comes from the claim before is refused. A turn that nobody but its user can move
-//! on is let go of, and no call is open for it; an answer is a new call.
+//! A thread is an object there, so one turn of it is driven at a time; a turn is a call that holds no more than its
+//! name. A host drives a turn from Restate as it drives every turn: nothing of the turn is in Restate's journal, and
+//! all is in the store. An attempt is made at least once. Two attempts may run side by side, where Restate has lost its
+//! connection to the first: each claims the turn in the store, and writes under the earlier claim are refused. A turn
+//! that only its user can move on is released, and no call is open for it; an answer is a new call.
 
 // The simulation alone sees what is public in these.
 #[allow(missing_docs)]
@@ -20,7 +21,7 @@ mod work;
 use crate::engine::Command;
 use crate::engine::{Driver, DriverSetup, LONGEST_REQUEST};
 use crate::engine::{Engine, EngineError, NewTurn};
-/// What the simulation replaces Restate with.
+/// The traits with which the simulation replaces Restate.
 #[cfg(feature = "testing")]
 #[allow(missing_docs)]
 pub mod seam {
@@ -58,10 +59,10 @@ pub struct RestateEngine {
 }
 
 impl RestateEngine {
-    /// Listens for Restate, and is not known to it yet.
+    /// Listens for Restate, which does not know the host yet.
     ///
     /// # Errors
-    /// It cannot listen, or the identity key is none.
+    /// The address is not free, or the identity key is not valid.
     pub async fn new(setup: DriverSetup, settings: &RestateSettings) -> io::Result<Self> {
         let client = Client::new(&settings.ingress, &settings.admin).map_err(io::Error::other)?;
         let work = Self::work(setup, Arc::new(client.clone()));
@@ -69,7 +70,7 @@ impl RestateEngine {
         Ok(Self::behind(work, Box::new(listener)))
     }
 
-    /// What drives turns on this host.
+    /// Creates what drives turns on this host.
     pub fn work(setup: DriverSetup, client: Arc<dyn Restate>) -> Arc<Work> {
         let setup = DriverSetup {
             elsewhere: Some(ELSEWHERE),
@@ -112,7 +113,7 @@ impl RestateEngine {
     }
 }
 
-/// Looks for turns that are stored and that Restate was not told of, and lets go of those that another host has taken.
+/// Looks for stored turns that were not sent to Restate, and releases those that another host has taken.
 async fn keep_looking(work: Arc<Work>, over: CancellationToken) {
     let mut waiting = HashSet::new();
     loop {
@@ -185,7 +186,7 @@ impl Engine for RestateEngine {
         async move {
             self.driver().start_turn(key, turn).await?;
             if let Err(error) = send(&self.work, key).await {
-                // It is in the store: whoever looks there sends it.
+                // The turn is in the store: a later look there sends it.
                 tracing::warn!(target: "stepwell", turn = %key, %error, "a turn has begun, and waits for Restate");
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! What hosts and Restate tell each other.
+//! The messages between hosts and Restate.
 
 use crate::engine::Command;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ pub(crate) const ELSEWHERE: &str = "restate";
 pub(crate) const THREAD: &str = "StepwellThread";
 pub(crate) const TURN: &str = "turn";
 
-/// A turn is to be driven until it ends, or until nobody but its user can move it on. It names the turn and holds nothing of
-/// it: that is in the store.
+/// A request to drive a turn until it ends, or until only its user can move it on. The request names the turn and holds
+/// nothing of it: that is in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Invocation {
     pub thread: ThreadKey,
@@ -26,15 +26,15 @@ pub struct Invocation {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// It has begun.
+    /// The turn has begun.
     Begun,
-    /// It has rested from this generation on, for as long as it may.
+    /// The turn has rested from this generation on, for as long as it may.
     Lapsed(u64),
     /// The turn is sent a signal.
     Told(Signal),
 }
 
-/// What a turn is sent, on any host.
+/// A message to a turn, on any host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Signal {
     pub turn: RunId,
@@ -43,7 +43,7 @@ pub struct Signal {
     pub reply_to: String,
 }
 
-/// What a signal says.
+/// The content of a signal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Says {
@@ -72,7 +72,7 @@ impl Invocation {
         TurnKey::new(self.thread.clone(), self.turn.clone())
     }
 
-    /// Whether the turn, as it rests or has just begun, has nothing to do for this invocation.
+    /// Returns whether the turn, as it rests or has just begun, has nothing to do for this invocation.
     pub fn is_settled(&self, turn: &Unfinished) -> bool {
         match self.why {
             Why::Begun => turn.generation != Generation::FIRST,

@@ -67,7 +67,8 @@ impl Thread {
         };
         let signals = ctx.object_client::<SignalsClient<'_>>(ctx.key());
         signals.pass_on(Json(signal.clone())).send();
-        // Where no host drives the turn, one is given it; else this comes when that one is done, and finds it done.
+        // If no host drives the turn, one receives it. Otherwise this call runs after that host is done, and finds the
+        // turn done.
         let invocation = Invocation {
             thread,
             turn,
@@ -132,7 +133,7 @@ impl Signals {
     }
 }
 
-/// What a turn's signal of this number comes under.
+/// Returns the name of a turn's signal of this number.
 fn signal_name(number: u64) -> String {
     format!("signal-{number}")
 }

@@ -2,17 +2,17 @@
 
 use std::net::SocketAddr;
 
-/// How a host and Restate reach each other.
+/// The addresses and the key with which a host and Restate reach each other.
 #[derive(Clone, Debug)]
 pub struct RestateSettings {
-    /// Where turns are sent.
+    /// The URL to which turns are sent.
     pub ingress: String,
-    /// Where hosts are made known.
+    /// The URL where hosts are registered.
     pub admin: String,
-    /// Where this host listens for Restate.
+    /// The address where this host listens for Restate.
     pub listen: SocketAddr,
-    /// Where Restate reaches the hosts, if not there.
+    /// The URL at which Restate reaches the hosts, if it is not that address.
     pub url: Option<String>,
-    /// What Restate signs its calls with: others are refused.
+    /// The key with which Restate signs its calls. Other calls are refused.
     pub identity: Option<String>,
 }

@@ -15,7 +15,7 @@ use stepwell_io::store::{StoreError, TurnKey, Unfinished};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// How much longer than its questions stand a turn rests before it is told that they have lapsed.
+/// How long after the expiry of its questions a resting turn is notified of it.
 const MARGIN: Duration = Duration::from_secs(1);
 
 /// Drives what Restate gives this host.
@@ -25,13 +25,12 @@ pub struct Work {
     pub client: Arc<dyn Restate>,
 }
 
-/// A turn that this host drives for Restate. Dropped, since Restate does not hear of this attempt any more, it lets go of the
-/// turn.
+/// A turn that this host drives for Restate. The drop, once Restate has given up this attempt, releases the turn.
 struct Driven<'a> {
     work: &'a Work,
     key: TurnKey,
     active: Active,
-    /// Where the replies go to the signals that were heard: each may come twice.
+    /// The reply addresses of the signals that were received: each signal may come twice.
     heard: Mutex<HashSet<String>>,
     /// The reply to what the turn was given to this host with.
     reply: Mutex<Option<JoinHandle<Result<(), EngineError>>>>,
@@ -57,8 +56,8 @@ impl From<StoreError> for Again {
 }
 
 impl Work {
-    /// Drives a turn for Restate until it ends, or until nobody but its user can move it on. The turn is told the signals by
-    /// their numbers meanwhile; in the place of one comes nothing where Restate's operator has cancelled the invocation.
+    /// Drives a turn for Restate until it ends, or until only its user can move it on. Meanwhile the turn receives the
+    /// signals by their numbers; a signal is `None` where Restate's operator has cancelled the invocation.
     pub async fn drive<S: Future<Output = Option<Signal>>>(
         &self,
         invocation: &Invocation,
@@ -95,7 +94,7 @@ impl Work {
                 return Err(Again::Stopping);
             }
             if let Some(before) = self.driver.find(&key) {
-                // An attempt that Restate has given up, and that has not heard of it yet.
+                // An attempt that Restate has given up, and that does not know it yet.
                 before.leave.cancel();
                 before.ended.cancelled().await;
             }
@@ -122,7 +121,7 @@ impl Work {
             };
             let active = match self.driver.adopt(unfinished, why).await {
                 Ok(active) => active,
-                // It ended, or somebody else took it, in the meantime.
+                // The turn ended, or another host claimed it, in the meantime.
                 Err(EngineError::Store(error)) if error.is_lost() => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -165,7 +164,7 @@ impl Work {
         let is_done = self.is_done(invocation, &unfinished).await?;
         if is_done {
             self.reply_to(invocation, &Reply::Done).await?;
-            // Otherwise the host that handled it is gone, and no other host is given the turn.
+            // Otherwise the host that handled it has died, and no other host receives the turn.
             if unfinished.owner == ELSEWHERE {
                 self.rests(key).await?;
                 return Ok(None);
@@ -210,7 +209,8 @@ impl Work {
         Ok(())
     }
 
-    /// Sees to it that a turn which rests is told when that has been for too long. Whether it rests, or is over.
+    /// Arranges that a resting turn is notified when it has rested for too long. Returns whether the turn rests, or is
+    /// over.
     async fn rests(&self, key: &TurnKey) -> Result<bool, Again> {
         let unfinished = match self.driver.unfinished(key).await {
             Err(EngineError::Store(StoreError::NoTurn { .. } | StoreError::NoThread { .. })) => {
@@ -250,7 +250,7 @@ impl Driven<'_> {
         heard.insert(signal.reply_to.clone())
     }
 
-    /// The turn is told something while it is driven. A reply that is lost is made up for by the invocation of the same signal.
+    /// Sends the signal to the turn while it is driven. The invocation of the same signal makes up for a lost reply.
     fn hear(&self, signal: Signal) {
         if signal.turn != self.key.turn || !self.is_new(&signal) {
             return;

@@ -198,8 +198,8 @@ impl AgUiServer {
         Ok(None)
     }
 
-    /// Whether a turn was begun with the messages of this run. A client whose connection was cut sends what it has of the
-    /// answer with them.
+    /// Returns whether a turn was begun with the messages of this run. A client whose connection was cut also sends the
+    /// part of the answer that it has.
     async fn is_same(&self, turn: &TurnKey, run: &PreparedRun) -> Result<bool, StoreError> {
         let stored = self.store().turn(turn).await?;
         let history = stored.and_then(|stored| stored.history);
@@ -227,15 +227,15 @@ impl AgUiServer {
     }
 }
 
-/// What a thread has that a run may belong to.
+/// The part of a thread to which a run may belong.
 enum RunMatch {
     /// Nothing: a turn begins.
     Nothing,
     /// The run itself, in the log of this turn.
     Run(TurnKey, Written),
-    /// This turn, which waits for it; and the number of the next event of its log.
+    /// This turn, which waits for the run; and the number of the next event of its log.
     Waits(TurnKey, u64),
-    /// What makes that it cannot be run.
+    /// The reason why the run is refused.
     Refused(Unresumable),
 }
 
@@ -268,7 +268,8 @@ fn unknown(run: &PreparedRun) -> Option<Unresumable> {
     Some(Unresumable::Unknown(answer.interrupt_id.clone()))
 }
 
-/// What becomes of a run when nothing is asked any more. Answers that came too late can only wave the questions away.
+/// Returns the match of a run when no question is open any more. Answers that came too late can only cancel the
+/// questions.
 fn gone(written: &Written, run: &PreparedRun) -> RunMatch {
     let asked = |id: &String| {
         let mut asked = written.events.iter().filter_map(|event| match event {
@@ -291,7 +292,7 @@ fn gone(written: &Written, run: &PreparedRun) -> RunMatch {
     RunMatch::Nothing
 }
 
-/// Whether the time for the answer is over.
+/// Returns whether the time for the answer is over.
 fn has_expired(question: &Interrupt) -> bool {
     let expires = question.expires_at.as_deref();
     let expires = expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok());

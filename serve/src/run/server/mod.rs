@@ -186,8 +186,8 @@ impl AgUiServer {
         self.run_from(agent, input, None).await
     }
 
-    /// As [`run`](Self::run), for a client that resumes the run with the id of the last event that it has, as
-    /// [`LAST_EVENT_ID`](crate::LAST_EVENT_ID) has it.
+    /// Runs the agent, as [`run`](Self::run), for a client that resumes the run with the id of the last event that it
+    /// has, as [`LAST_EVENT_ID`](crate::LAST_EVENT_ID) has it.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -205,7 +205,7 @@ impl AgUiServer {
         Ok(self.begin(key, prepared, &cursor, close).await?)
     }
 
-    /// Runs the agent for a chat of the AI SDK, and returns the run's UI message stream. As [`run`](Self::run).
+    /// Runs the agent for a chat of the AI SDK, as [`run`](Self::run) does, and returns the run's UI message stream.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -266,7 +266,7 @@ impl AgUiServer {
         self.driver().close();
     }
 
-    /// Whether it takes no more runs.
+    /// Returns whether the server takes no more runs.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.driver().is_stopping()

@@ -33,7 +33,7 @@ pub(crate) struct Stands<'a> {
     pub(crate) key: &'a TurnKey,
     /// The run that the turn is in, or was last.
     pub(crate) head: RunHead<'a>,
-    /// The runs that were told.
+    /// The runs that were reported.
     pub(crate) runs: &'a Runs,
     pub(crate) ids: &'a QuestionIds,
     /// The state that is shared.
@@ -42,11 +42,11 @@ pub(crate) struct Stands<'a> {
     pub(crate) conversation: Option<&'a Conversation>,
     /// The results of the client's tools that were brought to the run, and may not all be stored.
     pub(crate) brought: &'a [(ToolCallId, ToolResult)],
-    /// How its calls stand in the store.
+    /// The stored states of the turn's calls.
     pub(crate) statuses: &'a Statuses,
-    /// What the agent behind the server asks.
+    /// The questions of the agent behind the server.
     pub(crate) asks: &'a [Interrupt],
-    /// What its log has.
+    /// The log of the turn.
     pub(crate) written: &'a Written,
     pub(crate) tools: &'a ToolRegistry,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Stands<'a> {
 pub(crate) struct RunHead<'a> {
     pub(crate) id: &'a RunId,
     pub(crate) terms: Option<&'a RunTerms>,
-    /// Whether the log is yet to be told that it begins.
+    /// Whether the start of the run is still to be reported.
     pub(crate) begins: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn announce(
 }
 
 impl Stands<'_> {
-    /// Whether the turn asks the question of this id no more.
+    /// Returns whether the turn asks the question of this id no more.
     fn is_void(&self, conversation: &Conversation, id: &String) -> bool {
         let asks_again = self.asks.iter().any(|asked| asked.id == *id);
         let mut calls = conversation.calls().iter();

@@ -14,7 +14,7 @@ pub(crate) fn pending_calls(finished: &RunFinished) -> &[ToolCallId] {
     }
 }
 
-/// Whether questions of all these ids were told.
+/// Returns whether questions of all these ids were reported.
 pub(crate) fn were_asked<'a>(events: &[Event], mut ids: impl Iterator<Item = &'a String>) -> bool {
     let asked = |id: &String| {
         events.iter().any(|event| match event {
@@ -27,7 +27,7 @@ pub(crate) fn were_asked<'a>(events: &[Event], mut ids: impl Iterator<Item = &'a
     ids.all(asked)
 }
 
-/// The questions that were told and not answered.
+/// Returns the questions that were reported and not answered.
 pub(crate) fn open_questions(events: &[Event]) -> BTreeMap<String, Interrupt> {
     let mut open = BTreeMap::new();
     for event in events {

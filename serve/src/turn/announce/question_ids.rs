@@ -7,12 +7,13 @@ use stepwell_io::store::TurnKey;
 /// The ids of a turn's questions: the same after a restart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuestionIds {
-    /// What tells the turn from others, whose calls may have the same ids.
+    /// The part that distinguishes the turn from others, whose calls may have the same ids.
     tag: String,
 }
 
 impl QuestionIds {
-    /// Those of a turn. Answers to one that is told in runs do not name the turn: its questions do.
+    /// Creates the ids of a turn's questions. Answers to a turn that is reported in runs do not name the turn: its
+    /// questions do.
     pub(crate) fn new(key: &TurnKey, is_told_in_runs: bool) -> Self {
         if !is_told_in_runs {
             return Self::default();

@@ -6,7 +6,7 @@ use stepwell_core::conversation::{Conversation, LiveCall, shown_result};
 use stepwell_core::event::{Event, Message, ToolCallResult, ToolMessage, ToolRole};
 use stepwell_io::{ToolCallStatus, ToolResult};
 
-/// A snapshot tells the results that are in it.
+/// Notes the results in a snapshot as reported.
 pub(super) fn note_results(messages: &[Message], rounds: &mut Rounds) {
     for message in messages {
         if let Message::Tool(result) = message {
@@ -15,7 +15,7 @@ pub(super) fn note_results(messages: &[Message], rounds: &mut Rounds) {
     }
 }
 
-/// The results of the round under way that were told. They have their place in the history once the round is over.
+/// Returns the reported results of the round under way. They join the history once the round is over.
 pub(super) fn told_results(conversation: &Conversation, rounds: &Rounds) -> Vec<Message> {
     let calls = conversation.calls().iter();
     let told = calls.filter(|call| rounds.knows(&call.id));
@@ -39,7 +39,7 @@ pub(super) fn brought_results(
     results.collect()
 }
 
-/// What came of a call of the round under way.
+/// Returns the result of a call of the round under way.
 pub(super) fn live_result(
     conversation: &Conversation,
     call: &ToolCallId,

@@ -12,12 +12,12 @@ use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::StoreError;
 use stepwell_io::{ToolCallStatus, ToolCallUpdate};
 
-/// Where a tool call stands. AG-UI has no event of its own for it.
+/// Returns the event for a tool call's status, for which AG-UI has no event of its own.
 pub(crate) fn status_event(update: &ToolCallUpdate, label: &str) -> Event {
     tool_status(&update.tool_call_id, &update.name, label, update.status)
 }
 
-/// How the calls of a turn stand in the store.
+/// The stored states of a turn's calls.
 #[derive(Debug, Default)]
 pub(crate) struct Statuses {
     /// Each with its tool.
@@ -27,7 +27,7 @@ pub(crate) struct Statuses {
 }
 
 impl Statuses {
-    /// Those of the last turn of the path.
+    /// Returns the states of the calls of the path's last turn.
     pub(crate) fn of_last(path: &[Turn]) -> Result<Self, StoreError> {
         let view = SessionView::of(path, &ViewOptions::default());
         let view = view.map_err(|error| StoreError::Damaged {
@@ -54,7 +54,7 @@ impl Statuses {
         &self.calls
     }
 
-    /// Whether the question of this id is one that the call asks, and nobody has answered.
+    /// Returns whether the question of this id is one that the call asks, and is not answered.
     pub(super) fn may_ask(&self, call: &LiveCall, ids: &QuestionIds, id: &str) -> bool {
         let question = id.strip_prefix("question-");
         let question = question.and_then(|question| question.split_once('-'));
@@ -66,7 +66,7 @@ impl Statuses {
         number.is_some_and(|number| !self.answered.contains(&(call.key, number)))
     }
 
-    /// Whether the call has come to its end.
+    /// Returns whether the call has ended.
     pub(crate) fn is_over(&self, call: &ToolCallId) -> bool {
         self.of(call).is_some_and(|status| status.is_final())
     }
@@ -77,7 +77,7 @@ impl Statuses {
     }
 }
 
-/// The last that was told of each call.
+/// Returns the last reported status of each call.
 pub(super) fn told_statuses(events: &[Event]) -> HashMap<&str, &str> {
     let custom = events.iter().filter_map(|event| match event {
         Event::Custom(custom) if custom.name == "tool_status" => Some(&custom.value),

@@ -35,7 +35,7 @@ impl Drive<'_> {
     /// Gives up waiting: declines the questions, and fails the calls that were left to the client.
     pub(super) async fn lapse(&mut self, handle: &TurnHandle) {
         if self.is_told_in_runs {
-            // Nobody is there to hear how it goes on.
+            // No client is there to read how the turn continues.
             return self.cancel.cancel();
         }
         let asked = self.questions.to_vec().into_iter();
@@ -58,7 +58,7 @@ impl Drive<'_> {
                 kind: ToolFailureKind::TimedOut,
                 message: "no result came in time".to_owned(),
             };
-            // It may have come just now.
+            // The result may have come just now.
             let _ = handle.finish_call(call.id.clone(), Err(late)).await;
         }
     }
@@ -100,7 +100,7 @@ impl Drive<'_> {
             Asking::Tool(asks, answer) => self.questions.ask_for_tool(*asks, answer, asked),
             Asking::Withdrawn(_) => return,
         };
-        // Whoever hears of the question finds room for another turn.
+        // A client that receives the question finds room for another turn.
         self.note_asks();
         if asked_before.is_none() {
             self.report_question(&interrupt).await;

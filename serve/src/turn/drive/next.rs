@@ -13,7 +13,7 @@ use futures::{FutureExt, StreamExt};
 use stepwell_io::{RunEvent, Turn, TurnHandle};
 use tokio::time::Instant;
 
-/// What happens next in a turn.
+/// The next event in driving a turn.
 pub(super) enum DriveEvent {
     /// The turn emits an event; none after its end.
     Event(Option<RunEvent>),
@@ -37,7 +37,7 @@ pub(super) enum DriveEvent {
     Released,
 }
 
-/// What stops a turn from outside, and whether it was stopped.
+/// The signals that stop a turn from outside, and whether one came.
 pub(super) struct Guards {
     /// Completes when the log cannot be written any more.
     failed: BoxFuture<'static, ()>,
@@ -75,7 +75,7 @@ impl Drive<'_> {
         let is_asking = self.is_told_in_runs && self.run.is_some() && may_stop;
         let looks = self.looks_for_rest() && may_stop;
         let has_moved = looks && self.has_moved && self.questions.has_tools();
-        // A new future each time: that the turn rested before something else happened says nothing.
+        // A new future each time: a rest before the last event does not count.
         let mut rests = (looks && guards.may_rest).then(|| rested(handle));
         let next = tokio::select! {
             biased;

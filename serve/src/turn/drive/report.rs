@@ -98,7 +98,7 @@ impl Drive<'_> {
         self.has_moved = true;
         if update.status.is_final() {
             self.progress.end(&call);
-            // They have lapsed, or the user has stopped the call.
+            // The questions have expired, or the user has stopped the call.
             for id in self.withdraw_questions(&call) {
                 self.report_answered(&id, ResumeStatus::Cancelled, None)
                     .await;

@@ -26,9 +26,9 @@ impl Drive<'_> {
         let waits = |call: &LiveCall| match call.status {
             ToolCallStatus::AwaitingApproval => questions.has(&call.id),
             ToolCallStatus::Deferred => true,
-            // A turn that is told as one run has its host while its tools run.
+            // A turn that is reported as one run keeps its host while its tools run.
             ToolCallStatus::Executing => self.is_told_in_runs && asks(call),
-            // It begins when one that asks is over.
+            // The call begins when the one that asks is over.
             ToolCallStatus::Pending => self.is_told_in_runs && calls.iter().any(asks),
             _ => false,
         };
@@ -44,7 +44,7 @@ impl Drive<'_> {
         }
         let with = |status| calls.iter().filter(move |call| call.status == status);
         if !with(ToolCallStatus::AwaitingApproval).all(|call| questions.has(&call.id)) {
-            // It is about to ask, or was answered just now.
+            // A call is about to ask, or was answered just now.
             return None;
         }
         if !questions.is_empty() {
@@ -82,7 +82,7 @@ impl Drive<'_> {
         self.reading.begin(None);
     }
 
-    /// Ends the run under way, where the turn is told in runs.
+    /// Ends the run under way, where the turn is reported in runs.
     pub(crate) async fn end_run(&mut self, rest: &Awaited, handle: &TurnHandle) {
         if !self.is_told_in_runs || self.run.is_none() {
             return;
@@ -124,7 +124,7 @@ impl Drive<'_> {
         let is_free = self.run.is_none() && self.next.is_none();
         let Some(terms) = brought.run.as_ref().filter(|_| is_free) else {
             let id = self.run.as_ref().map(|run| &run.id);
-            // The turn may have gone on in it by itself, with what an owner before had stored of it.
+            // The turn may have continued in this run already, with what an owner before had stored of it.
             let is_it = id.is_some() && id == brought.run.as_ref().map(|run| &run.id);
             let _ = reply.send(if is_it {
                 Ok(())
@@ -134,7 +134,7 @@ impl Drive<'_> {
             return;
         };
         let terms = terms.clone();
-        // They are asked no more.
+        // These questions are not open any more.
         let answers = &mut brought.given.answers;
         answers.retain(|entry| !self.void.contains(&entry.interrupt_id));
         self.next = Some(NextRun {
@@ -145,8 +145,9 @@ impl Drive<'_> {
         self.begin_next(handle).await;
     }
 
-    /// Begins the run that the turn is to go on in, unless what it answers is to be asked again first. The client is told
-    /// that it begins once what it brought is stored. A run whose answers do not fit ends at once, and the turn waits on.
+    /// Begins the run in which the turn continues, unless the questions that it answers must be asked again first. The
+    /// start is reported to the client once what the run brought is stored. A run whose answers do not fit ends at
+    /// once, and the turn still waits.
     pub(crate) async fn begin_next(&mut self, handle: &TurnHandle) {
         let Some(next) = self.next.take() else {
             return;
@@ -160,7 +161,7 @@ impl Drive<'_> {
             brought,
             reply,
         } = next;
-        // From here on each thing that is stored of it comes with the rest.
+        // From here on each stored part of the run comes with the rest.
         self.stored.keep(&brought);
         let after = brought.with_given_stored();
         let Given { answers, results } = brought.given;
@@ -208,7 +209,7 @@ impl Drive<'_> {
     /// Applies what the client brought to an earlier owner that has not stored all of it.
     pub(crate) async fn give_unstored(&mut self, given: Given, handle: &TurnHandle) {
         for (call, result) in given.results {
-            // What is stored is awaited no more.
+            // A call whose result is stored waits for none.
             let _ = handle.finish_call(call, result).await;
         }
         let mut answers = given.answers;

@@ -57,7 +57,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) asks: watch::Sender<bool>,
     /// Set while it waits for the user or the client.
     pub(crate) is_waiting: Arc<AtomicBool>,
-    /// Whether the turn has rested for as long as it may: what it waits for will not come any more.
+    /// Whether the turn has rested for as long as it may.
     pub(crate) has_lapsed: bool,
     /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
     pub(crate) early: Vec<(Command, CommandReply)>,
@@ -72,7 +72,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) state: Option<SharedState>,
     /// The owner in whose name the turn is stored while it rests, if this host releases it then.
     pub(crate) resting: Option<&'static str>,
-    /// Whether a call has moved on, or something was asked, since it was last looked whether the turn waits.
+    /// Whether a call has moved on, or something was asked, since the last check whether the turn waits.
     pub(crate) has_moved: bool,
     pub(crate) reading: Reading,
     /// The run that the turn will continue in, while the questions that the run answers are yet to be asked again.
@@ -100,8 +100,8 @@ pub(crate) struct EndedRun {
     pub(crate) observer: Option<Box<dyn RunObserver>>,
 }
 
-/// How driving a turn ends.
-// Once a turn.
+/// The end of driving a turn.
+// There is one value for each turn.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum DriveEnd {
     /// The turn has come to its end.
@@ -120,12 +120,12 @@ pub(crate) enum Awaited {
 }
 
 impl Drive<'_> {
-    /// Whether what the turn emits belongs to a run now. A turn that is stopped between two runs reports its end.
+    /// Returns whether the turn's events belong to a run now. A turn that is stopped between two runs reports its end.
     pub(super) fn is_in_run(&self, stop: Option<Stop>) -> bool {
         self.run.is_some() || !self.is_told_in_runs || stop.is_some()
     }
 
-    /// Whether the turn waits for the user, or for a tool of the client's.
+    /// Returns whether the turn waits for the user, or for a tool of the client's.
     pub(super) fn awaits_answer(&self) -> bool {
         !self.questions.is_empty() || self.rounds.awaits_client()
     }

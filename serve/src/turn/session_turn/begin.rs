@@ -103,7 +103,7 @@ impl SessionTurn {
             biased;
             () = handle.begun() => {}
             () = self.cancel.cancelled() => {
-                // Whoever waits for the store waits no longer.
+                // A caller that waits for the store waits no longer.
                 turn.cancel();
                 handle.begun().await;
             }

@@ -109,7 +109,7 @@ impl SessionTurn {
             .wait_for_store()
             .configure(|config| {
                 config.endpoint = endpoint.clone();
-                // For the beginning of a turn, which somebody waits for.
+                // For the beginning of a turn, while a client waits.
                 config.durability = Durability::Blocks { attempts };
                 config.timeouts.approval = Some(interrupt_time);
                 config.timeouts.deferred = Some(interrupt_time);
@@ -120,7 +120,7 @@ impl SessionTurn {
     }
 }
 
-/// What a turn is made with.
+/// The parts from which a turn is made.
 pub(super) struct TurnSetup {
     pub(super) agent: Agent,
     turn_agent: Arc<TurnAgent>,
@@ -171,7 +171,7 @@ fn in_run(
         None => history,
     };
     let builder = builder.history(history).configure(|config| {
-        // Nobody is there to hear of it: whoever looks after the turns that rest ends it.
+        // The turn may have no host then: the check of resting turns ends it.
         config.timeouts.approval = None;
         config.timeouts.deferred = None;
         if config.endpoint.dialect == Dialect::AgUi {

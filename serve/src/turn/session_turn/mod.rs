@@ -31,13 +31,13 @@ use stepwell_io::{AgentBuilder, Endpoint, StoredTurn, Turn};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// What a turn begins with.
+/// The start of a turn.
 #[derive(Debug)]
 pub(crate) enum TurnStart {
     /// A message, or the history alone.
     Started {
         origin: Origin,
-        /// What its agent begins with, if it has the client's tools.
+        /// The agent that the turn's agent is built from, if it has the client's tools.
         base: Option<Box<AgentBuilder>>,
         brought: Box<Brought>,
         /// Notified whether the turn is in the store.
@@ -52,7 +52,7 @@ pub(crate) enum TurnStart {
 pub(crate) struct SessionTurn {
     pub(crate) setup: Arc<DriverSetup>,
     pub(crate) key: TurnKey,
-    /// What runs it, if not the agent of the server's own.
+    /// The agent that runs the turn, if not the server's own.
     pub(crate) agent: Option<Arc<TurnAgent>>,
     /// The run that the turn continues in.
     pub(crate) continued: Option<(Box<Continued>, CommandReply)>,
@@ -62,7 +62,7 @@ pub(crate) struct SessionTurn {
     pub(crate) readers: watch::Receiver<usize>,
     pub(crate) commands: mpsc::Receiver<(Command, CommandReply)>,
     pub(crate) cancel: CancellationToken,
-    /// Whether the turn has rested for as long as it may: what it waits for will not come any more.
+    /// Whether the turn has rested for as long as it may.
     pub(crate) has_lapsed: bool,
     /// Cancelled when this host releases the turn, which continues later.
     pub(crate) leave: CancellationToken,
@@ -72,7 +72,7 @@ pub(crate) struct SessionTurn {
     pub(crate) asks: watch::Sender<bool>,
     pub(crate) is_waiting: Arc<AtomicBool>,
     pub(crate) is_over: Arc<AtomicBool>,
-    /// Set to how the turn stands in the store, once it does.
+    /// Set to the turn's generation in the store, once it is stored.
     pub(crate) stands: Arc<OnceLock<StoredTurn>>,
 }
 

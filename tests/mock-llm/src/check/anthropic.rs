@@ -127,7 +127,7 @@ fn pairing(messages: &[At<'_>], breaches: &mut Breaches) {
     }
 }
 
-/// How many blocks are marked for the cache.
+/// Returns the number of blocks that are marked for the cache.
 fn marks(value: &Value) -> usize {
     match value {
         Value::Object(fields) => {
@@ -326,8 +326,8 @@ fn thinking(body: &At<'_>, messages: &[At<'_>], most: u64, breaches: &mut Breach
     }
 }
 
-/// The messages after what the user said last: answers with their results. They are one turn, with thinking from its
-/// beginning or without any.
+/// Returns the messages after the user's last message: answers with their results. They are one turn, with thinking
+/// from its beginning or without any.
 ///
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.
 fn answers<'m, 'a>(messages: &'m [At<'a>]) -> &'m [At<'a>] {
@@ -340,7 +340,7 @@ fn answers<'m, 'a>(messages: &'m [At<'a>]) -> &'m [At<'a>] {
     &messages[said.map_or(0, |at| at + 1)..]
 }
 
-/// Whether the provider ran it itself: it goes back as it came.
+/// Returns whether the provider ran the tool itself: the block is returned as it came.
 fn is_of_own_tools(block: &At<'_>) -> bool {
     let kind = block.get("type").text();
     kind.ends_with("_tool_use")
@@ -351,7 +351,7 @@ fn is_of_own_tools(block: &At<'_>) -> bool {
         )
 }
 
-/// Whether a model of this name thinks if nothing is said of it: those of the fifth generation and later ones do. Their
+/// Returns whether a model of this name thinks by default: those of the fifth generation and later ones do. Their
 /// version is the first number in the name that is no date.
 fn thinks_by_default(model: &str) -> bool {
     let Some((_, name)) = model.split_once("claude") else {

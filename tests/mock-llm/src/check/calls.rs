@@ -3,11 +3,11 @@
 use super::at::{At, Breaches, is_object_text, is_word};
 use std::collections::BTreeSet;
 
-/// What a provider asks of the calls in assistant messages.
+/// A provider's rules for the calls in assistant messages.
 pub(super) struct CallRules {
     /// Whether an id is well-formed.
     pub(super) is_id: fn(&str) -> bool,
-    /// What it must be, in words.
+    /// The required form of an id, in words.
     pub(super) id: &'static str,
     /// Whether the arguments must be the text of an object.
     pub(super) object: bool,

@@ -133,7 +133,7 @@ pub(super) fn content(at: &At<'_>, kinds: &[&str], breaches: &mut Breaches) {
     }
 }
 
-/// The form that the answer is to have.
+/// Checks the required form of the answer.
 pub(super) fn format(at: &At<'_>, breaches: &mut Breaches) {
     if at.is_absent() {
         return;

@@ -16,7 +16,7 @@ const FIELDS: [&str; 9] = [
     "labels",
 ];
 
-/// What may be beside the one thing that a part holds.
+/// The fields that a part may have next to its content.
 const BESIDE: [&str; 4] = [
     "thought",
     "thoughtSignature",
@@ -54,7 +54,8 @@ pub(super) fn check(body: &At<'_>, model: &str, breaches: &mut Breaches) {
     tools(body, is_third(model), breaches);
 }
 
-/// Calls come behind what the user said or what tools gave, and are answered at once, all of them, in one content.
+/// Checks that calls come after a message of the user or results of tools, and are answered at once, all of them, in
+/// one content.
 fn turns(contents: &[At<'_>], breaches: &mut Breaches) {
     let mut before = "";
     let mut open: Vec<At<'_>> = Vec::new();
@@ -119,7 +120,7 @@ fn part(part: &At<'_>, role: &str, breaches: &mut Breaches) {
     breaches.unless(kinds == 1, part, "holds one thing");
     if part.has("text") {
         let text = part.get("text");
-        // A signature may stand on a part without text.
+        // A signature may be on a part without text.
         let says = !text.text().is_empty() || part.has("thoughtSignature");
         breaches.unless(text.is_text(), &text, "is text");
         breaches.tidy(says, &text, "is text that is not empty");
@@ -173,7 +174,7 @@ fn name(at: &At<'_>, breaches: &mut Breaches) {
     );
 }
 
-/// As many responses as there were calls in the content before, of the same names in the same order.
+/// Checks that there are as many responses as calls in the content before, of the same names in the same order.
 fn responses(content: &At<'_>, parts: &[At<'_>], open: &[At<'_>], breaches: &mut Breaches) {
     let responses: Vec<_> = parts
         .iter()
@@ -196,8 +197,8 @@ fn is_third(model: &str) -> bool {
     model.starts_with("gemini-3")
 }
 
-/// In the turn that goes on, the first call of each content has a signature, from the third generation on and wherever
-/// the model gives its calls ids.
+/// Checks that the first call of each content in the current turn has a signature, from the third generation on and
+/// wherever the model gives its calls ids.
 fn signatures(contents: &[At<'_>], is_third: bool, breaches: &mut Breaches) {
     let speaks = |content: &At<'_>| {
         let mut parts = content.get("parts").items().into_iter();

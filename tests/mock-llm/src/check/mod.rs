@@ -37,7 +37,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Breach {
-    /// Where in the body, as a JSON pointer; empty for the request as a whole.
+    /// The place in the body, as a JSON pointer; empty for the request as a whole.
     pub pointer: String,
     /// The rule.
     pub rule: String,

@@ -5,7 +5,7 @@ use super::{schemas, tools};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the provider ran itself: it goes back as it came.
+/// The items of tools that the provider ran itself: they are returned as they came.
 const OWN: [&str; 9] = [
     "code_interpreter_call",
     "compaction",

@@ -11,7 +11,7 @@
 use super::at::{At, Breaches};
 use serde_json::Value;
 
-/// A tool's schema, or none, as OpenAI takes it, and those who are compatible with it.
+/// Checks a tool's schema, or its absence, by the rules of OpenAI and of compatible providers.
 pub(super) fn openai(at: &At<'_>, breaches: &mut Breaches) {
     if at.is_absent() {
         return;
@@ -64,7 +64,7 @@ pub(super) fn gemini(at: &At<'_>, breaches: &mut Breaches) {
     }
 }
 
-/// The schema of an answer as OpenAI takes it: strict if it is said to be.
+/// Checks the schema of an answer by OpenAI's rules: strictly if it is marked as strict.
 pub(super) fn answer(at: &At<'_>, breaches: &mut Breaches) {
     let schema = at.get("schema");
     breaches.unless(schema.value.is_object(), &schema, "is a schema");
@@ -180,7 +180,7 @@ pub(super) fn cohere_answer(at: &At<'_>, breaches: &mut Breaches) {
     }
 }
 
-/// What a grammar is made of: objects with known members, and a type for everything.
+/// Checks that a grammar can be built from the schema: objects with known members, and a type for everything.
 fn held(schema: &At<'_>, breaches: &mut Breaches) {
     let is_closed = schema.get("additionalProperties").value == &Value::Bool(false);
     breaches.unless(
@@ -221,7 +221,7 @@ fn is_of(schema: &At<'_>, kind: &str) -> bool {
     types.text() == kind || types.items().iter().any(|one| one.text() == kind)
 }
 
-/// What a schema refers to is in the same document.
+/// Checks that the schema's references are in the same document.
 fn refers(document: &At<'_>, schema: &At<'_>, breaches: &mut Breaches) {
     let target = schema.get("$ref");
     if let Some(place) = target.text().strip_prefix("#/") {
@@ -233,7 +233,7 @@ fn refers(document: &At<'_>, schema: &At<'_>, breaches: &mut Breaches) {
     }
 }
 
-/// A schema with all that stand in it.
+/// Returns a schema with all schemas in it.
 fn all<'a>(at: &At<'a>) -> Vec<At<'a>> {
     let mut found = Vec::new();
     let mut next = vec![at.clone()];

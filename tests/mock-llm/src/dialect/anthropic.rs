@@ -30,7 +30,7 @@ impl Wire for Anthropic {
             let all = message["content"].as_array().map_or(1, Vec::len);
             match message["role"].as_str() {
                 Some("assistant") => vec![Speaker::Model],
-                // Results, and maybe what the user says behind them.
+                // Results, and maybe a message of the user after them.
                 Some("user") if results == all => vec![Speaker::Tool],
                 Some("user") => vec![Speaker::Tool, Speaker::User],
                 _ => vec![Speaker::Other],
@@ -38,7 +38,7 @@ impl Wire for Anthropic {
         }))
     }
 
-    /// Thinking comes back with the signature that its very text was given.
+    /// Checks that thinking is returned with the signature of exactly its text.
     fn check_own(&self, body: &Value) -> Result<(), Refusal> {
         for (index, message) in body["messages"]
             .as_array()
@@ -122,7 +122,7 @@ impl Wire for Anthropic {
     }
 }
 
-/// A message of which nothing was said yet.
+/// A message without content yet.
 fn message(setting: &Setting) -> Value {
     json!({
         "id": format!("msg_{}", setting.position),
@@ -153,7 +153,7 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-/// What a thinking block is signed with. It depends on the text, so that a changed one is found out.
+/// Returns the signature of a thinking block. It depends on the text, so that a changed text is found.
 fn signature(thought: &str) -> String {
     // FNV-1a, 64 bits.
     let hash = thought
@@ -173,7 +173,7 @@ struct Events {
     next: usize,
     /// The index of the open text or thinking.
     open: usize,
-    /// What the open thinking says.
+    /// The text of the open thinking.
     thought: String,
     /// The blocks of the open calls, by id.
     calls: HashMap<String, usize>,
@@ -309,7 +309,7 @@ impl Encoder for Events {
         }
     }
 
-    /// One event, with the name that its data has as `type`.
+    /// Returns one event, with the name that its data has as `type`.
     fn frame(&self, data: &str) -> Vec<u8> {
         let parsed: Value = serde_json::from_str(data).unwrap_or_default();
         server_sent_event(parsed["type"].as_str(), data)

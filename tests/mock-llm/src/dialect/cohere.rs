@@ -53,7 +53,7 @@ impl Wire for Cohere {
         }
         if !answer.calls.is_empty() {
             let call = |call: &super::WholeCall| {
-                // What the service says of a call without arguments.
+                // The service's arguments of a call without any.
                 let arguments = match call.arguments.as_str() {
                     "" | "{}" => "null",
                     other => other,
@@ -88,7 +88,7 @@ fn usage(usage: Usage) -> Value {
 
 struct Events {
     position: usize,
-    /// Whether the start is out.
+    /// Whether the start is sent.
     began: bool,
     /// Content blocks begun.
     blocks: usize,

@@ -1,8 +1,8 @@
 //! Google's Gemini: `streamGenerateContent` with `alt=sse`.
 //!
-//! Source: <https://ai.google.dev/api/generate-content>. As the older models do, it gives calls no ids; a call whose id the
-//! script chose comes as the newer ones send it, with its id, the first of an answer with a thought signature, which must
-//! come back.
+//! Source: <https://ai.google.dev/api/generate-content>. As the older models do, it gives calls no ids; a call whose id
+//! the script chose comes as the newer ones send it, with its id, the first of an answer with a thought signature,
+//! which the client must return.
 
 use serde_json::{Map, Value, json};
 
@@ -111,7 +111,8 @@ impl Chunks {
         out.push(self.frame(&chunk.to_string()));
     }
 
-    /// A call is whole. What is no JSON object the service drops, and says that the call is malformed.
+    /// Writes a complete call. Arguments that are no JSON object are dropped by the service, which reports the call as
+    /// malformed.
     fn call(&mut self, call: OpenCall, out: &mut Frames) {
         let Some(fields) = object(&call.arguments) else {
             self.malformed = true;

@@ -1,4 +1,4 @@
-//! Mistral's chat: Chat Completions with rules of its own, under `/mistral` so that the two are told apart.
+//! Mistral's chat: Chat Completions with rules of its own, under `/mistral` to distinguish the two.
 //!
 //! Source: <https://docs.mistral.ai/api/endpoint/chat>.
 

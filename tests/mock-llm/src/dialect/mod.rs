@@ -117,22 +117,22 @@ impl Dialect {
     }
 }
 
-/// What a dialect does.
+/// The behaviour of a dialect.
 pub(crate) trait Wire: Sync {
-    /// Whether requests on this path are its own.
+    /// Returns whether requests on this path are its own.
     fn serves(&self, path: &str) -> bool;
 
-    /// Checks what stands behind the path's question mark.
+    /// Checks the query of the path.
     fn check_query(&self, _query: &str) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Whether the answer is to be streamed.
+    /// Returns whether the answer should be streamed.
     fn streams(&self, body: &Value) -> bool {
         body["stream"].as_bool().unwrap_or(false)
     }
 
-    /// How many answers the conversation holds.
+    /// Returns the number of answers in the conversation.
     fn answers(&self, body: &Value) -> Answers;
 
     /// Checks what this mock gave its clients to bring back.
@@ -184,7 +184,7 @@ pub(crate) struct WholeCall {
     pub(crate) arguments: String,
 }
 
-/// How many answers of the model a request holds.
+/// The number of the model's answers in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Answers {
     pub(crate) since_user: usize,
@@ -211,7 +211,7 @@ impl Refusal {
     }
 }
 
-/// Who a message is from, as far as counting answers goes.
+/// The author of a message, as far as counting answers goes.
 enum Speaker {
     User,
     Model,
@@ -242,7 +242,7 @@ fn count(speakers: impl Iterator<Item = Speaker>) -> Answers {
     answers
 }
 
-/// Counts the answers where each message says whose it is, and results are messages.
+/// Counts the answers where each message names its author, and results are messages.
 fn count_by_role(messages: &[Value]) -> Answers {
     let before = std::iter::once(None).chain(messages.iter().map(Some));
     count(
@@ -259,16 +259,16 @@ fn count_by_role(messages: &[Value]) -> Answers {
     )
 }
 
-/// Whether this is what tools gave back, a picture say, for which the format has no place in a result: right behind the
-/// results, and no user's.
+/// Returns whether this message has the results of tools, a picture say, for which the format has no place in a result:
+/// directly after the results, and no user's.
 pub(crate) fn carries_results(before: Option<&Value>, message: &Value) -> bool {
     let mut parts = message["content"].as_array().into_iter().flatten();
     before.is_some_and(|before| before["role"] == "tool")
         && parts.any(|part| part["type"] != "text")
 }
 
-/// One server-sent event: a `data` field for each line of `data`, then a blank line.
-/// Source: WHATWG HTML, "Server-sent events", section 9.2.5.
+/// Returns one server-sent event: a `data` field for each line of `data`, then a blank line. Source: WHATWG HTML,
+/// "Server-sent events", section 9.2.5.
 fn server_sent_event(name: Option<&str>, data: &str) -> Vec<u8> {
     let mut out = String::new();
     if let Some(name) = name.filter(|name| !name.contains('\n')) {
@@ -285,7 +285,7 @@ fn server_sent_event(name: Option<&str>, data: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// One event that has the name of its `type`.
+/// Returns one event that has the name of its `type`.
 fn typed_event(data: &Value) -> Vec<u8> {
     server_sent_event(data["type"].as_str(), &data.to_string())
 }
@@ -298,7 +298,7 @@ fn object(arguments: &str) -> Option<serde_json::Map<String, Value>> {
     }
 }
 
-/// A call whose arguments still come, for a dialect that sends calls whole.
+/// A call whose arguments still come, for a dialect that sends complete calls.
 struct OpenCall {
     index: usize,
     id: String,

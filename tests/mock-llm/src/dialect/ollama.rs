@@ -139,7 +139,7 @@ impl Lines {
         out.push(self.frame(&json!({"error": message}).to_string()));
     }
 
-    /// A call is whole. The server reads it itself, and fails if it cannot.
+    /// Writes a complete call. The server parses it itself, and fails if it cannot.
     fn call(&mut self, call: &OpenCall, out: &mut Frames) {
         let Some(arguments) = object(&call.arguments) else {
             self.failed = true;

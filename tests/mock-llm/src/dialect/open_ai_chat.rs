@@ -113,7 +113,7 @@ struct Chunks {
     id: String,
     model: Value,
     include_usage: bool,
-    /// Whether the first chunk, the one with the role, is out.
+    /// Whether the first chunk, the one with the role, is sent.
     began: bool,
     called: bool,
 }

@@ -88,9 +88,9 @@ struct Item {
     id: String,
     call_id: String,
     name: String,
-    /// What it says so far: text, a summary, arguments.
+    /// The content so far: text, a summary, arguments.
     text: String,
-    /// What only the service can read of it.
+    /// The part that only the service can read.
     seal: Option<String>,
     cites: bool,
 }
@@ -198,7 +198,7 @@ impl Response {
         }
     }
 
-    /// Whether reasoning is sent encrypted, for the client to keep.
+    /// Returns whether reasoning is sent encrypted, for the client to keep.
     fn is_encrypted(&self) -> bool {
         let include = self.request["include"].as_array();
         include
@@ -270,7 +270,7 @@ struct Events {
 }
 
 impl Events {
-    /// One event: its fields behind its type and its number.
+    /// Writes one event: its type and its number, and then its fields.
     fn event(&mut self, kind: &str, fields: Value, out: &mut Frames) {
         let mut event = json!({"type": kind, "sequence_number": self.number});
         self.number += 1;
@@ -292,7 +292,7 @@ impl Events {
         self.event("response.output_item.done", fields, out);
     }
 
-    /// A piece, with characters beside it that hide its length.
+    /// Writes a piece, with characters next to it that hide its length.
     fn delta(&mut self, kind: &str, at: usize, mut fields: Value, out: &mut Frames) {
         fields["obfuscation"] = "abcdef".get(self.number % 6..).into();
         self.of_item(&format!("response.{kind}.delta"), at, fields, out);
@@ -427,7 +427,7 @@ impl Encoder for Events {
             Part::CallArguments { id, piece, .. } => {
                 let Some(at) = self.call(id) else { return };
                 self.response.items[at].text.push_str(piece);
-                // A custom tool's text is known when the arguments are whole.
+                // A custom tool's text is known when the arguments are complete.
                 if self.response.items[at].kind == Kind::Function {
                     let fields = json!({ "delta": piece });
                     self.delta("function_call_arguments", at, fields, out);

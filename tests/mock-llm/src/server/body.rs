@@ -10,7 +10,7 @@ use futures::stream;
 use crate::server::connection::Connection;
 use crate::server::record::{Delivery, Receipt};
 
-/// What the body does next.
+/// The next step of the body.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Segment {
     /// One HTTP chunk.

@@ -1,7 +1,7 @@
 //! Connections that the server can cut.
 //!
-//! A body that fails makes hyper drop the connection together with what it had not written yet. A script
-//! says which byte is the last, so the cut is made below hyper: once all is flushed.
+//! A body that fails makes hyper drop the connection together with what it had not written yet. A script names the last
+//! byte, so the cut is made below hyper: once all is flushed.
 
 use std::io;
 use std::net::SocketAddr;

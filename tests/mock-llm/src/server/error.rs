@@ -12,7 +12,7 @@ pub enum StartError {
     Listen {
         /// The address that was asked for.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The script asks for something HTTP cannot carry.
@@ -20,7 +20,7 @@ pub enum StartError {
     Script(#[from] ScriptError),
 }
 
-/// What is wrong with a [`Script`](crate::Script).
+/// The fault of a [`Script`](crate::Script).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -32,7 +32,7 @@ pub enum ScriptError {
     Hop {
         /// Its place in the script, from 0.
         hop: usize,
-        /// What is wrong, and what would be right.
+        /// The fault, and what would be right.
         reason: String,
     },
 }

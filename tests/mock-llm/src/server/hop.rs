@@ -49,7 +49,7 @@ pub struct Hop {
 
 pub(crate) type Expectation = Arc<dyn Fn(&RecordedRequest) -> Result<(), String> + Send + Sync>;
 
-/// What the answer is made of.
+/// The content of an answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// Played in the request's dialect.
@@ -61,7 +61,7 @@ pub(crate) enum Content {
     },
     /// An error body of the request's dialect.
     Error(String),
-    /// The request is taken, and nothing ever comes back.
+    /// The request is accepted, and never answered.
     Silent,
     /// The connection is closed without an answer.
     HangUp,
@@ -100,9 +100,9 @@ impl Default for Hop {
     }
 }
 
-/// What the model says.
+/// The content of the model's answer.
 impl Hop {
-    /// An answer that says nothing yet: add steps to it.
+    /// Creates an empty answer: add steps to it.
     pub const fn new() -> Self {
         Self {
             status: 200,
@@ -120,7 +120,7 @@ impl Hop {
         }
     }
 
-    /// The model says `text`, a word or so at a time (see [`pieces`](Self::pieces)).
+    /// Adds text of the model, a word or so at a time (see [`pieces`](Self::pieces)).
     pub fn text(self, text: impl Into<String>) -> Self {
         self.step(Step::Text(text.into()))
     }
@@ -136,7 +136,7 @@ impl Hop {
         self.call(None, name.into(), arguments.into().to_string())
     }
 
-    /// As [`tool_call`](Self::tool_call), with an id of the test's choosing.
+    /// Adds a call, as [`tool_call`](Self::tool_call) does, with an id of the test's choosing.
     pub fn tool_call_with_id(
         self,
         id: impl Into<String>,
@@ -146,7 +146,7 @@ impl Hop {
         self.call(Some(id.into()), name.into(), arguments.into().to_string())
     }
 
-    /// A call whose arguments are this very text: not JSON, cut short, `null`, or empty, which sends no
+    /// Adds a call whose arguments are exactly this text: not JSON, cut short, `null`, or empty, which sends no
     /// argument piece at all.
     pub fn tool_call_raw(
         self,
@@ -186,7 +186,7 @@ impl Hop {
         })
     }
 
-    /// As [`error_event`](Self::error_event), with the provider's error code.
+    /// Adds an error, as [`error_event`](Self::error_event) does, with the provider's error code.
     pub fn error_event_with_code(
         self,
         message: impl Into<String>,
@@ -198,13 +198,13 @@ impl Hop {
         })
     }
 
-    /// One frame of the test's own making: `data` is put in the dialect's framing (an SSE event, or a
-    /// line for Ollama) and nothing more. It takes `json!` values and text alike.
+    /// Adds one frame of the test's own making: `data` is put in the dialect's framing (an SSE event, or a line for
+    /// Ollama) and nothing more. It takes `json!` values and text alike.
     pub fn raw_frame(self, data: impl fmt::Display) -> Self {
         self.step(Step::RawFrame(data.to_string()))
     }
 
-    /// These very bytes, without any framing.
+    /// Adds exactly these bytes, without any framing.
     pub fn raw_bytes(self, bytes: impl Into<Bytes>) -> Self {
         self.step(Step::RawBytes(bytes.into()))
     }
@@ -226,22 +226,22 @@ impl Hop {
     }
 }
 
-/// How it comes over the wire.
+/// The form of the answer on the wire.
 impl Hop {
-    /// Text and arguments come in pieces of at most `bytes` bytes, at least one character each. Without it
+    /// Sets that text and arguments come in pieces of at most `bytes` bytes, at least one character each. Without it
     /// they come by the word, long words in parts.
     pub const fn pieces(mut self, bytes: usize) -> Self {
         self.pieces = Some(bytes);
         self
     }
 
-    /// The time between two pieces. Without it, [`Script::piece_delay`](crate::Script::piece_delay).
+    /// Sets the time between two pieces. Without it, [`Script::piece_delay`](crate::Script::piece_delay).
     pub const fn piece_delay(mut self, delay: Duration) -> Self {
         self.piece_delay = Some(delay);
         self
     }
 
-    /// The arguments of neighbouring tool calls come mixed: one piece of each in turn.
+    /// Mixes the arguments of neighbouring tool calls: one piece of each in turn.
     pub const fn interleave(mut self) -> Self {
         self.interleave = true;
         self
@@ -334,7 +334,7 @@ impl Hop {
         hop
     }
 
-    /// A JSON body. It takes the place of steps written before it, as a step written after takes its place.
+    /// Sets a JSON body. It replaces the steps written before it, as a step written after replaces the body.
     pub fn body(mut self, body: impl Into<Value>) -> Self {
         let body = body.into().to_string().into();
         self.content = Content::Whole {
@@ -344,14 +344,14 @@ impl Hop {
         self
     }
 
-    /// A response header. It takes the place of one the server would set itself.
+    /// Sets a response header. It replaces one that the server would set itself.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 }
 
-/// What the request must be.
+/// The requirements for the request.
 impl Hop {
     /// A condition on the request this hop answers. When it gives an error, or panics (so `assert_eq!` can
     /// be used), the app gets HTTP 500 with the message, and [`MockLlm::failures`](crate::MockLlm::failures)
@@ -384,7 +384,7 @@ impl Hop {
         })
     }
 
-    /// Whether HTTP can carry this.
+    /// Checks whether HTTP can carry this.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if !(200..=599).contains(&self.status) {
             return Err(format!(

@@ -116,8 +116,8 @@ impl MockLlm {
         self.address
     }
 
-    /// What all its addresses begin with: `http://127.0.0.1:PORT/mock-WORD`, or `http://127.0.0.1:PORT` on a port that
-    /// was chosen.
+    /// Returns the beginning of all its addresses: `http://127.0.0.1:PORT/mock-WORD`, or `http://127.0.0.1:PORT` on a
+    /// port that was chosen.
     #[must_use]
     pub fn root(&self) -> String {
         let prefix = self.server.prefix.as_deref().unwrap_or_default();
@@ -137,7 +137,7 @@ impl MockLlm {
         self.root() + dialect.root()
     }
 
-    /// Where AG-UI runs are posted: `{root}/ag-ui`.
+    /// Returns the address to which AG-UI runs are posted: `{root}/ag-ui`.
     #[must_use]
     pub fn ag_ui_url(&self) -> String {
         self.url(Dialect::AgUi)
@@ -150,9 +150,8 @@ impl MockLlm {
         self.server.journal.requests()
     }
 
-    /// What the app did wrong, one line each: requests that were refused, that an expectation did not
-    /// hold for, or that came after the end of the script. A test ends well with
-    /// `assert!(server.failures().is_empty())`.
+    /// Returns the app's faults, one line each: requests that were refused, that an expectation did not hold for, or
+    /// that came after the end of the script. A test ends well with `assert!(server.failures().is_empty())`.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         self.server.journal.failures()
@@ -175,7 +174,7 @@ impl MockLlm {
     /// Stops, and returns once the port is free. Answers under way are cut.
     pub async fn shutdown(mut self) {
         self.stop();
-        // It ends as cancelled, which is what was asked for.
+        // The task ends as cancelled, which is what was asked for.
         let _ = (&mut self.accepting).await;
     }
 
@@ -202,7 +201,7 @@ impl Drop for MockLlm {
 
 struct Server {
     script: Script,
-    /// What the paths of its own requests begin with.
+    /// The prefix of the paths of its own requests.
     prefix: Option<String>,
     /// The hop of the next request, in a script that does not repeat.
     next: AtomicUsize,

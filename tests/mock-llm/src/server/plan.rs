@@ -12,7 +12,7 @@ use crate::writer::{Block, Setting, Usage, Writer};
 /// Text without spaces is cut too: about what a model's longer tokens have.
 const LONGEST_PIECE: usize = 12;
 
-/// What a plan needs besides the hop.
+/// The needs of a plan besides the hop.
 pub(crate) struct Pace {
     pub(crate) piece_delay: Duration,
     /// Bytes of the request, for the estimate of its tokens.
@@ -72,7 +72,7 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    /// Whether the answer goes on to its usual end.
+    /// Plays the steps. Returns whether the answer continues to its usual end.
     fn play(&mut self, steps: &[Step]) -> bool {
         if !self.hop.bare {
             self.write(Writer::start);
@@ -88,7 +88,7 @@ impl Player<'_> {
                 Step::EndEarly => return false,
                 Step::RawBytes(bytes) => self.out.push(Segment::Bytes(bytes.clone())),
                 Step::RawFrame(data) => self.write(|writer| writer.frame(data)),
-                // After its error a model says no more.
+                // After its error a model sends nothing more.
                 _ if failed => {}
                 Step::Text(text) => self.text(Block::Text, text),
                 Step::Reasoning(text) => self.text(Block::Reasoning, text),
@@ -111,7 +111,7 @@ impl Player<'_> {
         !failed
     }
 
-    /// What is written at once is one chunk of the body.
+    /// Writes one chunk of the body.
     fn write(&mut self, write: impl FnOnce(&mut Writer)) {
         write(&mut self.writer);
         let bytes = self.writer.take().concat();
@@ -120,7 +120,7 @@ impl Player<'_> {
         }
     }
 
-    /// A piece of text or arguments, after the delay between two pieces.
+    /// Writes a piece of text or arguments, after the delay between two pieces.
     fn piece(&mut self, length: usize, write: impl FnOnce(&mut Writer)) {
         if self.pieces > 0 && !self.delay.is_zero() {
             self.out.push(Segment::Pause(self.delay));
@@ -137,7 +137,7 @@ impl Player<'_> {
         }
     }
 
-    /// Calls that come together: all starts, the pieces in turn, all ends. A single call is the plain case.
+    /// Writes calls that come together: all starts, the pieces in turn, all ends. A single call is the plain case.
     fn calls(&mut self, calls: &[&ToolCall]) {
         self.write(Writer::close);
         let first = self.calls;
@@ -170,7 +170,7 @@ impl Player<'_> {
     }
 }
 
-/// The answer in one piece, for a request that does not stream, and what is played before it. No answer
+/// Returns the answer in one piece, for a request that does not stream, and the steps before it. There is no answer
 /// when the script stalls or cuts; the error's message when it has an error event.
 pub(crate) fn whole(
     hop: &Hop,
@@ -212,7 +212,7 @@ pub(crate) fn whole(
             }
             Step::ErrorEvent { message, .. } => return (before, Err(message.clone())),
             Step::EndEarly => break,
-            // They are about the stream, and there is none.
+            // These steps are about the stream, and there is none.
             Step::RawFrame(_) | Step::RawBytes(_) => {}
         }
     }

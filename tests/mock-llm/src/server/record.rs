@@ -14,7 +14,7 @@ use crate::Dialect;
 /// The most requests, and the most failures, that are kept: the newest. A demo may run for days.
 const MAX_KEPT: usize = 10_000;
 
-/// The most bytes of requests that are kept, but for the newest request. Each carries its whole conversation.
+/// The most bytes of requests that are kept, except for the newest request. Each carries its complete conversation.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// One request as it came in.
@@ -35,7 +35,7 @@ pub struct RecordedRequest {
     pub bytes: Bytes,
     /// The dialect the path belongs to, if any.
     pub dialect: Option<Dialect>,
-    /// How far the answer got.
+    /// The progress of the answer.
     pub delivery: Delivery,
 }
 
@@ -75,7 +75,7 @@ impl Serialize for RecordedRequest {
     }
 }
 
-/// How far the answer to a request got.
+/// The progress of the answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -100,10 +100,10 @@ pub(crate) struct Journal {
 
 #[derive(Default)]
 struct Kept {
-    /// How many requests came before the first that is kept.
+    /// The number of requests before the first that is kept.
     dropped: usize,
     requests: Vec<RecordedRequest>,
-    /// What the requests take in memory, about.
+    /// The approximate memory of the requests.
     bytes: usize,
     failures: Vec<String>,
 }
@@ -123,7 +123,8 @@ impl Kept {
     }
 }
 
-/// What a request takes in memory, about: its body is kept as it came, and as JSON, which takes some four times as much.
+/// Returns the approximate memory of a request: its body is kept as it came, and as JSON, which takes some four times
+/// as much.
 fn weight(request: &RecordedRequest) -> usize {
     const REST: usize = 1 << 10;
     let json = if request.body.is_null() { 0 } else { 4 };
@@ -185,7 +186,7 @@ impl Journal {
     }
 }
 
-/// The way to say what became of one request. Dropped before: the client left.
+/// The handle that reports the fate of one request. If it is dropped before, the client has left.
 pub(crate) struct Receipt {
     journal: Arc<Journal>,
     number: usize,
@@ -268,7 +269,7 @@ mod tests {
         let mut receipts: Vec<_> = (0..3)
             .map(|number| journal.add(request(number, 10)))
             .collect();
-        // The request of this receipt is gone.
+        // The request of this receipt is no longer kept.
         receipts[0].settle(Delivery::Cut);
         receipts[2].settle(Delivery::Complete);
         let kept = journal.requests();

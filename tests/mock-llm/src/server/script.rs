@@ -1,4 +1,4 @@
-//! What the model says to each request.
+//! The model's answers to the requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{Hop, ScriptError};
 
 /// The answers of the model, one [`Hop`] for each request, in order.
 ///
-/// A request past the last hop gets HTTP 500 with an error that says so.
+/// A request after the last hop gets HTTP 500 with an error that names the cause.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Script {
@@ -83,7 +83,7 @@ impl Script {
         self
     }
 
-    /// The time between two pieces of an answer, for a demo that people watch. Zero without it.
+    /// Sets the time between two pieces of an answer, for a demo that people watch. Zero without it.
     pub const fn piece_delay(mut self, delay: Duration) -> Self {
         self.piece_delay = delay;
         self
@@ -110,7 +110,7 @@ impl Script {
         Self::try_from(serde_json::from_str::<ScriptJson>(text)?)
     }
 
-    /// Reads a script from the first JSON value that `reader` gives, and nothing after it.
+    /// Reads a script from the first JSON value of `reader`, and nothing after it.
     ///
     /// # Errors
     /// As [`from_json`](Self::from_json); a reader that fails is a [`ScriptError::Json`] as well.
@@ -122,8 +122,8 @@ impl Script {
         }
     }
 
-    /// The built-in script: a model that asks the tool `get_secret_number` for two people at once, then
-    /// tells both numbers. It [repeats](Self::repeat), so it serves a demo as well as a test.
+    /// Returns the built-in script: a model that calls the tool `get_secret_number` for two people at once, and then
+    /// states both numbers. It [repeats](Self::repeat), so it serves a demo as well as a test.
     pub fn secret_numbers() -> Self {
         Self::new()
             .hop(
@@ -136,7 +136,7 @@ impl Script {
             .repeat()
     }
 
-    /// Whether every hop can be sent.
+    /// Checks whether every hop can be sent.
     pub(crate) fn validate(&self) -> Result<(), ScriptError> {
         let scenes = self.scenes.iter().map(|(_, hops)| hops);
         let mut all = std::iter::once(&self.hops).chain(scenes);

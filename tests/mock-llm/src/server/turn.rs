@@ -46,7 +46,7 @@ impl Turn {
                 }
                 self.respond(hop, "application/json", segments)
             }
-            // Nothing was sent yet: a provider says it with the status.
+            // Nothing was sent yet: a provider reports the error with the status.
             Err(message) => {
                 let mut hop = hop.clone();
                 hop.status = 500;
@@ -77,7 +77,7 @@ impl Turn {
             .iter()
             .any(|kind| content_type.starts_with(kind));
         let response = match <[Segment; 1]>::try_from(segments) {
-            // A whole body with its length, as providers send what they do not stream.
+            // A complete body with its length, as providers send what they do not stream.
             Ok([Segment::Bytes(bytes)]) if !streamed && hop.chunks_of.is_none() => {
                 let Self { receipt, .. } = self;
                 complete(receipt, bytes)

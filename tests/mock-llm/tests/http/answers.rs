@@ -1,4 +1,4 @@
-//! What a hop says, in pieces and raw, as Chat Completions has it.
+//! The content of a hop, in pieces and raw, as Chat Completions has it.
 
 use serde_json::{Value, json};
 use stepwell_mock_llm::Hop;

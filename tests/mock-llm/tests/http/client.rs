@@ -95,7 +95,7 @@ pub(crate) async fn events(response: Response) -> Vec<Value> {
         .collect()
 }
 
-/// What arrives of a body, and whether it ended as HTTP says it must.
+/// Returns the bytes of a body that arrive, and whether it ended as HTTP requires.
 pub(crate) async fn received(mut response: Response) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     loop {

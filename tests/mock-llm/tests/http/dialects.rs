@@ -14,7 +14,7 @@ struct Row {
     question: Value,
     /// A request whose last call has no result, and where that is found.
     unanswered: (Value, &'static str),
-    /// The error of a 429 that says "No".
+    /// The error of a 429 with the message "No".
     error: Value,
     /// Places of an answer that does not stream, and what is there; none where all answers stream.
     whole: Vec<(&'static str, Value)>,

@@ -61,7 +61,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Already gone in the good case.
+        // The process has ended already in the good case.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

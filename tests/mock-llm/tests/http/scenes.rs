@@ -1,4 +1,4 @@
-//! Other answers, by a word that the user says.
+//! Other answers, by a word in the user's message.
 
 use serde_json::{Value, json};
 use stepwell_mock_llm::{Hop, MockLlm, Script};

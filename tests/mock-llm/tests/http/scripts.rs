@@ -6,7 +6,7 @@ use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 use crate::client::{ask, chat, events, json_of, question, run, run_input, start};
 
-/// Plays one whole conversation the way an app does, and gives the final text.
+/// Plays one complete conversation the way an app does, and returns the final text.
 async fn converse(server: &MockLlm, messages: &mut Vec<Value>) -> String {
     messages.push(json!({"role": "user", "content": "What are the numbers?"}));
     loop {

@@ -221,7 +221,7 @@ async fn a_pause_is_real_time_and_what_came_before_is_out() {
 
 #[tokio::test]
 async fn a_delay_lies_between_the_pieces_not_before_or_after() {
-    // So long a delay that only a stream without a second piece can end.
+    // A delay so long that only a stream without a second piece can end.
     let forever = Duration::from_secs(1 << 30);
     let one = start(
         Script::new()

@@ -21,26 +21,26 @@ pub struct Bounds {
     pub calls: u8,
     /// The kinds of calls that the model asks for.
     pub kinds: Vec<Kind>,
-    /// Whether the model says something before it calls, cut in the middle of a frame too.
+    /// Whether the model sends text before it calls, also cut in the middle of a frame.
     pub texts: bool,
     /// Whether the network and the peer fail: refusals, broken connections, errors and rubbish in the stream.
     pub failures: bool,
-    /// How often the host dies.
+    /// The number of times that the host dies.
     pub crashes: u8,
-    /// Whether a host that comes back may tell what it had shown and not stored.
+    /// Whether a host that restarts may report what it had shown and not stored.
     pub shows: bool,
-    /// How often the agent asks the user.
+    /// The number of times that the agent asks the user.
     pub questions: u8,
-    /// How often the network goes or changes, and how often the app goes to the background.
+    /// The number of times that the network is lost or changes, and that the app goes to the background.
     pub device: u8,
-    /// How often the user types during the turn.
+    /// The number of times that the user types during the turn.
     pub steers: u8,
-    /// What else the user and the tools do.
+    /// The other actions of the user and the tools.
     pub extras: Extras,
     pub abstraction: Abstraction,
 }
 
-/// What the user and the tools do, beside the plain things.
+/// The actions of the user and the tools, besides the plain ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The user stops single calls.
@@ -114,7 +114,7 @@ impl Bounds {
         self.config.credentials == Credentials::Host
     }
 
-    /// Whether a hook looks at what tools give.
+    /// Returns whether a hook sees the tools' results.
     pub fn looks_at_results(&self) -> bool {
         let mut hooks = self.config.hooks.iter();
         hooks.any(|hook| hook.moments.contains(&HookMoment::AfterTool))
@@ -153,7 +153,7 @@ fn config(dialect: Dialect) -> RunConfig {
     config
 }
 
-/// An answer that is to be an object with a number.
+/// An answer that must be an object with a number.
 fn typed(mode: OutputMode) -> OutputType {
     let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}},
         "required": ["n"]});
@@ -375,7 +375,7 @@ pub fn small() -> Vec<Bounds> {
     ]
 }
 
-/// So small that even what the canonical form may leave out can be kept.
+/// Bounds so small that even what the canonical form may leave out can be kept.
 pub fn tiny() -> Vec<Bounds> {
     let tiny = |name, dialect, change: fn(&mut Bounds)| {
         Bounds::new(name, dialect, |bounds, _| {

@@ -67,7 +67,7 @@ impl World {
         self.check_progress();
     }
 
-    /// What the run thinks that the host has, the host has; and the other way round.
+    /// Checks that the host has exactly the effects that the run expects it to have.
     fn check_hands(&mut self) {
         let pending = self.machine.pending_effects();
         for (id, stage) in &pending {
@@ -97,7 +97,7 @@ impl World {
                 continue;
             }
             if matches!(hand, Hand::Create | Hand::Decoding) {
-                // These cannot be stopped; their answers come too late.
+                // These effects cannot be stopped; their answers come too late.
                 self.hands.retain(|entry| entry.0 != id);
             } else {
                 self.wrong(format!(
@@ -161,7 +161,7 @@ impl World {
             match (id, stage) {
                 (_, EffectStage::Held { .. } | EffectStage::Offline | EffectStage::Waiting) => {}
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
-                // The user's time is not the tool's; nor is that until it hears of the answer.
+                // The user's time does not count as the tool's; nor does the time until the tool receives the answer.
                 (EffectId::Tool(call), EffectStage::Given)
                     if matches!(self.asked_by(*call), Some(Asked::Open | Asked::Answered)) => {}
                 (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
@@ -200,7 +200,7 @@ impl World {
         if !rests && self.hands.is_empty() && timers.iter().all(|timer| *timer == TimerKey::Turn) {
             self.wrong(format!("I1: {state} waits for nothing"));
         }
-        // A write that waits must have been given out.
+        // A write that waits must have been emitted.
         if rests
             && self
                 .machine

@@ -12,21 +12,21 @@ use stepwell_core::run::{
 };
 use stepwell_core::{CallKey, Timestamp};
 
-/// What a mad input must lead to.
+/// The required reaction to a mad input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Must {
-    /// It is dropped, and that is said.
+    /// The input is dropped, with a warning.
     Drop,
     /// The same, of a call that is not there to be stopped.
     DropCall,
-    /// It is refused as the host's mistake.
+    /// The input is refused as the host's mistake.
     Refuse,
     /// Nothing at all.
     Nothing,
 }
 
 impl World {
-    /// I4: the run as its snapshot gives it back is the same run. The world goes on with that one.
+    /// Checks I4: the run restored from its snapshot is the same run. The world continues with the restored one.
     pub fn restore(&mut self) {
         let text = self.machine.snapshot();
         match RunMachine::restore(&text, Arc::clone(&self.bounds.config)) {
@@ -68,7 +68,7 @@ impl World {
         }
     }
 
-    /// The host goes away: what it has begun is stopped, nothing else happens, and the run can go on elsewhere.
+    /// Lets the host leave: its effects are stopped, nothing else happens, and the run can continue elsewhere.
     fn leave(&mut self) {
         let mut machine = self.machine.clone();
         let before = machine.snapshot();
@@ -189,7 +189,7 @@ impl World {
                     input,
                     Input::Received { .. } | Input::Ended { .. } | Input::Lost { .. }
                 );
-                // What only a tool that runs can say.
+                // The inputs that only a running tool can send.
                 let defers = matches!(
                     input,
                     Input::ToolDeferred { .. }

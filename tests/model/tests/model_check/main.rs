@@ -23,13 +23,13 @@ fn number(variable: &str) -> Option<usize> {
     Some(text.parse().expect("a number"))
 }
 
-/// How many states a search is to see at least, if `STEPWELL_STATES` says so.
+/// Returns the number of states that a search must see at least, if `STEPWELL_STATES` sets it.
 fn states() -> Option<usize> {
     number("STEPWELL_STATES")
 }
 
-/// Which new states of the small bounds are also restored and fed everything mad: all of them, or one in as many as
-/// `STEPWELL_SHARE` says.
+/// Returns which new states of the small bounds are also restored and fed every mad input: all of them, or one in as
+/// many as `STEPWELL_SHARE` says.
 fn share() -> Extras {
     number("STEPWELL_SHARE").map_or(Extras::ALL, |share| Extras(share as u64))
 }
@@ -90,8 +90,8 @@ fn the_second_opinion_counts_the_same_states() {
     }
 }
 
-/// What the canonical form leaves out hides nothing: with all of it kept, and with each part of it, all is still right.
-/// Of spaces with more than `STEPWELL_STATES` the beginning is searched.
+/// The canonical form hides no fault: with all that it leaves out kept, and with each part of it, all is still right.
+/// Spaces with more states than `STEPWELL_STATES` are searched in part.
 #[test]
 fn the_abstractions_do_not_change_the_verdict() {
     let all = Abstraction::ALL;
@@ -132,8 +132,8 @@ fn the_abstractions_do_not_change_the_verdict() {
     }
 }
 
-/// Up to three calls in each of three hops, until this many distinct states were seen: 1 000 000, or what
-/// `STEPWELL_STATES` says.
+/// Up to three calls in each of three hops, until this many distinct states were seen: 1 000 000, or the value of
+/// `STEPWELL_STATES`.
 #[test]
 fn large_bounds_hold() {
     let wanted = states().unwrap_or(1_000_000);

@@ -1,5 +1,5 @@
-//! What can happen: from what the host holds, what the peer may say, the timers and the user. Never from the
-//! machine's own tables.
+//! The possible moves: from the effects that the host holds, the peer's grammar, the timers and the user. Never from
+//! the machine's own tables.
 
 use crate::peer::Token;
 use crate::world::{Hand, World};
@@ -7,15 +7,15 @@ use std::fmt;
 use stepwell_core::CallKey;
 use stepwell_core::run::{EffectId, HookPlace, StateKind, TimerKey};
 
-/// One thing that happens.
+/// One move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
     Start,
     Cancel,
     Resume,
-    /// The host dies and comes back with what the store has.
+    /// The host dies and restarts with the contents of the store.
     Crash,
-    /// The same, and it tells what it had shown of an answer and not stored.
+    /// The host dies and restarts, and reports what it had shown of an answer and not stored.
     CrashAndTell,
     NetworkLost,
     NetworkAvailable,
@@ -64,20 +64,20 @@ pub enum Move {
     Declines(EffectId),
     Works(EffectId),
     Fails(EffectId),
-    /// The store has the write; the run has not heard of it yet.
+    /// The store has the write; the run does not know it yet.
     Commits(EffectId),
-    /// The run hears of it.
+    /// The run is notified of the write.
     Acknowledges(EffectId),
     NotStored(EffectId),
 }
 
 impl Move {
-    /// Whether the host dies.
+    /// Returns whether the host dies.
     pub fn is_crash(self) -> bool {
         matches!(self, Self::Crash | Self::CrashAndTell)
     }
 
-    /// Whether the world is kind: nobody stops, dies, breaks or is late.
+    /// Returns whether the move is kind: without a stop, a death, a fault or a delay.
     pub fn is_kind(self) -> bool {
         match self {
             Self::Fire(timer) => timer == TimerKey::Retry,
@@ -222,7 +222,7 @@ impl World {
             }
         }
         if self.bounds.extras.stops {
-            // Those that the user sees.
+            // The calls that the user sees.
             let calls = self.machine.conversation().calls();
             moves.extend(calls.iter().map(|call| Move::Stops(call.key)));
         }
@@ -238,7 +238,7 @@ impl World {
             moves.push(Move::Cancel);
         }
         if self.bounds.device > 0 && state != StateKind::Completed {
-            // Coming back is always possible, so that nobody waits for ever.
+            // A return is always possible, so that nothing waits for ever.
             if self.is_offline || self.device > 0 {
                 moves.push(Move::NetworkAvailable);
             }

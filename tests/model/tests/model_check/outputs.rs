@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// The user hears what became of something that they typed.
+    /// Notes that the user is notified of the fate of a typed message.
     fn told(&mut self, id: &str) {
         let before = self.ghost.typed.len();
         self.ghost.typed.retain(|typed| typed != id);
@@ -184,7 +184,7 @@ impl World {
                 ));
             }
         }
-        // What was said in a try before, and in hops long over, is forgotten.
+        // Calls of an earlier try, and of hops long over, are forgotten.
         let keeps = |call: &CallKey| call.hop + 1 == hop;
         self.asked.retain(|entry| keeps(&entry.0));
         self.begun.retain(|entry| keeps(&entry.0));
@@ -195,7 +195,7 @@ impl World {
         self.put(id, Hand::Request);
     }
 
-    /// What must hold of a call that is given to the host.
+    /// Checks a call that is given to the host.
     fn check_call(&mut self, id: EffectId, invocation: &ToolInvocation, status: ToolCallStatus) {
         let call = invocation.call;
         if self
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// What must hold when a tool is told what the user said.
+    /// Checks the notification of a tool about the user's answer.
     fn check_answer(&mut self, id: EffectId) {
         let EffectId::Ask { call, .. } = id else {
             return self.wrong(format!("{id} is no question"));
@@ -303,7 +303,7 @@ impl World {
                 None => self.written.push((*sequence, *digest)),
             }
         }
-        // What comes back from the checkpoint is what comes back from the whole run: the property tests compare them.
+        // The checkpoint restores the same as the complete run: the property tests compare the two.
         let snapshot = self.snapshot(self.machine.snapshot());
         let write = Write {
             status,

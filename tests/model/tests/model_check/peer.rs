@@ -1,10 +1,10 @@
-//! What the model, or the agent, may say: a small grammar, and its bytes on the wire.
+//! The possible output of the model, or the agent: a small grammar, and its bytes on the wire.
 
 use crate::bounds::Bounds;
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
 
-/// What a call asks for.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A tool that must not run twice.
@@ -13,7 +13,7 @@ pub enum Kind {
     Idempotent,
     /// A tool that the user must allow.
     Approval,
-    /// A tool that nobody has.
+    /// A tool that does not exist.
     Unknown,
     /// Arguments that are not JSON.
     Malformed,
@@ -38,13 +38,13 @@ impl Kind {
         }
     }
 
-    /// Whether such a call is run at all.
+    /// Returns whether such a call is run at all.
     pub fn runs(self) -> bool {
         matches!(self, Self::Plain | Self::Idempotent | Self::Approval)
     }
 }
 
-/// One thing that the peer says.
+/// One token of the peer's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Token {
     Heartbeat,
@@ -55,11 +55,11 @@ pub enum Token {
     /// The frame with a text that is the typed answer.
     Fits,
     Call(Kind),
-    /// Chat Completions: the chunk that says why the answer ends.
+    /// Chat Completions: the chunk with the reason why the answer ends.
     Reason,
     /// The end of the stream: `[DONE]`, `RUN_FINISHED`.
     Done,
-    /// The stream says that it failed.
+    /// The stream reports that it failed.
     Error,
     /// A frame that cannot be read.
     Rubbish,
@@ -67,7 +67,7 @@ pub enum Token {
     Question,
 }
 
-/// What was said so far in one stream.
+/// The output so far in one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Said {
     begun: bool,
@@ -75,17 +75,17 @@ pub struct Said {
     /// 0: none, 1: half of it, 2: all.
     text: u8,
     pub calls: u8,
-    /// 0: more may come, 1: the reason was said, 2: nothing more may come.
+    /// 0: more may come, 1: the reason was sent, 2: nothing more may come.
     end: u8,
 }
 
 impl Said {
-    /// Whether the answer is over, though its stream may still be open.
+    /// Returns whether the answer is over, though its stream may still be open.
     pub fn is_over(self) -> bool {
         self.end > 0
     }
 
-    /// What may be said next.
+    /// Returns the tokens that may come next.
     pub fn next(self, bounds: &Bounds, questions: u8) -> Vec<Token> {
         let mut tokens = Vec::new();
         let is_chat = bounds.config.endpoint.dialect == Dialect::OpenAiChat;

@@ -1,5 +1,5 @@
-//! The search of record: breadth first with the graph kept, for short counterexamples and for what holds of the graph
-//! as a whole; depth first with nothing kept but fingerprints, for the largest spaces.
+//! The main search: breadth first with the graph kept, for short counterexamples and for properties of the graph as a
+//! whole; depth first with nothing kept but fingerprints, for the largest spaces.
 
 use crate::bounds::Bounds;
 use crate::moves::Move;
@@ -31,7 +31,7 @@ impl Hasher for AsIs {
 
 type Prints = HashSet<u64, BuildHasherDefault<AsIs>>;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Report {
     pub states: usize,
@@ -104,8 +104,8 @@ pub fn story(bounds: &Bounds, moves: &[Move]) -> String {
     out
 }
 
-/// How many of the new states are also fed everything mad, and go on as their snapshot gives them back: each, or one in
-/// so many.
+/// The share of the new states that are also fed every mad input, and continue as their snapshot restores them: each,
+/// or one in this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extras(pub u64);
 
@@ -275,8 +275,8 @@ fn by_source(
     (starts, targets)
 }
 
-/// Depth first, up to `limit` states. A way back to a state on the stack is a cycle; a state from which no kind move
-/// leads on, and that is no end, is stuck. Together they say the same as the two checks of the whole graph.
+/// Searches depth first, up to `limit` states. A way back to a state on the stack is a cycle; a state from which no
+/// kind move leads on, and that is no end, is stuck. Together these find the same as the two checks of the whole graph.
 pub fn depth_first(bounds: &Bounds, limit: usize, extras: Extras) -> Report {
     struct Frame {
         print: u64,

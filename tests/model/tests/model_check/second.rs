@@ -79,7 +79,7 @@ impl Model for Second {
     }
 }
 
-/// How many states stateright finds, if every invariant holds.
+/// Returns the number of states that stateright finds, if every invariant holds.
 pub fn states(bounds: &Bounds) -> usize {
     let checker = Second(Arc::new(bounds.clone()))
         .checker()

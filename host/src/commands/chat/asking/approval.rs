@@ -5,7 +5,7 @@ use stepwell_demo::Failure;
 use stepwell_demo::terminal::{Shown, revealed};
 use stepwell_io::{Decision, ToolInvocation};
 
-/// What the user typed about a call.
+/// The user's input about a call.
 #[derive(Debug, PartialEq)]
 enum TypedDecision {
     Yes,

@@ -15,9 +15,9 @@ use tokio::sync::{mpsc, oneshot};
 
 const NO_ANSWER: &str = "nobody answered";
 
-/// What a tool asks, and where the answer is sent.
+/// The question of a tool, and the receiver of the answer.
 pub(super) enum Asking {
-    /// Whether it may run.
+    /// The question whether the tool may run.
     Approval {
         invocation: ToolInvocation,
         answer: oneshot::Sender<Decision>,
@@ -33,7 +33,7 @@ pub(super) enum Asking {
 /// The questions of tools, in their order.
 pub(super) type Asked = mpsc::UnboundedReceiver<Asking>;
 
-/// Where tools ask.
+/// The channel on which tools ask.
 pub(super) type Ask = mpsc::UnboundedSender<Asking>;
 
 /// Returns the approver of an agent, which asks the user.

@@ -5,7 +5,7 @@ use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
 use stepwell_io::{Question, ToolInvocation, UserAnswer};
 
-/// What the user says to a question.
+/// The user's reply to a question.
 pub(in crate::commands::chat) enum Reply {
     Value(Value),
     /// An empty line: no answer.

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Where processes tell each other of changes.
+/// The channel on which processes announce changes.
 pub(super) const CHANNEL: &str = "stepwell";
 
 /// A notification of 8,000 bytes and more is refused (<https://www.postgresql.org/docs/current/sql-notify.html>).
@@ -26,13 +26,13 @@ const MAX_NOTIFICATION_BYTES: usize = 7_900;
 /// Before the next try, when the server does not take a notification.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long the server may take to answer: the network may have swallowed what was sent.
+/// The time that the server may take to answer: the network may have swallowed the request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) const NOTIFY: &str =
     "SELECT CAST(pg_notify($1, payload) AS TEXT) FROM UNNEST($2) AS payload";
 
-/// What notifies other processes. Clones are the same.
+/// The sender of notifications to other processes. Clones are the same.
 #[derive(Clone, Debug)]
 pub(super) struct Announcing(Arc<Shared>);
 
@@ -40,7 +40,7 @@ pub(super) struct Announcing(Arc<Shared>);
 struct Shared {
     /// Marks the notifications of this process.
     id: String,
-    /// What is to be announced.
+    /// The notifications that are not sent yet.
     payloads: Mutex<HashSet<String>>,
     has_new: Notify,
 }
@@ -48,7 +48,7 @@ struct Shared {
 /// Whose change a notification is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Notification {
-    /// One of this process, which knows of it.
+    /// A notification of this process itself.
     Own,
     /// A thread that another process has changed.
     Thread(ThreadKey),
@@ -71,7 +71,7 @@ impl Announcing {
         self.0.has_new.notify_one();
     }
 
-    /// Sends what is to be announced to a server, until the store is `over`. The connection is for nothing else: a
+    /// Sends the notifications to a server, until the store is `over`. The connection is for nothing else: a
     /// notification waits for no other statement.
     pub(super) async fn send(self, connect: PgConnectOptions, over: CancellationToken) {
         // A notification changes nothing that would have to be on the disk.
@@ -134,7 +134,7 @@ impl Announcing {
         }
     }
 
-    /// Returns a notification: the thread, and who changed it.
+    /// Returns a notification: the thread, and the process that changed it.
     pub(super) fn payload(&self, thread: &ThreadKey) -> String {
         let parts = [&*thread.server, &*thread.room, &*thread.thread, &self.0.id];
         let payload = serde_json::json!(parts).to_string();

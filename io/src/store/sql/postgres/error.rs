@@ -30,7 +30,7 @@ fn refused(code: &str, message: String) -> StoreError {
         }
         ("53", _) => StoreError::Full { message },
         (_, "25006" | "42501") => StoreError::ReadOnly { message },
-        // What was given cannot be stored; the user or the database is not known.
+        // The values cannot be stored, or the user or the database is not known.
         ("22" | "28" | "3D", _) => StoreError::Refused { message },
         (_, "XX001" | "XX002") => StoreError::Damaged { message },
         _ => StoreError::Other { message },

@@ -34,7 +34,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// PgBouncer in its transaction mode.
 pub type PostgresStore = SqlStore<Postgres>;
 
-/// How a server is used.
+/// The options for a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresOptions {
@@ -65,13 +65,13 @@ pub struct Postgres {
     wakers: Wakers,
     announcing: Announcing,
     changes: mpsc::UnboundedSender<Box<dyn Job<PostgresSession>>>,
-    /// What ends when the store is closed.
+    /// The tasks that end when the store is closed.
     tasks: Mutex<Vec<JoinHandle<()>>>,
     over: CancellationToken,
     _over: DropGuard,
 }
 
-/// How long a connection that was used is taken to be there still. To ask the server takes as long as a statement.
+/// How long a used connection counts as alive without a check. To ask the server takes as long as a statement.
 const MAX_UNCHECKED_IDLE_TIME: Duration = Duration::from_millis(200);
 
 impl PostgresStore {
@@ -81,12 +81,12 @@ impl PostgresStore {
     /// leaves out is taken from libpq's environment variables.
     ///
     /// # Errors
-    /// It cannot be reached, does not let the user in, or is of a later version.
+    /// The server cannot be reached or does not let the user in, or the schema is of a later version.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Self::connect_with(url, PostgresOptions::default()).await
     }
 
-    /// As [`connect`](Self::connect), with other options than the default ones.
+    /// Connects to a server, as [`connect`](Self::connect) does, with other options than the default ones.
     ///
     /// # Errors
     /// As for [`connect`](Self::connect).
@@ -165,7 +165,7 @@ impl Postgres {
     }
 }
 
-/// Wakes the followers of threads that any host has changed, until the store is gone.
+/// Wakes the followers of threads that any host has changed, until the store is dropped.
 async fn listen(
     mut listener: PgListener,
     (announcing, wakers): (Announcing, Wakers),
@@ -197,7 +197,7 @@ async fn listen(
     }
 }
 
-/// What the driver reads of an address behind the `?`.
+/// The parameters that the driver reads in an address, after the `?`.
 const PARAMETERS: &[&str] = &[
     "application_name",
     "dbname",

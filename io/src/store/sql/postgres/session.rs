@@ -11,7 +11,7 @@ use sqlx::postgres::{PgArguments, PgPool, PgRow, Postgres as Driver};
 use sqlx::query::Query;
 use stepwell_core::registry::ThreadKey;
 
-/// A connection of the pool, taken when it is needed and given back after a transaction.
+/// A connection of the pool, taken when it is needed and returned after a transaction.
 #[derive(Debug)]
 pub struct PostgresSession {
     pool: PgPool,

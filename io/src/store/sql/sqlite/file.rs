@@ -36,7 +36,7 @@ pub(super) struct OpenFile {
     is_wal_lost: AtomicBool,
 }
 
-/// What tells a file from any other.
+/// The numbers that distinguish a file from any other.
 type Identity = (u64, u64);
 
 impl OpenFile {

@@ -30,11 +30,11 @@ use writer::Writer;
 /// The file is in WAL mode: SQLite keeps `-wal` and `-shm` alongside it. On Unix all three are created for their owner alone.
 pub type SqliteStore = SqlStore<Sqlite>;
 
-/// How a file is used.
+/// The options for a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// When a write counts as stored.
+    /// The point at which a write counts as stored.
     pub sync: SqliteSync,
     /// How long to wait while another process writes.
     pub busy_timeout: Duration,
@@ -55,14 +55,14 @@ impl Default for SqliteOptions {
     }
 }
 
-/// When a write counts as stored.
+/// The point at which a write counts as stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SqliteSync {
-    /// When the disk has it: the write survives a power cut.
+    /// On the disk: the write survives a power cut.
     #[default]
     Full,
-    /// When the operating system has it: the write survives a kill of the process. A power cut may take the last writes
-    /// back, and a tool whose call they recorded may run again.
+    /// In the operating system: the write survives a kill of the process. A power cut may take the last writes back,
+    /// and a tool whose call they recorded may run again.
     Normal,
 }
 
@@ -77,7 +77,7 @@ pub struct Sqlite {
 const PAGE_BYTES: u64 = 4096;
 /// The size of `-wal` once its contents are in the file. SQLite truncates it when it starts again from its beginning.
 const MAX_IDLE_WAL_BYTES: u64 = 4 << 20;
-/// With so many pages in `-wal` they are brought into the file, as is SQLite's default.
+/// The number of pages in `-wal` at which they are moved into the file, as is SQLite's default.
 const CHECKPOINT_PAGES: u64 = 1000;
 
 impl SqliteStore {
@@ -89,7 +89,7 @@ impl SqliteStore {
         Self::open_with(path, SqliteOptions::default()).await
     }
 
-    /// Opens a file as [`open`](Self::open) does, with other options than the default ones.
+    /// Opens a file, as [`open`](Self::open) does, with other options than the default ones.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -145,7 +145,7 @@ fn open(path: &Path, options: &SqliteOptions) -> Result<Sqlite, StoreError> {
     })
 }
 
-/// What a connection is opened with.
+/// The settings with which a connection is opened.
 struct Opening {
     path: PathBuf,
     options: SqliteOptions,

@@ -13,13 +13,13 @@ use stepwell_core::registry::ThreadKey;
 /// Prepared statements that a connection keeps.
 const MAX_CACHED_STATEMENTS: usize = 256;
 
-/// So many pages stay for what comes next.
+/// The number of free pages that are kept for later writes.
 const MIN_FREE_PAGES: i64 = 256;
 
-/// So many pages are given back in one transaction.
+/// The number of pages that are returned in one transaction.
 const MAX_FREED_PAGES: i64 = 1024;
 
-/// How SQLite names the kind of file whose space can be given back bit by bit.
+/// SQLite's number for the kind of file whose space can be returned in steps.
 const INCREMENTAL: i64 = 2;
 
 /// A connection. Its statements run where they are called: off the async workers.
@@ -55,7 +55,7 @@ impl SqliteSession {
         version.ok()
     }
 
-    /// Gives some of the space back that the file does not need. Returns whether there is more to give back.
+    /// Returns some of the unused space of the file. Returns whether there is more to return.
     pub(super) fn give_back(&self) -> bool {
         let count = |name: &str| {
             let count = self
@@ -72,7 +72,7 @@ impl SqliteSession {
         }
         let give = format!("PRAGMA incremental_vacuum({MAX_FREED_PAGES})");
         if let Err(error) = self.connection.execute_batch(&give) {
-            // Another process writes, say.
+            // Another process may be writing.
             tracing::debug!(target: "stepwell", %error, "space is not given back yet");
             return false;
         }
@@ -105,7 +105,7 @@ impl Session for SqliteSession {
         key: "INTEGER PRIMARY KEY",
         name: "TEXT",
         clustered: "WITHOUT ROWID",
-        // The whole file is locked, from the beginning of a transaction that writes.
+        // The complete file is locked, from the beginning of a transaction that writes.
         locked: "",
         now: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     };

@@ -68,7 +68,7 @@ impl Thread {
         let mut version = session.data_version();
         let mut gives_back = false;
         loop {
-            // Nobody waits for the space.
+            // No caller waits for the space.
             let order = match gives_back {
                 true => match self.orders.try_recv() {
                     Ok(order) => order,

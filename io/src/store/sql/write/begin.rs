@@ -84,7 +84,7 @@ impl Begin {
         }
     }
 
-    /// As [`insert`](Self::insert), in one statement.
+    /// Inserts the turn, as [`insert`](Self::insert) does, in one statement.
     async fn insert_at_once<S: Session>(&self, session: &mut S) -> Result<(), StoreError> {
         let sql = format!(
             "WITH h AS ({THREAD}), \

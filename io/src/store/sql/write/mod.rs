@@ -22,7 +22,7 @@ use stepwell_core::run::TurnStatus;
 /// The most rows of one statement: few enough for the number of values that each database takes.
 const MAX_ROWS_PER_STATEMENT: usize = 200;
 
-/// Leases that expired so long ago are deleted.
+/// The time after which expired leases are deleted.
 const FORGOTTEN_AFTER_MS: u32 = 24 * 60 * 60 * 1000;
 
 type Applied<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -51,7 +51,7 @@ fn not_returned() -> StoreError {
     }
 }
 
-/// Makes somebody else the owner of a turn.
+/// Changes the owner of a turn.
 pub(super) struct Claim {
     pub(super) turn: TurnKey,
     pub(super) seen: Generation,

@@ -1,4 +1,4 @@
-//! A subscriber of traces that does not come back until the other threads are done with the registry.
+//! A subscriber of traces that does not return until the other threads are done with the registry.
 
 use super::history::Call;
 use super::{RunHandle, SharedRegistry, ThreadKey};
@@ -36,7 +36,7 @@ impl tracing::Subscriber for Stuck {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// What is traced when its handle is stale.
+/// The calls that are traced when their handle is stale.
 pub(super) const TRACED: [fn(RunHandle) -> Call; 4] =
     [Call::Check, Call::Replace, Call::Complete, Call::Fails];
 

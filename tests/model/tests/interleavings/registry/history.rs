@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-/// One call, from when until when.
+/// One call, with its begin and its end.
 #[derive(Debug)]
 struct Operation {
     call: Call,
@@ -121,7 +121,7 @@ fn explained(from: &RunRegistry, left: &[&Operation], to: &RunRegistry) -> bool 
     if left.is_empty() {
         return from == to;
     }
-    // What was over before another began comes before it.
+    // An operation that was done before another began comes first.
     let first_done = left
         .iter()
         .map(|operation| operation.done)

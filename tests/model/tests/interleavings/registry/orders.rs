@@ -28,7 +28,7 @@ fn scenarios() -> Vec<Script> {
             &[Check(First), Complete(First)],
         ],
         &[&[Register, Replace(Mine)], &[Register, Check(Mine)]],
-        // What is looked at, and what is unread.
+        // The observed thread, and the unread ones.
         &[&[LookAt, Unread], &[Complete(First)]],
         &[&[LookAt], &[Complete(First)], &[LookAway]],
         &[&[LookAt, LookAway], &[Register, Complete(Mine)]],
@@ -135,7 +135,7 @@ fn nobody_waits_while_foreign_code_runs() {
     }
 }
 
-/// One thread panics under the lock while others call.
+/// A panic of one thread under the lock while others call.
 #[test]
 fn a_panic_under_the_lock_harms_nobody() {
     let one_panics = || {

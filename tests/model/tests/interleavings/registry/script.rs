@@ -9,7 +9,7 @@ pub(super) type Script = Vec<Vec<Step>>;
 /// Which handle a step names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Which {
-    /// That of the run that owns the thread at the beginning.
+    /// The handle of the run that owns the thread at the beginning.
     First,
     /// The last that this thread of the program was given; the first of all before that.
     Mine,
@@ -47,7 +47,7 @@ impl Step {
         Self::Poll,
     ];
 
-    /// Those that change something.
+    /// The steps that change something.
     pub(super) const CHANGES: [Self; 7] = [
         Self::Register,
         Self::Replace(Which::Mine),

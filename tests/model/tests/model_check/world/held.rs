@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What the host is busy with under an effect's id.
+/// The host's work under an effect's id.
 #[derive(Clone, Debug)]
 pub enum Hand {
     Create,
@@ -20,7 +20,7 @@ pub enum Hand {
     /// A tool whose result comes later, whatever becomes of the host.
     Deferred,
     Write(Arc<Write>),
-    /// The store has it; the run has not heard of it.
+    /// The store has the write; the run does not know it yet.
     Committed,
 }
 
@@ -32,7 +32,7 @@ pub struct Write {
     pub snapshot: Arc<Snapshot>,
 }
 
-/// What a block says of a call.
+/// The subject of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Text,
@@ -56,11 +56,11 @@ pub struct Snapshot {
 
 #[derive(Clone, Debug, Default)]
 pub struct Store {
-    /// How many blocks it has.
+    /// The number of its blocks.
     pub blocks: u64,
     pub is_closed: bool,
-    /// What it knows of each call: 1 that it was asked for, 2 that the user decided, 4 its result,
-    /// 8 that the user answered its question.
+    /// The stored facts about each call: 1 that it was asked for, 2 that the user decided, 4 its result, 8 that the
+    /// user answered its question.
     pub calls: Vec<(CallKey, u8)>,
     pub snapshot: Option<Arc<Snapshot>>,
 }
@@ -72,20 +72,20 @@ impl Store {
     }
 }
 
-/// How far the question of a running tool has come.
+/// The progress of a running tool's question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asked {
-    /// The user is to answer.
+    /// The user must answer.
     Open,
-    /// They have, and the tool has not heard of it.
+    /// The user has answered, and the tool has not received it.
     Answered,
-    /// They had, before the tool was run again.
+    /// The user had answered before the tool was run again.
     Known,
-    /// The tool has heard of it.
+    /// The tool has received the answer.
     Told,
 }
 
-/// What the user has seen of the turn.
+/// The part of the turn that the user has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shown {
     #[default]
@@ -95,11 +95,11 @@ pub enum Shown {
     End,
 }
 
-/// What the world knows of the run beside what is stored; a crash takes it back to the snapshot's.
+/// The world's knowledge of the run beyond the store; a crash takes it back to the snapshot's.
 #[derive(Clone, Debug, Default)]
 pub struct Ghost {
     pub shown: Shown,
-    /// What the history must say of the calls that came to their end.
+    /// The results that the history must have of the calls that have ended.
     pub results: Vec<(CallKey, &'static str)>,
     /// The calls that the user allowed.
     pub granted: Vec<CallKey>,
@@ -107,7 +107,7 @@ pub struct Ghost {
     pub stopped: Vec<CallKey>,
     /// The calls whose question the user has answered.
     pub answered: Vec<CallKey>,
-    /// What the user typed during the turn, and has heard nothing of.
+    /// The messages that the user typed during the turn, and whose fate is not reported.
     pub typed: Vec<String>,
 }
 

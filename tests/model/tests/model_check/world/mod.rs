@@ -1,5 +1,5 @@
-//! The world: the real machine, and what the others know of it: the host, the store, the tools, the user. It answers
-//! only what came out of `poll_output`.
+//! The world: the real machine, and the knowledge of the host, the store, the tools and the user. It uses only what
+//! came out of `poll_output`.
 
 mod held;
 mod print;
@@ -29,9 +29,9 @@ pub struct World {
     pub hands: Vec<(EffectId, Hand)>,
     pub store: Store,
     pub ghost: Ghost,
-    /// What the peer asked for.
+    /// The calls of the peer.
     pub asked: Vec<(CallKey, Kind)>,
-    /// How often each tool was begun.
+    /// The number of times that each tool was begun.
     pub begun: Vec<(CallKey, u8)>,
     /// The blocks that were ever to be written and are not stored, with their digests.
     pub written: Vec<(u64, u64)>,
@@ -39,17 +39,17 @@ pub struct World {
     pub questions: u8,
     pub device: u8,
     pub steers: u8,
-    /// What the tools have asked, as they run now.
+    /// The questions of the tools, as they run now.
     pub tools_asked: Vec<(CallKey, Asked)>,
     pub is_offline: bool,
     pub is_background: bool,
     /// The hop whose stream the peer has brought to its end.
     pub finished: Option<u32>,
-    /// How often the stream of a hop was asked for.
+    /// The number of times that the stream of a hop was opened.
     pub opens: (u32, u32),
     /// A call that the user tries to stop; they may be too late.
     pub stopping: Option<CallKey>,
-    /// What went wrong first.
+    /// The first fault.
     pub fault: Option<String>,
     /// The moves of the state since the world before.
     pub walked: Vec<EdgeRow>,
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// What deadlines run.
+    /// Returns the deadlines that run.
     pub fn timers(&self) -> Vec<TimerKey> {
         self.machine
             .timers()
@@ -124,7 +124,7 @@ impl World {
             .collect()
     }
 
-    /// Notes that an invariant does not hold; the first to be found stands.
+    /// Notes that an invariant does not hold; the first one found is kept.
     pub fn wrong(&mut self, what: impl Into<String>) {
         self.fault.get_or_insert_with(|| what.into());
     }
@@ -134,7 +134,7 @@ impl World {
         found.map(|(_, hand)| hand)
     }
 
-    /// How far the question of the call's tool has come, as it runs now.
+    /// Returns the progress of the question of the call's tool, as it runs now.
     pub fn asked_by(&self, call: CallKey) -> Option<Asked> {
         let asked = self.tools_asked.iter().find(|entry| entry.0 == call);
         asked.map(|entry| entry.1)
@@ -196,7 +196,7 @@ impl World {
             Move::Crash => return self.crash(),
             Move::CrashAndTell => {
                 self.crash();
-                // Only while an answer is awaited is there one to tell of.
+                // Only a run that awaits an answer has one to report.
                 if !matches!(
                     self.machine.state(),
                     StateKind::Opening | StateKind::Waiting
@@ -549,7 +549,7 @@ impl World {
         self.is_offline = false;
         self.is_background = false;
         self.ghost = snapshot.ghost.clone();
-        // What goes on elsewhere goes on.
+        // Deferred tools continue elsewhere.
         for id in &snapshot.deferred {
             self.put(*id, Hand::Deferred);
         }

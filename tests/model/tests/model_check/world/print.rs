@@ -3,7 +3,7 @@
 use super::*;
 
 impl World {
-    /// What another path to the same place would have to agree on.
+    /// Returns what another path to the same state would have to agree on.
     pub fn print(&self) -> u64 {
         let mut out = DefaultHasher::new();
         let abstraction = &self.bounds.abstraction;
@@ -55,7 +55,7 @@ impl World {
         if !abstraction.time {
             self.now.hash(&mut out);
         }
-        // What is stored, and which tools were begun, matters to a host that comes back to a run that goes on.
+        // The stored data, and the tools that were begun, matter to a host that restarts and continues the run.
         if self.crashes > 0
             && let Some(snapshot) = &self.store.snapshot
         {
@@ -71,7 +71,7 @@ impl World {
                 u8::MAX.hash(&mut out);
             }
         } else if !self.is_over() {
-            // A host that came back may begin again what was begun before.
+            // A host that restarted may begin again what was begun before.
             let hop = self.machine.hop();
             for entry in self.begun.iter().filter(|entry| entry.0.hop >= hop) {
                 entry.hash(&mut out);
@@ -80,7 +80,7 @@ impl World {
         out.finish()
     }
 
-    /// Whether the machine waits for something of the call.
+    /// Returns whether the machine waits for something of the call.
     fn is_open(&self, call: CallKey) -> bool {
         let live = self.machine.conversation().call(call);
         live.is_some_and(|live| !live.status.is_final())
@@ -127,7 +127,7 @@ thread_local! {
     static SNAPSHOTS: RefCell<HashMap<u64, Seen>> = RefCell::default();
 }
 
-/// What is in a snapshot.
+/// Reads a snapshot.
 fn seen_before(bounds: &Bounds, text: &str) -> Result<Seen, SnapshotError> {
     let mut out = DefaultHasher::new();
     (bounds.name, text).hash(&mut out);
